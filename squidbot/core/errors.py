@@ -1,0 +1,94 @@
+"""Every exception that squidbot raises on purpose.
+
+SquidbotError
+├── BudgetError            a request can't fit its window: who takes the room, how much of how much, which key to change
+├── ContextOverflowError   the provider said that a request was too long
+├── InvalidRequestError    a request would break a provider's rule (R1 to R11)
+├── ConfigError            a setting is wrong: what, where, what would be right
+├── TranscriptError        a recorded conversation can't be read: file, line, what to do
+└── StoreError             stored data can't be written or read; says whether anything was written
+└── DamagedStoreError  stored data contradict themselves or their checksum
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetError",
+    "ConfigError",
+    "ContextOverflowError",
+    "DamagedStoreError",
+    "InvalidRequestError",
+    "SquidbotError",
+    "StoreError",
+    "TranscriptError",
+]
+
+
+class SquidbotError(Exception):
+    """The root of everything that squidbot raises on purpose."""
+
+
+class BudgetError(SquidbotError):
+    """A request, or a section of one, can't be made to fit.
+
+    Attributes:
+        culprit: what takes the room: "system", "tools", "pins", "turn in flight", or a section's name.
+        cost: what the culprit and all that must stand beside it costs, in `unit`.
+        budget: the room there is, in `unit`.
+        unit: "tokens" or "words".
+        key: the setting to change, as it is written in squidbot.toml.
+    """
+
+    def __init__(self, culprit: str, *, cost: int, budget: int, unit: str, key: str) -> None:
+        """Name the culprit, the amounts in `unit`, and the key to change."""
+        super().__init__(f"{culprit} cost {cost} of {budget} {unit}; make it smaller or raise {key}")
+        self.culprit = culprit
+        self.cost = cost
+        self.budget = budget
+        self.unit = unit
+        self.key = key
+
+
+class ContextOverflowError(SquidbotError):
+    """The provider refused a request because it was longer than the model's window."""
+
+
+class InvalidRequestError(SquidbotError):
+    """A request would break a rule of the model's provider.
+
+    Attributes:
+        rule: the rule's id, "R1" to "R11".
+    """
+
+    def __init__(self, rule: str, message: str) -> None:
+        """Name the rule that is broken and where."""
+        super().__init__(f"{rule}: {message}")
+        self.rule = rule
+
+
+class ConfigError(SquidbotError):
+    """A setting is wrong. The text says what, where, and what would be right."""
+
+
+class TranscriptError(SquidbotError):
+    """A recorded conversation can't be read.
+
+    Attributes:
+        path: the file, as the user gave it.
+        line: its line from 1, or None where the whole file is meant.
+    """
+
+    def __init__(self, path: str, line: int | None, message: str) -> None:
+        """Name the file, the line from 1 (None: the whole file), and what to do."""
+        where = path if line is None else f"{path}:{line}"
+        super().__init__(f"{where}: {message}")
+        self.path = path
+        self.line = line
+
+
+class StoreError(SquidbotError):
+    """Stored data could not be written or read. The text says whether anything was written."""
+
+
+class DamagedStoreError(StoreError):
+    """Stored data contradict themselves or their checksum."""

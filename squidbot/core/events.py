@@ -1,0 +1,41 @@
+"""The names under which squidbot tells what happened, spelled here and nowhere else, and the payload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Event"]
+
+COMPRESSED = "compressed"
+COMPRESSION_SKIPPED = "compression-skipped"
+COMPACTION_PAUSED = "compaction-paused"
+CHECKPOINT_CREATED = "checkpoint-created"
+VIEW_PLAN_CHANGED = "view-plan-changed"
+CONTEXT_ASSEMBLED = "context-assembled"
+CONTEXT_PRESSURE = "context-pressure"
+BUDGET_OVERRUN = "budget-overrun"
+BUDGET_FALLBACK = "budget-fallback"
+SILENT_TRUNCATION = "silent-truncation"
+LEASE_OPENED = "lease-opened"
+DEGRADED = "degraded"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        name: one of this module's constants.
+        session_id: the session it happened in.
+        cause: why, in one of the plan's causes or a sentence.
+        lease_id, plan_id: under which lease and plan; "" and -1 where none was in force.
+        tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was.
+    """
+
+    name: str
+    session_id: str
+    cause: str
+    lease_id: str = ""
+    plan_id: int = -1
+    tokens_before: int = 0
+    tokens_after: int = 0

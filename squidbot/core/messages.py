@@ -1,0 +1,218 @@
+"""The values that everything speaks in: what was said, where it stands, what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+__all__ = [
+    "Category",
+    "Cost",
+    "Kind",
+    "Lease",
+    "Message",
+    "Part",
+    "Record",
+    "Role",
+    "StoredMessage",
+    "Summary",
+    "ToolCall",
+    "Usage",
+]
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class Category(StrEnum):
+    """What a message is for (P-01): it follows from the kind of message, never from words in its text."""
+
+    SYSTEM = "system"
+    CONTEXT = "context"
+    DIALOG = "dialog"
+    SYSTEM_OUTPUT = "system_output"
+    ERROR = "error"
+    INTERNAL = "internal"
+    UNKNOWN = "unknown"
+
+
+class Cost(NamedTuple):
+    """Tokens of a text: the best estimate, and a bound that is never under the model's own count."""
+
+    estimate: int
+    bound: int
+
+    def plus(self, other: Cost) -> Cost:
+        """Return both costs together, in tokens."""
+        return Cost(self.estimate + other.estimate, self.bound + other.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool: the provider's id, the tool's name, the arguments as the original string."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as the host gave it, beside the index that the core works on.
+
+    `payload` is the truth: the host's own message as JSON text, in the form that `codec` names. The other
+    fields follow from it. `text` is what the model reads of it except tool calls. `calls` are the tool calls it
+    makes, `results` the ids of the calls that it answers. `time` is in seconds since 1970, None where unknown.
+    """
+
+    role: Role
+    text: str
+    payload: str
+    codec: str
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[str, ...] = ()
+    category: Category = Category.DIALOG
+    time: float | None = None
+
+    @property
+    def rendered(self) -> str:
+        """The text that costs tokens: what was said, then a line `name arguments` for each tool call."""
+        return self.text + "".join(f"\n{call.name} {call.arguments}" for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """One row of a transcript: a message's index, its payload, and what was frozen at its birth.
+
+    Attributes:
+        seq: position in the session's transcript, from 0, without holes; the only order there is.
+        turn: the seq of the user message that opened its turn; the seq of the first message before any user spoke.
+        role, category: as in `Message`.
+        codec, payload: as in `Message`; the text is read from the payload by the codec.
+        call_ids: ids of the tool calls it makes, in order.
+        result_ids: ids of the tool calls it answers, in order.
+        cost: tokens of the message as it was said, template included, by the counter named `counter`.
+        counter: the name of the token counter that made `cost` and `sent_cost`.
+        time: seconds since 1970, None where unknown; informative, never an order.
+        sent_text: the digest sent instead of an oversized tool output, frozen at birth; None: as it was said.
+        notice: volatile text added behind a user message, frozen at birth; None: nothing was added.
+        sent_cost: tokens of what is sent for it when raw: `cost`, unless `sent_text` or `notice` is set.
+    """
+
+    seq: int
+    turn: int
+    role: Role
+    category: Category
+    codec: str
+    payload: str
+    call_ids: tuple[str, ...]
+    result_ids: tuple[str, ...]
+    cost: Cost
+    sent_cost: Cost
+    counter: str
+    time: float | None = None
+    sent_text: str | None = None
+    notice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A text that stands for named messages of one session.
+
+    `source_digest` is a hash of what it was made from (texts, level, form of the notes): an equal digest means that
+    nothing new has to be made. `made_by` names the summarizer. `cost` is in tokens of the counter `counter`,
+    template included.
+    """
+
+    summary_id: str
+    session_id: str
+    first_seq: int
+    last_seq: int
+    level: str
+    text: str
+    cost: Cost
+    counter: str
+    source_digest: str
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call as its provider reports them; `input_tokens` counts cached ones too."""
+
+    input_tokens: int
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The context window of one session, fixed for as long as the session lasts.
+
+    `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
+    is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
+    came from.
+    """
+
+    lease_id: str
+    window_tokens: int
+    reserved_output_tokens: int
+    safety_fraction: float
+    counter: str
+    model: str = ""
+    source: str = "default"
+
+
+class Kind(StrEnum):
+    """What a part of a request is: said by somebody, or made by squidbot and then user-role, fenced, marked as data."""
+
+    SYSTEM = "system"
+    MESSAGE = "message"
+    SLIMMED = "slimmed"
+    SUMMARY = "summary"
+    PIN = "pin"
+    MEMORY = "memory"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a request.
+
+    Attributes:
+        kind: verbatim (system, message), cut (slimmed) or made by squidbot (the others).
+        role: whose turn it is for the provider.
+        cost: tokens, template included.
+        first_seq, last_seq: the messages that it stands for; -1 and -1 for none (a memory document).
+        payload: the stored payload and its codec's tag, where it is one message of the transcript; else None.
+        text: for a slimmed message the digest that takes the place of its text; for a made part the whole text;
+            None for a verbatim one.
+        notice: text frozen behind a user message at its birth; None where there is none.
+        call_ids, result_ids: the tool calls it makes and those it answers.
+        summary_id: the summary that it shows; None where it shows none.
+    """
+
+    kind: Kind
+    role: Role
+    cost: Cost
+    first_seq: int = -1
+    last_seq: int = -1
+    payload: str | None = None
+    codec: str | None = None
+    text: str | None = None
+    notice: str | None = None
+    call_ids: tuple[str, ...] = ()
+    result_ids: tuple[str, ...] = ()
+    summary_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A numbered note beside a transcript: `kind` is "plan", "lease", "pin" or "request"; `body` is JSON text.
+
+    `number` counts the records of one kind in one session from 0.
+    """
+
+    kind: str
+    number: int
+    body: str

@@ -1,0 +1,134 @@
+"""What the core asks of the outside. A port is a small promise; nobody has to inherit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.events import Event
+    from squidbot.core.messages import Message, Part, Record, StoredMessage, Summary
+
+__all__ = ["Certificate", "Codec", "Observer", "SummaryStore", "TokenCounter", "TranscriptStore"]
+
+# How far a bound can be trusted, best first (D5). "none": a counter for policy caps and reports only.
+Certificate = Literal["exact", "anchored", "proved", "measured", "none"]
+
+
+class TokenCounter(Protocol):
+    """Counts tokens. The same text always gets the same answer; never raises on any str, lone surrogates included."""
+
+    @property
+    def name(self) -> str:
+        """The name that configuration and stored counts use."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """How far `upper_bound` can be trusted."""
+
+    def count(self, text: str) -> int:
+        """Return the best estimate of the tokens of `text`; 0 or more."""
+
+    def upper_bound(self, text: str) -> int:
+        """Return a number of tokens that the model's own count of `text` never passes; at least `count(text)`."""
+
+
+class TranscriptStore(Protocol):
+    """Append-only transcripts, and the numbered records beside them: plans, leases, pins, requests.
+
+    A session id is any str of 1 to 1,024 characters; each is its own session; any other id is refused with a
+    StoreError before anything is written. Appending is all or nothing, and durable when it returns.
+    """
+
+    def head(self, session_id: str) -> tuple[int, int]:
+        """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. Cheap at any length."""
+
+    def append(
+        self,
+        session_id: str,
+        expected_seq: int,
+        messages: Sequence[StoredMessage],
+        records: Sequence[Record] = (),
+    ) -> None:
+        """Store messages behind the last one, in order, and records, in one transaction.
+
+        Raises:
+            StoreError: nothing was written: `expected_seq` is not the number of messages stored (another writer
+                came first), `messages[i].seq` is not `expected_seq + i`, a record's number is not the number of
+                records of its kind, the id is refused, or the disk failed.
+        """
+
+    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+
+    def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the named messages in order of seq, each once; unknown ones are left out.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+
+    def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
+        """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget.
+
+        Counted is `cost.bound`, newest first. Bodies of messages that are not returned are not read.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+
+    def last_record(self, session_id: str, kind: str) -> Record | None:
+        """Return the newest record of a kind, or None where there is none."""
+
+    def records(self, session_id: str, kind: str) -> list[Record]:
+        """Return all records of a kind in order of number. Its cost grows with them: not for the request path."""
+
+
+class SummaryStore(Protocol):
+    """Summaries by id. Nothing is ever overwritten by a different text."""
+
+    def put(self, summary: Summary) -> None:
+        """Store a summary; durable on return. Storing an equal one again does nothing.
+
+        Raises:
+            StoreError: nothing was written: another text is stored under that id, or the disk failed.
+        """
+
+    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
+        """Return the named summaries in the order asked for; unknown ones are left out."""
+
+    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id."""
+
+
+class Codec(Protocol):
+    """One host's form of messages: payload to index, and what is sent back to the host's form. Pure functions."""
+
+    @property
+    def tag(self) -> str:
+        """The name stored beside each payload, for example "openai.chat"."""
+
+    def text(self, payload: str) -> str:
+        """Return `Message.text` of a payload that this codec made."""
+
+    def decode(self, payload: str) -> Message:
+        """Return the message with its index for a payload of this codec.
+
+        Raises:
+            ValueError: the payload is not a message of this form; the text says why.
+        """
+
+    def encode(self, part: Part) -> str:
+        """Return the payload to send for a part: the stored one, or one made for a digest, summary or notice."""
+
+
+class Observer(Protocol):
+    """Is told what happened. What it returns or raises never reaches the turn."""
+
+    def notify(self, event: Event) -> None:
+        """Take one event."""

@@ -1,0 +1,1 @@
+"""One file per host: squidbot's face inside an agent program that exists already."""
