@@ -1,0 +1,139 @@
+"""Exact token counts from a local tiktoken rank file; never goes to the network."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tiktoken
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Cost
+
+if TYPE_CHECKING:
+    from squidbot.core.ports import Certificate
+
+__all__ = ["PATTERNS", "TiktokenCounter"]
+
+# How each vocabulary cuts a text into pieces before merging; as published with the vocabularies themselves.
+_CL100K = [
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+",
+    r"\p{N}{1,3}",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+    r"\s*[\r\n]+",
+    r"\s+(?!\S)",
+    r"\s+",
+]
+_O200K = [
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}",
+    r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+    r"\s*[\r\n]+",
+    r"\s+(?!\S)",
+    r"\s+",
+]
+PATTERNS = {
+    "o200k": "|".join(_O200K),
+    "cl100k": "|".join(_CL100K),
+    "qwen": "|".join(_CL100K).replace(r"\p{N}{1,3}", r"\p{N}"),
+}
+
+# tiktoken's merging is quadratic in a piece, and a piece is at most one run of this kind: longer ones are cut.
+PIECE_CHARS = 1024
+_LONG_RUN = re.compile(rf"\S{{{PIECE_CHARS + 1},}}|\s{{{PIECE_CHARS + 1},}}")
+# Merging is greedy, so that two halves may take fewer tokens than the whole; a change near one cut stays near it.
+CUT_TOKENS = 4
+
+
+def _read_ranks(path: Path) -> dict[bytes, int]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ConfigError(f"token ranks can't be read @ {path}: {error.strerror}") from error
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                token, rank = line.split()
+                ranks[base64.b64decode(token, validate=True)] = int(rank)
+            except (ValueError, binascii.Error) as error:
+                raise ConfigError(f"expected a base64 token, a space and its rank @ {path}:{number}") from error
+    if not ranks:
+        raise ConfigError(f"no token ranks @ {path}:1")
+    return ranks
+
+
+def _pattern(path: Path, pattern: str | None) -> str:
+    if pattern is not None:
+        return PATTERNS.get(pattern, pattern)
+    for name, known in PATTERNS.items():
+        if name in path.stem.lower():
+            return known
+    known_names = ", ".join(PATTERNS)
+    raise ConfigError(f"no split pattern is known for {path.name}; give pattern= {known_names} or a regular expression")
+
+
+class TiktokenCounter:
+    """Counts with a tokenizer's own ranks, read from a local `.tiktoken` file when it is constructed.
+
+    Special tokens in a text count as the plain text they are. Where a run without (or of) whitespace is longer than
+    `PIECE_CHARS` characters it is counted in pieces, with `CUT_TOKENS` more for each cut: the answer is then a bound.
+    """
+
+    def __init__(self, path: str | Path, pattern: str | None = None) -> None:
+        """Read the ranks.
+
+        `pattern` is a name in `PATTERNS` or a regular expression; None: the one that the file's name tells.
+
+        Raises:
+            ConfigError: the file can't be read, a line is no rank, or the pattern is unknown or wrong.
+        """
+        path = Path(path)
+        self._name = f"tiktoken:{path.stem}"
+        self._normalises = "qwen" in path.stem.lower() or pattern == "qwen"
+        split = _pattern(path, pattern)
+        ranks = _read_ranks(path)
+        try:
+            self._encoding = tiktoken.Encoding(self._name, pat_str=split, mergeable_ranks=ranks, special_tokens={})
+        except ValueError as error:
+            raise ConfigError(f"tiktoken refuses the pattern or the ranks @ {path}: {error}") from error
+
+    @property
+    def name(self) -> str:
+        """The word tiktoken, a colon and the file's stem."""
+        return self._name
+
+    @property
+    def certificate(self) -> Certificate:
+        """The model's own tokenizer."""
+        return "exact"
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them."""
+        if self._normalises:
+            text = unicodedata.normalize("NFC", text)
+        total = start = 0
+        for run in _LONG_RUN.finditer(text):
+            total += self._encoded(text[start : run.start()])
+            for at in range(run.start(), run.end(), PIECE_CHARS):
+                total += self._encoded(text[at : min(at + PIECE_CHARS, run.end())]) + CUT_TOKENS
+            start = run.end()
+        return total + self._encoded(text[start:])
+
+    def upper_bound(self, text: str) -> int:
+        """Return the count: an exact counter needs no other bound."""
+        return self.count(text)
+
+    def measure(self, text: str) -> Cost:
+        """Return the count as both estimate and bound, in tokens."""
+        tokens = self.count(text)
+        return Cost(tokens, tokens)
+
+    def _encoded(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(text)) if text else 0
