@@ -1,0 +1,212 @@
+"""Anthropic messages: user and assistant turns of content blocks; a user message may answer several tool calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from squidbot.codecs import jsontext
+from squidbot.codecs.fields import PayloadError, as_dict, as_name, as_object, kind, media_tokens, with_notice
+from squidbot.core.messages import Category, Message, Role, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from squidbot.core.messages import Part
+
+__all__ = ["TRANSCRIPT_KEYS", "AnthropicMessages"]
+
+# The envelope of an answer, and what recordings write beside a message: a request may not hold them.
+TRANSCRIPT_KEYS: Final = frozenset(
+    {"container", "context_management", "id", "model", "stop_reason", "stop_sequence", "timestamp", "type", "usage"}
+)
+
+_ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
+_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
+
+# Tokens of the largest image: one for each patch of 28 x 28 pixels, after scaling to the finest resolution of current
+# models. Models before them stop at about 1,600.
+_IMAGE_TOKENS: Final = 4_784
+
+
+class AnthropicMessages:
+    """The codec of Anthropic messages. Blocks of unknown types stay in the payload and count as their JSON text."""
+
+    tag: Final = "anthropic.messages"
+
+    def text(self, payload: str) -> str:
+        """Return what the model reads of a payload except tool calls: its blocks, one below the other.
+
+        Thinking counts as its text, a block of an unknown type as its JSON text, images and documents not at all.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        return _text(_blocks(as_object(payload).get("content")))
+
+    def decode(self, payload: str) -> Message:
+        """Return the message with its index. `time` is the payload's `timestamp`, in seconds since 1970.
+
+        Its role is "tool" where it answers a call, whatever else it says: see `split`.
+
+        Raises:
+            ValueError: the payload is not a message of this form; the text says why.
+        """
+        return self._index(payload, as_object(payload), None)
+
+    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
+        """Return the message for a host's own dict. `time` in seconds since 1970 wins over its `timestamp`.
+
+        Raises:
+            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
+        """
+        payload = jsontext.write(dict(obj))
+        return self._index(payload, as_object(payload), time)
+
+    def to_dict(self, message: Message) -> dict[str, object]:
+        """Return the message as a host's dict, without what only answers and recordings have (TRANSCRIPT_KEYS).
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        return _sendable(message.payload)
+
+    def split(self, obj: Mapping[str, object]) -> list[dict[str, object]]:
+        """Return a message's tool results and what the user says beside them as messages of their own, in this order.
+
+        Anthropic reads user messages in a row as one, so nothing changes for the model; apart, tool output can be cut
+        and the user's words stay whole. A message that is not both comes back alone.
+        """
+        content = obj.get("content")
+        blocks = content if isinstance(content, list) else []
+        results = [block for block in blocks if _type(block) == "tool_result"]
+        said = [block for block in blocks if _type(block) != "tool_result"]
+        if not results or not said:
+            return [dict(obj)]
+        return [{**obj, "content": results}, {**obj, "content": said}]
+
+    def encode(self, part: Part) -> str:
+        """Return the payload to send for a part of a request.
+
+        A verbatim part is its stored payload without TRANSCRIPT_KEYS. A slimmed one says `part.text` instead of all
+        that it said, inside its first tool result where it answers calls; calls and further results stay, the latter
+        empty. A part made by squidbot is `part.text` said in its role. A notice follows the content: as a text block
+        of its own where the content is a list, else fenced behind the string.
+
+        Raises:
+            ValueError: the stored payload is not a message of this form.
+        """
+        if part.payload is None:
+            sent: dict[str, object] = {"role": part.role, "content": part.text or ""}
+        else:
+            sent = _sendable(part.payload)
+            if part.text is not None:
+                sent["content"] = _slimmed(sent.get("content"), part.text)
+        if part.notice is not None:
+            sent["content"] = with_notice(sent.get("content"), part.notice)
+        return jsontext.write(sent)
+
+    def extra_tokens(self, payload: str) -> int:
+        """Return the tokens of what `Message.rendered` does not show: its images and documents (R9), from above.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        return sum(map(_media, _blocks(as_object(payload).get("content"))))
+
+    def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
+        blocks = _blocks(obj.get("content"))
+        results = tuple(as_name(b, "tool_use_id", "a tool_result") for b in blocks if b.get("type") == "tool_result")
+        said_by = _role(obj)
+        role: Role = "tool" if results else said_by
+        return Message(
+            role=role,
+            text=_text(blocks),
+            payload=payload,
+            codec=self.tag,
+            calls=tuple(_call(block) for block in blocks if block.get("type") == "tool_use"),
+            results=results,
+            category=_CATEGORIES.get(role, Category.DIALOG),
+            time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
+        )
+
+
+def _sendable(payload: str) -> dict[str, object]:
+    return {key: value for key, value in as_object(payload).items() if key not in TRANSCRIPT_KEYS}
+
+
+def _type(block: object) -> object:
+    return block.get("type") if isinstance(block, dict) else None
+
+
+def _role(obj: dict[str, object]) -> Role:
+    if "role" not in obj:
+        raise PayloadError(f"role is missing; it is one of {', '.join(_ROLES)}")
+    role = obj["role"]
+    if not isinstance(role, str) or role not in _ROLES:
+        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_ROLES)}")
+    return _ROLES[role]
+
+
+def _blocks(content: object) -> list[dict[str, object]]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        raise PayloadError(f"content is {kind(content)}; it is a string or a list of blocks")
+    return [as_dict(block, "a block of content") for block in content]
+
+
+def _text(blocks: list[dict[str, object]]) -> str:
+    return "\n".join(filter(None, map(_block_text, blocks)))
+
+
+def _block_text(block: dict[str, object]) -> str:
+    match block.get("type"):
+        case "text":
+            return _string(block, "text")
+        case "thinking":
+            return _string(block, "thinking")
+        case "tool_result":
+            return _text(_blocks(block.get("content")))
+        case "tool_use" | "image":
+            return ""
+        case "document" if _type(block.get("source")) not in {"text", "content"}:
+            return ""
+        case _:
+            return jsontext.write(block)
+
+
+def _string(block: dict[str, object], key: str) -> str:
+    value = block.get(key, "")
+    if not isinstance(value, str):
+        raise PayloadError(f"{key} of a {block['type']} block is {kind(value)}; it is a string")
+    return value
+
+
+def _media(block: dict[str, object]) -> int:
+    match block.get("type"):
+        case "image":
+            return _IMAGE_TOKENS
+        case "tool_result":
+            return sum(map(_media, _blocks(block.get("content"))))
+        case "document" if _type(block.get("source")) not in {"text", "content"}:
+            return media_tokens(len(jsontext.write(block)))
+        case _:
+            return 0
+
+
+def _call(block: dict[str, object]) -> ToolCall:
+    name = as_name(block, "name", "a tool_use")
+    return ToolCall(as_name(block, "id", "a tool_use"), name, jsontext.write(block.get("input", {})))
+
+
+def _slimmed(content: object, digest: str) -> object:
+    blocks = _blocks(content)
+    kept = [block for block in blocks if block.get("type") in {"tool_use", "tool_result"}]
+    if not kept:
+        return digest
+    if kept[0]["type"] == "tool_use":
+        return [{"type": "text", "text": digest}, *kept]
+    first, *others = ({key: value for key, value in block.items() if key != "content"} for block in kept)
+    return [{**first, "content": digest}, *others]

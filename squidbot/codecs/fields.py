@@ -1,0 +1,105 @@
+"""What the fields of a message have to be, in words that a user can act on; what costs tokens without being text."""
+
+from __future__ import annotations
+
+from squidbot.codecs import jsontext
+
+__all__ = [
+    "PayloadError",
+    "as_dict",
+    "as_list",
+    "as_name",
+    "as_object",
+    "fenced",
+    "kind",
+    "media_tokens",
+    "with_notice",
+]
+
+# A page of a PDF costs up to 3,000 tokens of text and 1,600 of its picture by Anthropic's documentation. How many pages
+# base64 data hold isn't known without reading them: one is assumed per 32 KiB, and media are never cheaper than one.
+_PAGE_TOKENS = 4_600
+_BASE64_CHARS_PER_TOKEN = 32 * 1024 // _PAGE_TOKENS
+
+
+class PayloadError(ValueError):
+    """A payload is not a message of its codec's form. The text says which field, what it is and what it should be."""
+
+
+def kind(value: object) -> str:
+    """Return what a JSON value is, for a message to a user: "an object", "a string", "null" and so on."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def as_object(payload: str) -> dict[str, object]:
+    """Return the JSON object that a payload is.
+
+    Raises:
+        ValueError: it is not JSON (JsonTextError) or not an object (PayloadError).
+    """
+    value = jsontext.parse(payload)
+    if not isinstance(value, dict):
+        raise PayloadError(f"a message is a JSON object, not {kind(value)}")
+    return value
+
+
+def as_dict(value: object, what: str) -> dict[str, object]:
+    """Return the value if it is an object.
+
+    Raises:
+        PayloadError: it is not; the text calls it `what`.
+    """
+    if not isinstance(value, dict):
+        raise PayloadError(f"{what} is {'missing' if value is None else kind(value)}; it is an object")
+    return value
+
+
+def as_list(value: object, what: str) -> list[object]:
+    """Return the value if it is a list; an empty one for None.
+
+    Raises:
+        PayloadError: it is neither; the text calls it `what`.
+    """
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise PayloadError(f"{what} is {kind(value)}; it is a list")
+    return value
+
+
+def as_name(obj: dict[str, object], key: str, what: str) -> str:
+    """Return obj[key] if it is a string that is not empty.
+
+    Raises:
+        PayloadError: it is missing, empty or no string; the text calls the object `what`.
+    """
+    value = obj.get(key)
+    if isinstance(value, str) and value:
+        return value
+    wrong = "missing" if value is None else "empty" if value == "" else kind(value)
+    raise PayloadError(f"{key} of {what} is {wrong}; it is a string that is not empty")
+
+
+def fenced(notice: str) -> str:
+    """Return volatile text between marks that do not occur in it, for a place where only one string can stand."""
+    mark, number = "notice", 1
+    while f"</{mark}>" in notice:
+        number += 1
+        mark = f"notice-{number}"
+    return f"<{mark}>\n{notice}\n</{mark}>"
+
+
+def with_notice(content: object, notice: str) -> object:
+    """Return a message's content with a notice behind it: a text part of its own in a list, else fenced in the string.
+
+    The fence is two line breaks and the marks of `fenced`.
+    """
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": notice}]
+    return f"{content}\n\n{fenced(notice)}" if content else fenced(notice)
+
+
+def media_tokens(base64_chars: int) -> int:
+    """Return an estimate from above, in tokens, of a document or a recording given as so many characters of base64."""
+    return max(_PAGE_TOKENS, base64_chars // _BASE64_CHARS_PER_TOKEN)

@@ -1,0 +1,134 @@
+"""JSON text that says what is wrong with it, and that holds any str: what every codec reads and writes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+
+__all__ = ["DEEPEST_LEVELS", "JsonTextError", "parse", "seconds", "utf8_bytes", "write"]
+
+# Python's own reader gives up at about 1,000 levels, less the frames of whoever calls it. Tool arguments stay far below
+# this; a fixed number makes the answer the same from every caller.
+DEEPEST_LEVELS = 200
+
+# Seconds since 1970 pass this in the year 5138, milliseconds passed it in 1973.
+_MILLISECONDS_FROM = 1e11
+# The year 9999 in milliseconds, the last that ISO 8601 as Python reads it can name.
+_LAST_TIME = 253_402_300_800_000
+
+
+class JsonTextError(ValueError):
+    """A text is not JSON that every reader accepts.
+
+    Attributes:
+        line, column: where, both from 1; None where the place is not known.
+    """
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        """Say what is wrong, and the line and column from 1 where they are known."""
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+def parse(text: str) -> object:
+    """Return the value of a JSON text.
+
+    NaN, Infinity and numbers too large for a double are refused: RFC 8259 has no such values, and a provider would
+    refuse the request they end up in. Integers of up to 4,300 digits, Python's own limit, are exact.
+
+    Raises:
+        JsonTextError: the text is not JSON, or is nested deeper than DEEPEST_LEVELS.
+    """
+    try:
+        value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        raise JsonTextError(f"broken JSON: {error.msg}", error.lineno, error.colno) from error
+    except RecursionError as error:
+        raise JsonTextError(f"nested deeper than {DEEPEST_LEVELS} levels") from error
+    except JsonTextError:
+        raise
+    except ValueError as error:
+        raise JsonTextError("an integer of more than 4300 digits; write it as a string") from error
+    _refuse_depth(value)
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise JsonTextError(f"{name} is not JSON; write null or a string")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise JsonTextError(f"the number {digits[:40]} is too large; write it as a string")
+    return number
+
+
+def _refuse_depth(value: object) -> None:
+    level = [value]
+    for _ in range(DEEPEST_LEVELS + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return
+    raise JsonTextError(f"nested deeper than {DEEPEST_LEVELS} levels")
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [inner for inner in value.values() if isinstance(inner, dict | list)]
+    if isinstance(value, list):
+        return [inner for inner in value if isinstance(inner, dict | list)]
+    return []
+
+
+def write(value: object) -> str:
+    """Return a value as JSON text, keys in their own order, always the same for equal values.
+
+    The text can always be encoded as UTF-8: characters stand as themselves, unless a lone surrogate is among them,
+    then all that is not ASCII is escaped.
+
+    Raises:
+        ValueError: the value holds a NaN or an infinity, or something that JSON has no form for, or is nested too deep.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"no JSON can be made of it: {error}") from error
+    return text
+
+
+def utf8_bytes(text: str) -> int:
+    """Return the length of a text in UTF-8, in bytes; a lone surrogate counts the 3 bytes it would take."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def seconds(stamp: object) -> float | None:
+    """Return a point in time in seconds since 1970, or None for None.
+
+    A str is ISO 8601; without an offset it is taken as UTC, so that every machine reads the same. A number is seconds,
+    or milliseconds where it is above 1e11.
+
+    Raises:
+        ValueError: it is neither, or lies beyond the year 9999.
+    """
+    if stamp is None:
+        return None
+    if isinstance(stamp, str):
+        return _iso_seconds(stamp)
+    if isinstance(stamp, bool) or not isinstance(stamp, int | float) or abs(stamp) > _LAST_TIME:
+        raise ValueError(f"timestamp {stamp!r:.40} is no time; write ISO 8601 or seconds since 1970")
+    number = float(stamp)
+    return number / 1000 if abs(number) > _MILLISECONDS_FROM else number
+
+
+def _iso_seconds(stamp: str) -> float:
+    try:
+        time = dt.datetime.fromisoformat(stamp)
+    except ValueError as error:
+        raise ValueError(f"timestamp {stamp[:40]!r} is not ISO 8601, such as 2025-03-01T09:00:00Z") from error
+    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()

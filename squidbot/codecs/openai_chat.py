@@ -1,0 +1,208 @@
+"""OpenAI-style chat messages: role, content, tool_calls, tool_call_id; what most hosts and recordings speak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from squidbot.codecs import jsontext
+from squidbot.codecs.fields import PayloadError, as_dict, as_list, as_name, as_object, kind, media_tokens, with_notice
+from squidbot.core.messages import Category, Message, Role, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from squidbot.core.messages import Part
+
+__all__ = ["TRANSCRIPT_KEYS", "OpenAIChat"]
+
+# What recordings write beside a message and a provider would refuse. Kept in the payload, not sent.
+TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
+
+# What costs tokens through `Message.rendered`, or next to none.
+_COUNTED_KEYS: Final = TRANSCRIPT_KEYS | {"role", "content", "name", "tool_calls", "tool_call_id", "function_call"}
+
+_ROLES: Final[dict[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+
+# Tokens of one image by its `detail`. OpenAI counts patches of 32 x 32 pixels, at most 2,500 of them, 10,000 at
+# "original", 256 at "low", times up to 1.2; its older tile models stay below (85 + 170 x at most 8 tiles = 1,445).
+# An estimate from above for these, no bound for every model: the older mini models bill images by more.
+_IMAGE_TOKENS: Final = {"low": 310, "original": 12_000}
+_ANY_IMAGE_TOKENS: Final = 3_000
+
+_IMAGES: Final = frozenset({"image_url", "input_image", "image"})
+_MEDIA: Final = frozenset({"file", "input_file", "input_audio"})
+
+_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
+
+
+class OpenAIChat:
+    """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent as they came."""
+
+    tag: Final = "openai.chat"
+
+    def text(self, payload: str) -> str:
+        """Return the content of a payload: the string, or its text parts joined without anything between them.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        return _text(as_object(payload).get("content"))
+
+    def decode(self, payload: str) -> Message:
+        """Return the message with its index. `time` is the payload's `timestamp`, in seconds since 1970.
+
+        Raises:
+            ValueError: the payload is not a message of this form; the text says why.
+        """
+        return self._index(payload, as_object(payload), None)
+
+    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
+        """Return the message for a host's own dict. `time` in seconds since 1970 wins over its `timestamp`.
+
+        Raises:
+            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
+        """
+        payload = jsontext.write(dict(obj))
+        return self._index(payload, as_object(payload), time)
+
+    def to_dict(self, message: Message) -> dict[str, object]:
+        """Return the message as a host's dict, without what only recordings have (TRANSCRIPT_KEYS).
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        return _sendable(message.payload)
+
+    def encode(self, part: Part) -> str:
+        """Return the payload to send for a part of a request.
+
+        A verbatim part is its stored payload without TRANSCRIPT_KEYS; a slimmed one has `part.text` for its content;
+        one made by squidbot is `part.text` said in its role. A notice follows the content: as a text part of its own
+        where the content is a list, else fenced behind the string.
+
+        Raises:
+            ValueError: the stored payload is not a message of this form.
+        """
+        if part.payload is None:
+            sent: dict[str, object] = {"role": part.role, "content": part.text or ""}
+        else:
+            sent = _sendable(part.payload)
+            if part.text is not None:
+                sent["content"] = part.text
+        if part.notice is not None:
+            sent["content"] = with_notice(sent.get("content"), part.notice)
+        return jsontext.write(sent)
+
+    def extra_tokens(self, payload: str) -> int:
+        """Return the tokens of what `Message.rendered` does not show: images, other parts, unknown keys.
+
+        An image costs a fixed number by its `detail` (R9). Any other part or key is sent as it is and costs at most
+        the UTF-8 bytes of its JSON text; a key without a value costs nothing.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        obj = as_object(payload)
+        content = obj.get("content")
+        parts = content if isinstance(content, list) else []
+        keys = {
+            key: value for key, value in obj.items() if key not in _COUNTED_KEYS and value not in (None, "", [], {})
+        }
+        return sum(map(_part_tokens, parts)) + (jsontext.utf8_bytes(jsontext.write(keys)) if keys else 0)
+
+    def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
+        role = _role(obj)
+        return Message(
+            role=role,
+            text=_text(obj.get("content")),
+            payload=payload,
+            codec=self.tag,
+            calls=_calls(obj),
+            results=_results(obj),
+            category=_CATEGORIES.get(role, Category.DIALOG),
+            time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
+        )
+
+
+def _sendable(payload: str) -> dict[str, object]:
+    return {key: value for key, value in as_object(payload).items() if key not in TRANSCRIPT_KEYS}
+
+
+def _role(obj: dict[str, object]) -> Role:
+    if "role" not in obj:
+        raise PayloadError(f"role is missing; it is one of {', '.join(_ROLES)}")
+    role = obj["role"]
+    if not isinstance(role, str) or role not in _ROLES:
+        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_ROLES)}")
+    return _ROLES[role]
+
+
+def _text(content: object) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
+    return "".join(map(_part_text, content))
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    text = as_dict(part, "a part of content").get("text", "")
+    if not isinstance(text, str):
+        raise PayloadError(f"text of a part of content is {kind(text)}; it is a string")
+    return text
+
+
+def _part_tokens(part: object) -> int:
+    if not isinstance(part, dict):
+        return 0
+    if part.get("type") in _IMAGES:
+        image = part.get("image_url")
+        detail = image.get("detail") if isinstance(image, dict) else part.get("detail")
+        return _IMAGE_TOKENS.get(str(detail), _ANY_IMAGE_TOKENS)
+    rest = {key: value for key, value in part.items() if key not in {"type", "text"}}
+    spelled = jsontext.utf8_bytes(jsontext.write(rest)) if rest else 0
+    return media_tokens(spelled) if part.get("type") in _MEDIA else spelled
+
+
+def _calls(obj: dict[str, object]) -> tuple[ToolCall, ...]:
+    calls = tuple(map(_call, as_list(obj.get("tool_calls"), "tool_calls")))
+    if obj.get("function_call") is None:
+        return calls
+    # Before calls had ids there was one at a time, answered by the function's name.
+    name, arguments = _function(obj["function_call"], "function_call")
+    return (*calls, ToolCall(name, name, arguments))
+
+
+def _call(value: object) -> ToolCall:
+    call = as_dict(value, "a tool call")
+    identifier = as_name(call, "id", "a tool call")
+    kept = "custom" if "custom" in call else "function"
+    return ToolCall(identifier, *_function(call.get(kept), f"{kept} of tool call {identifier:.80}"))
+
+
+def _function(value: object, what: str) -> tuple[str, str]:
+    function = as_dict(value, what)
+    arguments = function.get("arguments", function.get("input"))
+    if not isinstance(arguments, str):
+        # Some recorders store the object that the string stood for, and nothing where there are no arguments.
+        arguments = jsontext.write({} if arguments is None else arguments)
+    return as_name(function, "name", what), arguments
+
+
+def _results(obj: dict[str, object]) -> tuple[str, ...]:
+    if obj["role"] == "tool":
+        return (as_name(obj, "tool_call_id", "a tool message"),)
+    if obj["role"] == "function":
+        return (as_name(obj, "name", "a function message"),)
+    return ()

@@ -1,0 +1,271 @@
+"""The reader of recorded conversations: one file or a directory, any of the forms below, told apart by structure.
+
+- one conversation as JSONL: an OpenAI-style or Anthropic message on each line;
+- many conversations as JSONL: `{"id", "messages": [...]}` on each line;
+- a JSON array of messages, or of conversations;
+- a JSON object `{"messages": [...]}`, with `"system"` beside it where it comes from Anthropic;
+- a session that Claude Code recorded.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from squidbot.codecs import claude_code
+from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.fields import kind
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.records import Entry, read_entries
+from squidbot.core.errors import TranscriptError
+from squidbot.core.messages import Message, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Conversation", "read_transcripts"]
+
+# A session's id may be this long (see `ports.TranscriptStore`).
+_LONGEST_ID_CHARS: Final = 1024
+
+_OPENAI_ROLES: Final = frozenset({"developer", "function", "tool"})
+_OPENAI_KEYS: Final = frozenset({"function_call", "tool_call_id", "tool_calls"})
+_ANTHROPIC_KEYS: Final = frozenset({"stop_reason", "stop_sequence"})
+_ANTHROPIC_BLOCKS: Final = frozenset(
+    {"document", "image", "redacted_thinking", "server_tool_use", "thinking", "tool_result", "tool_use"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One recorded conversation.
+
+    Attributes:
+        id: its own id; without one the name of its file, with a number where the file holds several.
+        path: the file it comes from, as it was given.
+        codec: the tag of the codec of all its messages.
+        messages: what was said, in the order of the file.
+        lines: for each message the line of the file on which it, or the conversation that holds it, starts; from 1.
+        sources: for each message its place in the recording from 0: among the file's lines that are not blank where
+            each line is a message or an event, else among the conversation's messages. Two messages made of one
+            recorded message share it; a system text beside the messages has -1.
+        usages: for each message what its provider reported for the call that made it; None where nothing was.
+        unanswered: the calls without a result, as (index of the message, id of the call), in order.
+        skipped: events of the recording that are no message of this conversation.
+    """
+
+    id: str
+    path: str
+    codec: str
+    messages: tuple[Message, ...]
+    lines: tuple[int, ...]
+    sources: tuple[int, ...]
+    usages: tuple[Usage | None, ...]
+    unanswered: tuple[tuple[int, str], ...] = ()
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message before its codec read it: its JSON value, its text where the file has it alone, and where it stands."""
+
+    value: object
+    text: str | None
+    line: int
+    source: int
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A conversation before its codec is known."""
+
+    id: str
+    line: int
+    said: tuple[_Said, ...]
+    skipped: int = 0
+
+
+def read_transcripts(path: str | pathlib.Path, *, strict: bool = True) -> list[Conversation]:
+    """Return the conversations of a file, or of every *.jsonl and *.json file in a directory, in order of name.
+
+    A tool result whose call never came before it, or was answered already, is an error; with `strict=False` it stays.
+
+    Raises:
+        TranscriptError: a file can't be read as a transcript; the text says where, why and what to do.
+    """
+    found: list[Conversation] = []
+    seen: set[str] = set()
+    for file in _files(pathlib.Path(path)):
+        for talk in _talks(file, file.stem if file.stem not in seen else file.name):
+            if talk.id in seen:
+                raise TranscriptError(str(file), talk.line, f"the id {talk.id!r:.80} came before; give it another")
+            seen.add(talk.id)
+            found.append(_conversation(file, talk, strict=strict))
+    if not any(conversation.messages for conversation in found):
+        raise TranscriptError(str(path), None, "there is no message in it; a transcript holds at least one")
+    return found
+
+
+def _files(path: pathlib.Path) -> list[pathlib.Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in {".json", ".jsonl"} and file.is_file())
+    if not files:
+        raise TranscriptError(
+            str(path), None, "no *.jsonl or *.json file is in this directory; name another, or a file"
+        )
+    return files
+
+
+def _talks(file: pathlib.Path, name: str) -> list[_Talk]:
+    """Return the conversations of a file, before their messages are read."""
+    entries = read_entries(file)
+    if len(entries) == 1 and isinstance(entries[0].value, list):
+        return _talks_in_list(file, name, entries[0])
+    for entry in entries:
+        if not isinstance(entry.value, dict):
+            raise TranscriptError(
+                str(file), entry.line, f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
+            )
+    values = [entry.value for entry in entries]
+    if any(map(_holds_messages, values)):
+        names = [name] if len(entries) == 1 else [f"{name}-{entry.index + 1}" for entry in entries]
+        return [_talk(file, own, entry.line, entry.value) for own, entry in zip(names, entries, strict=True)]
+    if claude_code.is_session(values):
+        said, skipped = claude_code.messages(values)
+        return [_Talk(name, 1, tuple(_Said(v, None, entries[at].line, at) for at, v in said), skipped)]
+    return [_Talk(name, 1, tuple(_Said(e.value, e.text, e.line, e.index) for e in entries))]
+
+
+def _talks_in_list(file: pathlib.Path, name: str, entry: Entry) -> list[_Talk]:
+    values = entry.value if isinstance(entry.value, list) else []
+    if any(map(_holds_messages, values)):
+        return [_talk(file, f"{name}-{number}", entry.line, value) for number, value in enumerate(values, 1)]
+    return [_Talk(name, entry.line, _said(entry.line, values))]
+
+
+def _holds_messages(value: object) -> bool:
+    return isinstance(value, dict) and "messages" in value and "role" not in value
+
+
+def _said(line: int, values: Sequence[object]) -> tuple[_Said, ...]:
+    return tuple(_Said(value, None, line, at, f"message {at}: ") for at, value in enumerate(values))
+
+
+def _talk(file: pathlib.Path, name: str, line: int, value: object) -> _Talk:
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+        raise TranscriptError(str(file), line, 'a conversation is {"id": ..., "messages": [...]}; messages is no list')
+    said = _said(line, value["messages"])
+    if value.get("system"):
+        system = {"role": "system", "content": value["system"]}
+        said = (_Said(system, None, line, -1, "system: "), *said)
+    return _Talk(_id(file, name, line, value.get("id")), line, said)
+
+
+def _id(file: pathlib.Path, name: str, line: int, given: object) -> str:
+    if given is None:
+        return name
+    text = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else ""
+    if not 1 <= len(text) <= _LONGEST_ID_CHARS:
+        raise TranscriptError(str(file), line, f"the id is not a string of 1 to {_LONGEST_ID_CHARS} characters")
+    return text
+
+
+def _conversation(file: pathlib.Path, talk: _Talk, *, strict: bool) -> Conversation:
+    codec = _codec(talk.said)
+    if isinstance(codec, AnthropicMessages):
+        talk = _Talk(talk.id, talk.line, tuple(_split(codec, talk.said)), talk.skipped)
+    messages = tuple(_message(file, codec, said) for said in talk.said)
+    return Conversation(
+        id=talk.id,
+        path=str(file),
+        codec=codec.tag,
+        messages=messages,
+        lines=tuple(said.line for said in talk.said),
+        sources=tuple(said.source for said in talk.said),
+        usages=tuple(_usage(said.value) for said in talk.said),
+        unanswered=_unanswered(file, talk.said, messages, strict=strict),
+        skipped=talk.skipped,
+    )
+
+
+def _codec(said: Iterable[_Said]) -> OpenAIChat | AnthropicMessages:
+    """Return the codec whose marks the messages bear; the plain ones, that bear none, are OpenAI's."""
+    values = [one.value for one in said if isinstance(one.value, dict)]
+    if any(value.get("role") in _OPENAI_ROLES or not _OPENAI_KEYS.isdisjoint(value) for value in values):
+        return OpenAIChat()
+    if any(not _ANTHROPIC_KEYS.isdisjoint(value) or _has_blocks(value.get("content")) for value in values):
+        return AnthropicMessages()
+    return OpenAIChat()
+
+
+def _has_blocks(content: object) -> bool:
+    blocks = content if isinstance(content, list) else []
+    return any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+
+
+def _split(codec: AnthropicMessages, said: Iterable[_Said]) -> Iterable[_Said]:
+    for one in said:
+        parts = codec.split(one.value) if isinstance(one.value, dict) else []
+        if len(parts) > 1:
+            yield from (_Said(part, None, one.line, one.source, one.place) for part in parts)
+        else:
+            yield one
+
+
+def _message(file: pathlib.Path, codec: OpenAIChat | AnthropicMessages, said: _Said) -> Message:
+    try:
+        if said.text is not None:
+            return codec.decode(said.text)
+        if not isinstance(said.value, dict):
+            raise TranscriptError(str(file), said.line, f"{said.place}is {kind(said.value)}; a message is an object")
+        return codec.to_message(said.value)
+    except ValueError as error:
+        raise TranscriptError(str(file), said.line, f"{said.place}{error}") from error
+
+
+def _unanswered(
+    file: pathlib.Path, said: Sequence[_Said], messages: Sequence[Message], *, strict: bool
+) -> tuple[tuple[int, str], ...]:
+    """Return the calls that stay without a result; ids may come again once they are answered."""
+    waiting: dict[str, list[int]] = {}
+    answered: set[str] = set()
+    for at, message in enumerate(messages):
+        for result in message.results:
+            if waiting.get(result):
+                waiting[result].pop(0)
+                answered.add(result)
+            elif strict:
+                wrong = "was answered before" if result in answered else "has no call before it"
+                raise TranscriptError(
+                    str(file), said[at].line, f"{said[at].place}tool result {result!r:.80} {wrong}; take it out"
+                )
+        for call in message.calls:
+            waiting.setdefault(call.id, []).append(at)
+    return tuple(sorted((at, call) for call, places in waiting.items() for at in places))
+
+
+def _usage(value: object) -> Usage | None:
+    """Return a message's usage, in tokens; None where it has none, or one of an unknown form."""
+    usage = value.get("usage") if isinstance(value, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    if "prompt_tokens" in usage:
+        cached = _tokens(usage.get("prompt_tokens_details"), "cached_tokens")
+        return Usage(_tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens"), cached)
+    if "input_tokens" in usage:
+        # Anthropic's input leaves out what was read from and written to the cache; OpenAI's holds all of it.
+        read, written = (_tokens(usage, f"cache_{what}_input_tokens") for what in ("read", "creation"))
+        cached = read or _tokens(usage.get("input_tokens_details"), "cached_tokens")
+        return Usage(_tokens(usage, "input_tokens") + read + written, _tokens(usage, "output_tokens"), cached)
+    if "input" in usage:
+        read, written = _tokens(usage, "cache_read"), _tokens(usage, "cache_write")
+        return Usage(_tokens(usage, "input") + read + written, _tokens(usage, "output"), read)
+    return None
+
+
+def _tokens(usage: object, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and value > 0 else 0
