@@ -23,6 +23,8 @@ TRANSCRIPT_KEYS: Final = frozenset(
 _ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
+_THINKING: Final = frozenset({"redacted_thinking", "thinking"})
+
 # Tokens of the largest image: one for each patch of 28 x 28 pixels, after scaling to the finest resolution of current
 # models. Models before them stop at about 1,600.
 _IMAGE_TOKENS: Final = 4_784
@@ -99,8 +101,12 @@ class AnthropicMessages:
             sent: dict[str, object] = {"role": part.role, "content": part.text or ""}
         else:
             sent = _sendable(part.payload)
+            if part.drop_thinking:
+                sent["content"] = _without_thinking(sent.get("content"))
             if part.text is not None:
                 sent["content"] = _slimmed(sent.get("content"), part.text)
+            if part.arguments is not None:
+                sent["content"] = _with_inputs(sent.get("content"), part.arguments)
         if part.notice is not None:
             sent["content"] = with_notice(sent.get("content"), part.notice)
         return jsontext.write(sent)
@@ -210,3 +216,27 @@ def _slimmed(content: object, digest: str) -> object:
         return [{"type": "text", "text": digest}, *kept]
     first, *others = ({key: value for key, value in block.items() if key != "content"} for block in kept)
     return [{**first, "content": digest}, *others]
+
+
+def _without_thinking(content: object) -> object:
+    if not isinstance(content, list):
+        return content
+    kept = [block for block in content if _type(block) not in _THINKING]
+    # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
+    return kept if kept or not content else [{"type": "text", "text": "(thinking)"}]
+
+
+def _with_inputs(content: object, arguments: tuple[str, ...]) -> object:
+    cut = iter(arguments)
+    return [
+        {**block, "input": _input(next(cut, "{}"))} if block.get("type") == "tool_use" else block
+        for block in _blocks(content)
+    ]
+
+
+def _input(arguments: str) -> object:
+    try:
+        value = jsontext.parse(arguments)
+    except jsontext.JsonTextError:
+        value = None
+    return value if isinstance(value, dict) else {"cut": arguments}

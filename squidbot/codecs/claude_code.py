@@ -23,8 +23,10 @@ def messages(values: Sequence[object]) -> tuple[list[tuple[int, dict[str, object
     """Return a session's messages, each with the place of its first event, and how many events are none of them.
 
     An answer is recorded in several events, one for each block, which bear the id of its message: they become one
-    message again, at the place of the first. Left out are side chains (the threads of other agents), what Claude Code
-    wrote in the model's place (such as a provider's error), events of other types, and repeated ones.
+    message again, at the place of the first, even if its tools answered in between. Left out are side chains (the
+    threads of other agents), what was written in the model's place (such as a provider's error), summaries of what
+    the file holds anyway, events of other types, and repeated ones. The order is that of the file: the links between
+    events (`parentUuid`) part where tools run side by side, and are known to be broken in real files.
     """
     found: list[tuple[int, dict[str, object]]] = []
     answers: dict[str, dict[str, object]] = {}
@@ -32,33 +34,54 @@ def messages(values: Sequence[object]) -> tuple[list[tuple[int, dict[str, object
     skipped = 0
     for at, value in enumerate(values):
         event = value if isinstance(value, dict) else {}
-        message = _message(event, seen)
-        if message is None:
+        message = _message(event) if _is_new(event, seen) else None
+        if message is None or (found and event.get("isCompactSummary") is True):
             skipped += 1
-            continue
-        first = answers.get(str(message.get("id"))) if event["type"] == "assistant" else None
-        if first is not None:
-            _join(first, message)
-            continue
-        if event["type"] == "assistant" and message.get("id") is not None:
-            answers[str(message["id"])] = message
-        found.append((at, message))
+        elif not _joined(answers, message):
+            found.append((at, message))
     return found, skipped
 
 
-def _message(event: dict[str, object], seen: set[str]) -> dict[str, object] | None:
-    """Return a new dict with the event's message and time; None where the event is no message of this conversation."""
-    message = event.get("message")
-    if event.get("type") not in _SPEAKERS or not isinstance(message, dict) or event.get("isSidechain") is True:
-        return None
-    if event.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
-        return None
+def _is_new(event: dict[str, object], seen: set[str]) -> bool:
     identifier = event.get("uuid")
-    if isinstance(identifier, str):
-        if identifier in seen:
-            return None
-        seen.add(identifier)
-    return {**message, "timestamp": event.get("timestamp")}
+    if not isinstance(identifier, str):
+        return True
+    if identifier in seen:
+        return False
+    seen.add(identifier)
+    return True
+
+
+def _message(event: dict[str, object]) -> dict[str, object] | None:
+    """Return a new dict with the event's message and time; None where the event is no message of this conversation."""
+    message, speaker = event.get("message"), event.get("type")
+    if speaker not in _SPEAKERS or not isinstance(message, dict) or not message.get("content"):
+        return None
+    elsewhere = event.get("isSidechain") is True or event.get("isVisibleInTranscriptOnly") is True
+    instead = event.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
+    if elsewhere or instead:
+        return None
+    return {"role": speaker, **message, "timestamp": event.get("timestamp")}
+
+
+def _joined(answers: dict[str, dict[str, object]], message: dict[str, object]) -> bool:
+    """Whether a message went behind an earlier part of itself. `answers` are those of the step under way, by id."""
+    if message["role"] != "assistant":
+        # Some proxies give every answer the same id: what the user says ends the step.
+        if not _only_results(message["content"]):
+            answers.clear()
+        return False
+    identifier = str(message.get("id"))
+    if identifier in answers:
+        _join(answers[identifier], message)
+        return True
+    if message.get("id") is not None:
+        answers[identifier] = message
+    return False
+
+
+def _only_results(content: object) -> bool:
+    return all(isinstance(block, dict) and block.get("type") == "tool_result" for block in _blocks(content))
 
 
 def _join(first: dict[str, object], later: dict[str, object]) -> None:

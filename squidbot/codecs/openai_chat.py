@@ -18,6 +18,9 @@ __all__ = ["TRANSCRIPT_KEYS", "OpenAIChat"]
 # What recordings write beside a message and a provider would refuse. Kept in the payload, not sent.
 TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
 
+# Where hosts keep a model's reasoning beside its answer.
+_THINKING_KEYS: Final = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking_blocks"})
+
 # What costs tokens through `Message.rendered`, or next to none.
 _COUNTED_KEYS: Final = TRANSCRIPT_KEYS | {"role", "content", "name", "tool_calls", "tool_call_id", "function_call"}
 
@@ -83,9 +86,9 @@ class OpenAIChat:
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request.
 
-        A verbatim part is its stored payload without TRANSCRIPT_KEYS; a slimmed one has `part.text` for its content;
-        one made by squidbot is `part.text` said in its role. A notice follows the content: as a text part of its own
-        where the content is a list, else fenced behind the string.
+        A verbatim part is its stored payload without TRANSCRIPT_KEYS; a slimmed one has `part.text` for its content and
+        `part.arguments` for those of its calls; one made by squidbot is `part.text` said in its role. A notice follows
+        the content: as a text part of its own where the content is a list, else fenced behind the string.
 
         Raises:
             ValueError: the stored payload is not a message of this form.
@@ -96,6 +99,10 @@ class OpenAIChat:
             sent = _sendable(part.payload)
             if part.text is not None:
                 sent["content"] = part.text
+            if part.arguments is not None:
+                _cut_arguments(sent, part.arguments)
+            if part.drop_thinking:
+                sent = {key: value for key, value in sent.items() if key not in _THINKING_KEYS}
         if part.notice is not None:
             sent["content"] = with_notice(sent.get("content"), part.notice)
         return jsontext.write(sent)
@@ -198,6 +205,17 @@ def _function(value: object, what: str) -> tuple[str, str]:
         # Some recorders store the object that the string stood for, and nothing where there are no arguments.
         arguments = jsontext.write({} if arguments is None else arguments)
     return as_name(function, "name", what), arguments
+
+
+def _cut_arguments(sent: dict[str, object], arguments: tuple[str, ...]) -> None:
+    calls = [dict(as_dict(call, "a tool call")) for call in as_list(sent.get("tool_calls"), "tool_calls")]
+    for call, cut in zip(calls, arguments, strict=False):
+        kept, key = ("custom", "input") if "custom" in call else ("function", "arguments")
+        call[kept] = {**as_dict(call.get(kept), kept), key: cut}
+    if calls:
+        sent["tool_calls"] = calls
+    if sent.get("function_call") is not None:
+        sent["function_call"] = {**as_dict(sent["function_call"], "function_call"), "arguments": arguments[-1]}
 
 
 def _results(obj: dict[str, object]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ class Entry:
 
     Attributes:
         value: the parsed JSON.
-        text: the JSON text as it stands in the file.
+        text: the JSON text as it stands in the file, without white space around it.
         line: where it starts, from 1.
         index: its place among the lines that are not blank, from 0.
     """
@@ -40,19 +40,21 @@ def read_entries(path: pathlib.Path) -> list[Entry]:
     Raises:
         TranscriptError: the file can't be read, is not UTF-8, is empty, or holds something else than JSON.
     """
-    lines = [(number, line.strip()) for number, line in enumerate(_LINE_END.split(_read_text(path)), 1)]
-    lines = [(number, line) for number, line in lines if line]
+    lines = [(number, line) for number, line in enumerate(_LINE_END.split(_read_text(path)), 1) if line.strip()]
     if not lines:
         raise TranscriptError(str(path), None, "the file is empty; a transcript holds at least one message")
     if len(lines) > 1 and _goes_over_lines(lines[0][1], lines[1][1]):
         whole = "\n".join(line for _, line in lines)
         return [Entry(_parse(path, lines, whole), whole, lines[0][0], 0)]
-    return [Entry(_parse(path, [place], place[1]), place[1], place[0], i) for i, place in enumerate(lines)]
+    return [
+        Entry(_parse(path, [(number, line)], line), line.strip(), number, index)
+        for index, (number, line) in enumerate(lines)
+    ]
 
 
 def _goes_over_lines(first: str, second: str) -> bool:
     """Whether a file's value is spread over its lines; a first line that is broken in itself does not make it so."""
-    return not _is_json(first) and not (second.startswith("{") and _is_json(second))
+    return not _is_json(first) and not (second.lstrip().startswith("{") and _is_json(second))
 
 
 def _is_json(line: str) -> bool:

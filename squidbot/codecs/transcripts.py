@@ -123,27 +123,28 @@ def _talks(file: pathlib.Path, name: str) -> list[_Talk]:
     """Return the conversations of a file, before their messages are read."""
     entries = read_entries(file)
     if len(entries) == 1 and isinstance(entries[0].value, list):
-        return _talks_in_list(file, name, entries[0])
-    for entry in entries:
-        if not isinstance(entry.value, dict):
-            raise TranscriptError(
-                str(file), entry.line, f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
-            )
-    values = [entry.value for entry in entries]
+        return _talks_in_list(file, name, entries[0].line, entries[0].value)
+    values = [_as_object(file, entry) for entry in entries]
     if any(map(_holds_messages, values)):
         names = [name] if len(entries) == 1 else [f"{name}-{entry.index + 1}" for entry in entries]
         return [_talk(file, own, entry.line, entry.value) for own, entry in zip(names, entries, strict=True)]
     if claude_code.is_session(values):
-        said, skipped = claude_code.messages(values)
-        return [_Talk(name, 1, tuple(_Said(v, None, entries[at].line, at) for at, v in said), skipped)]
-    return [_Talk(name, 1, tuple(_Said(e.value, e.text, e.line, e.index) for e in entries))]
+        found, skipped = claude_code.messages(values)
+        return [_Talk(name, 1, tuple(_Said(value, None, entries[at].line, at) for at, value in found), skipped)]
+    return [_Talk(name, 1, tuple(_Said(entry.value, entry.text, entry.line, entry.index) for entry in entries))]
 
 
-def _talks_in_list(file: pathlib.Path, name: str, entry: Entry) -> list[_Talk]:
-    values = entry.value if isinstance(entry.value, list) else []
+def _talks_in_list(file: pathlib.Path, name: str, line: int, values: list[object]) -> list[_Talk]:
     if any(map(_holds_messages, values)):
-        return [_talk(file, f"{name}-{number}", entry.line, value) for number, value in enumerate(values, 1)]
-    return [_Talk(name, entry.line, _said(entry.line, values))]
+        return [_talk(file, f"{name}-{number}", line, value) for number, value in enumerate(values, 1)]
+    return [_Talk(name, line, _said(line, values))]
+
+
+def _as_object(file: pathlib.Path, entry: Entry) -> dict[str, object]:
+    if isinstance(entry.value, dict):
+        return entry.value
+    wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
+    raise TranscriptError(str(file), entry.line, wrong)
 
 
 def _holds_messages(value: object) -> bool:
