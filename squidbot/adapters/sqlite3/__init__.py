@@ -1,0 +1,13 @@
+"""TranscriptStore and SummaryStore in one SQLite file, readable with any SQLite tool (view `transcript`).
+
+| file    | holds |
+|---------|-------|
+| store   | `SqliteStore`: the two ports |
+| rows    | a message as a row and back, with its checksum |
+| files   | a file is created, recognised, opened, copied |
+| access  | one thread at a time; SQLite's errors become ours |
+"""
+
+from squidbot.adapters.sqlite3.store import SqliteStore
+
+__all__ = ["SqliteStore"]

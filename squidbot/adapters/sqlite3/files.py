@@ -1,0 +1,238 @@
+"""The file: how it is laid out, created, recognised and copied."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from squidbot.adapters.sqlite3.access import store_error
+from squidbot.core.errors import DamagedStoreError, StoreError
+
+__all__ = ["copy", "open_file"]
+
+APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
+VERSION = 1
+
+# A session's rows lie side by side in the primary key, and counts lie before bodies: SQLite follows a long body's
+# overflow pages only when the body itself is asked for.
+SCHEMA = (
+    """CREATE TABLE sessions(
+    no INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,    -- BLOB where it holds lone surrogates, as all texts here
+    messages INTEGER NOT NULL,  -- how many there are: a missing row is noticed
+    records INTEGER NOT NULL
+)""",
+    """CREATE TABLE messages(
+    key INTEGER PRIMARY KEY,    -- sessions.no << 32 | seq
+    bound INTEGER NOT NULL,     -- tokens, as estimate and the sent_ ones
+    estimate INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    role INTEGER NOT NULL,      -- see the view transcript
+    category INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,  -- CRC-32
+    time REAL,                  -- seconds since 1970
+    codec TEXT NOT NULL,
+    counter TEXT NOT NULL,
+    call_ids TEXT,              -- JSON; NULL for none
+    result_ids TEXT,
+    sent_bound INTEGER,         -- NULL: as bound
+    sent_estimate INTEGER,
+    sent_text TEXT,
+    sent_arguments TEXT,        -- JSON
+    notice TEXT,
+    payload TEXT NOT NULL
+)""",
+    """CREATE TABLE records(
+    session INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY(session, kind, number)
+) WITHOUT ROWID""",
+    """CREATE TABLE summaries(
+    session INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    first_seq INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    estimate INTEGER NOT NULL,
+    bound INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    level TEXT NOT NULL,
+    counter TEXT NOT NULL,
+    source_digest TEXT NOT NULL,
+    made_by TEXT NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE(session, id)
+)""",
+    "CREATE INDEX summaries_by_range ON summaries(session, first_seq, last_seq)",
+    """CREATE VIEW transcript AS SELECT sessions.id AS session, key & 4294967295 AS seq, turn,
+    CASE role WHEN 0 THEN 'system' WHEN 1 THEN 'user' WHEN 2 THEN 'assistant' WHEN 3 THEN 'tool' END AS role,
+    datetime(time, 'unixepoch') AS time, bound, estimate, codec, counter, call_ids, result_ids, payload
+FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+SETTINGS = (
+    "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
+    "PRAGMA cache_size = -2048",  # KiB; a turn reads far less, and memory stays bounded
+    "PRAGMA mmap_size = 0",  # through a map, a failing disk kills the process instead of raising
+    "PRAGMA wal_autocheckpoint = 1000",  # pages of 4 KiB: the WAL stays near 4 MB
+    "PRAGMA journal_size_limit = 4194304",  # bytes; after one huge message the WAL shrinks again
+)
+
+
+def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
+    """Return a connection to a store's file, created where there is none or an empty one.
+
+    Raises:
+        DamagedStoreError: the file is not a store, or a damaged one; it was left as it is.
+        StoreError: it can't be opened, or a newer squidbot wrote it.
+    """
+    try:
+        if _is_new(path):
+            _create(path, busy_seconds)
+        else:
+            _recognise(path)
+        connection = _connect(path, busy_seconds)
+        try:
+            _set_up(path, connection, busy_seconds)
+        except BaseException:
+            connection.close()
+            raise
+    except (sqlite3.Error, OSError) as error:
+        raise store_error(path, error, "; nothing was changed") from error
+    return connection
+
+
+def copy(path: str, target: str, busy_seconds: float) -> None:
+    """Write a consistent copy of a store in use to `target`, which must not exist yet.
+
+    Raises:
+        StoreError: `target` exists, or can't be written; no half copy is left under that name.
+    """
+    if os.path.lexists(target):
+        raise StoreError(f"{target}: exists; a backup overwrites nothing, name a new file")
+    part = f"{target}.part-{os.getpid()}"
+    try:
+        with (
+            closing(_read_only(path, busy_seconds)) as source,
+            closing(sqlite3.connect(part)) as copied,
+        ):
+            source.backup(copied)  # one step is one snapshot, and writers go on meanwhile
+        os.link(part, target)  # a rename would replace a file that came in between
+    except (sqlite3.Error, OSError) as error:
+        raise store_error(target, error, "; no backup was made") from error
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def _connect(path: str, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection.text_factory = bytes
+    return connection
+
+
+def _read_only(path: str, busy_seconds: float = 0.0, flags: str = "") -> sqlite3.Connection:
+    return sqlite3.connect(f"{Path(path).as_uri()}?mode=ro{flags}", uri=True, timeout=busy_seconds)
+
+
+def _number(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _is_new(path: str) -> bool:
+    """Say whether there is nothing yet under `path`.
+
+    Raises:
+        DamagedStoreError: the file is gone or empty, but its write-ahead log shows that it was a store.
+    """
+    if _size(path):
+        return False
+    if _size(f"{path}-wal"):
+        raise DamagedStoreError(
+            f"{path}: missing or empty, but {path}-wal is not: something emptied it; "
+            "put a backup in its place, or move the -wal file away to start anew"
+        )
+    return True
+
+
+def _recognise(path: str) -> None:
+    """Look at the header alone, without locks: another program's file must not even be recovered by us.
+
+    A plain `open` would do harm: closing it drops the locks that this process has on the file through SQLite.
+
+    Raises:
+        DamagedStoreError: it is not a store.
+        sqlite3.DatabaseError: it is damaged.
+    """
+    with closing(_read_only(path, flags="&immutable=1")) as connection:
+        try:
+            application_id = _number(connection, "application_id")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT:
+                application_id = _damaged_application_id(path)
+            else:
+                raise
+    if application_id != APPLICATION_ID:
+        raise DamagedStoreError(f"{path}: belongs to another program; it was left as it is: name another file")
+
+
+def _damaged_application_id(path: str) -> int:
+    """Read the header with the write-ahead log: after a crash in a checkpoint only both together are whole."""
+    with closing(_read_only(path)) as connection:
+        return _number(connection, "application_id")
+
+
+def _create(path: str, busy_seconds: float) -> None:
+    """Lay the tables out, in a rollback journal: the file's header is ours from its first byte on."""
+    with closing(_connect(path, busy_seconds)) as connection:
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("BEGIN IMMEDIATE")
+        if not _number(connection, "schema_version"):  # else another process was faster
+            for statement in SCHEMA:
+                connection.execute(statement)
+        connection.execute("COMMIT")
+
+
+def _set_up(path: str, connection: sqlite3.Connection, busy_seconds: float) -> None:
+    version = _number(connection, "user_version")
+    if version > VERSION:
+        raise StoreError(f"{path}: has layout {version}, this squidbot knows {VERSION}; update squidbot")
+    if version != VERSION:
+        raise DamagedStoreError(f"{path}: has no layout that a squidbot wrote; put a backup in its place")
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != b"wal":
+        _use_wal(path, connection, busy_seconds)
+    for setting in SETTINGS:
+        connection.execute(setting)
+
+
+def _use_wal(path: str, connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Leave the rollback journal for good.
+
+    EXTRA syncs the folder behind the journal's removal: were it to come back after a power cut, it would undo the
+    layout below everything stored since.
+    """
+    connection.execute("PRAGMA synchronous = EXTRA")
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except sqlite3.OperationalError as error:  # SQLite does not wait for this lock by itself
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    if mode != b"wal":
+        raise StoreError(f"{path}: this file system can't hold a write-ahead log; put the store on a local disk")

@@ -1,0 +1,288 @@
+"""Every statement that reads or writes rows. Each runs on a connection that the caller holds."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.adapters.sqlite3 import rows
+from squidbot.adapters.sqlite3.rows import MESSAGE_COLUMNS, SUMMARY_COLUMNS, DamagedRowError
+from squidbot.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.messages import Record, StoredMessage, Summary
+
+__all__ = [
+    "SESSIONS",
+    "Session",
+    "add",
+    "add_summary",
+    "append",
+    "find",
+    "first_past",
+    "intact_messages",
+    "last_record",
+    "messages",
+    "picked",
+    "records",
+    "summaries_by_id",
+    "summaries_in_range",
+]
+
+# key = session number << 32 | seq: 4 billion messages a session and 2 billion sessions in SQLite's 63 bits.
+SEQ_BITS = 32
+# How many rows `intact_messages` asks for at once before it goes row by row.
+INTACT_ROWS = 256
+
+# Fixed texts: each is prepared once per connection.
+FIND = "SELECT no, messages, records FROM sessions WHERE id = ?"
+ADD = "INSERT INTO sessions(id, messages, records) VALUES(?, 0, 0)"
+GROW = "UPDATE sessions SET messages = messages + ?, records = records + ? WHERE no = ?"
+INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 18)})"
+RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
+BOUNDS = "SELECT key, bound FROM messages WHERE key BETWEEN ? AND ? ORDER BY key DESC"
+NEXT_RECORD = "SELECT max(number) + 1 FROM records WHERE session = ? AND kind = ?"
+INSERT_RECORD = "INSERT INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)"
+RECORDS = "SELECT number, checksum, body FROM records WHERE session = ? AND kind = ? AND number >= ? ORDER BY number"
+LAST_RECORD = f"{RECORDS} DESC LIMIT 1"
+INSERT_SUMMARY = f"INSERT INTO summaries(session, {SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})"
+SUMMARY = f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id = ?"  # noqa: S608  # our own constants
+SUMMARIES = (
+    f"SELECT {SUMMARY_COLUMNS} FROM summaries "  # noqa: S608  # our own constants
+    "WHERE session = ? AND first_seq BETWEEN ? AND ? AND last_seq <= ?"
+)
+SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
+
+
+class Session(NamedTuple):
+    """A session's row. `no` is 0 for one that has none yet."""
+
+    session_id: str
+    no: int
+    messages: int
+    records: int
+
+    @property
+    def first_key(self) -> int:
+        """The primary key of its message 0."""
+        return self.no << SEQ_BITS
+
+    @property
+    def named(self) -> str:
+        """Its id as errors show it: printable, and not 1,024 characters long."""
+        return named(self.session_id)
+
+
+def named(session_id: str) -> str:
+    """Return an id as errors show it: printable, and not 1,024 characters long."""
+    shown = ascii(session_id)
+    return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(session_id)} characters)"
+
+
+def find(connection: sqlite3.Connection, session_id: str) -> Session:
+    """Return a session's row, all zero for an unknown one.
+
+    Raises:
+        StoreError: the id is not a str of 1 to 1,024 characters.
+    """
+    if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
+        raise StoreError(f"session id {named(session_id)}: must be 1 to 1024 characters; nothing was written")
+    row = connection.execute(FIND, (rows.stored(session_id)[0],)).fetchone()
+    return Session(session_id, 0, 0, 0) if row is None else Session(session_id, *row)
+
+
+def add(connection: sqlite3.Connection, session: Session) -> Session:
+    """Return the session, with a row of its own from now on."""
+    if session.no:
+        return session
+    return session._replace(no=connection.execute(ADD, (rows.stored(session.session_id)[0],)).lastrowid or 0)
+
+
+def append(
+    connection: sqlite3.Connection, session: Session, messages: Sequence[StoredMessage], records: Sequence[Record]
+) -> None:
+    """Insert rows behind the last one.
+
+    Raises:
+        StoreError: a record's number is not the next one of its kind, or a value can't be stored.
+    """
+    first_key = session.first_key
+    connection.executemany(INSERT, [rows.encode(first_key + message.seq, message) for message in messages])
+    for record in records:
+        kind = rows.stored(record.kind)[0]
+        number = connection.execute(NEXT_RECORD, (session.no, kind)).fetchone()[0] or 0
+        if record.number != number:
+            raise StoreError(
+                f"record {record.number} of kind {record.kind!r} is not the next one, {number}; nothing was written"
+            )
+        connection.execute(INSERT_RECORD, rows.encode_record(session.no, record))
+    connection.execute(GROW, (len(messages), len(records), session.no))
+
+
+def messages(connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int) -> list[StoredMessage]:
+    """Return the messages first_seq..last_seq as far as there are any.
+
+    Raises:
+        DamagedRowError: a row is missing or does not match its checksum.
+    """
+    first_key = session.first_key
+    first_seq, last_seq = max(first_seq, 0), min(last_seq, session.messages - 1)
+    if first_seq > last_seq:
+        return []
+    try:
+        found = [
+            rows.decode(row, first_key)
+            for row in connection.execute(RANGE, (first_key + first_seq, first_key + last_seq)).fetchall()
+        ]
+    except DamagedRowError as error:
+        raise DamagedRowError(f"{error} of session {session.named}") from error
+    if len(found) != last_seq - first_seq + 1:
+        there = {message.seq for message in found}
+        missing = next(seq for seq in range(first_seq, last_seq + 1) if seq not in there)
+        raise DamagedRowError(f"message {missing} of session {session.named}")
+    return found
+
+
+def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> list[StoredMessage]:
+    """Return the named messages in order, each once, a run of neighbours by one range scan.
+
+    Raises:
+        DamagedRowError: a row is missing or does not match its checksum.
+    """
+    found: list[StoredMessage] = []
+    for _, run in groupby(enumerate(sorted(set(seqs))), lambda placed: placed[1] - placed[0]):
+        wanted = [seq for _, seq in run]
+        found += messages(connection, session, wanted[0], wanted[-1])
+    return found
+
+
+def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: int) -> int:
+    """Return the seq at which the bounds, summed from the newest message on, pass the budget; 0 where they don't.
+
+    Reads two small columns of each row.
+    """
+    seq, spent, first_key = session.messages, 0, session.first_key
+    cursor = connection.execute(BOUNDS, (first_key, first_key + session.messages - 1))
+    try:
+        for key, bound in cursor:
+            seq = key - first_key
+            spent += bound
+            if spent > budget_tokens:
+                break
+    except TypeError:  # the count itself is damaged; reading its row says so
+        return seq
+    finally:
+        cursor.close()
+    return seq
+
+
+def intact_messages(
+    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+) -> tuple[list[StoredMessage], list[int]]:
+    """Return the messages of a range that are whole, and the seqs of the others."""
+    found: list[StoredMessage] = []
+    damaged: list[int] = []
+    last_seq = min(last_seq, session.messages - 1)
+    for start in range(max(first_seq, 0), last_seq + 1, INTACT_ROWS):
+        end = min(start + INTACT_ROWS - 1, last_seq)
+        whole = _whole(connection, session, start, end)
+        if whole is not None:
+            found += whole
+            continue
+        for seq in range(start, end + 1):
+            alone = _whole(connection, session, seq, seq)
+            if alone is None:
+                damaged.append(seq)
+            else:
+                found += alone
+    return found, damaged
+
+
+def _whole(
+    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+) -> list[StoredMessage] | None:
+    try:
+        return messages(connection, session, first_seq, last_seq)
+    except sqlite3.OperationalError:  # locked, or the disk failed: says nothing about the rows
+        raise
+    except (DamagedRowError, sqlite3.DatabaseError):
+        return None
+
+
+def records(connection: sqlite3.Connection, session: Session, kind: str, first_number: int) -> list[Record]:
+    """Return a session's records of a kind from `first_number` on, in order of number.
+
+    Raises:
+        DamagedRowError: a row is missing or does not match its checksum.
+    """
+    first_number = max(first_number, 0)
+    found = [
+        rows.decode_record(session.no, kind, row)
+        for row in connection.execute(RECORDS, (session.no, rows.stored(kind)[0], first_number)).fetchall()
+    ]
+    for number, record in enumerate(found, first_number):
+        if record.number != number:
+            raise DamagedRowError(f"record {number} of kind {kind!r} of session {session.named}")
+    return found
+
+
+def last_record(connection: sqlite3.Connection, session: Session, kind: str) -> Record | None:
+    """Return the newest record of a kind, or None where there is none.
+
+    Raises:
+        DamagedRowError: its row does not match its checksum.
+    """
+    row = connection.execute(LAST_RECORD, (session.no, rows.stored(kind)[0], 0)).fetchone()
+    return None if row is None else rows.decode_record(session.no, kind, row)
+
+
+def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:
+    """Insert a summary unless an equal one is there.
+
+    Raises:
+        StoreError: a different one is there under its id, or a value can't be stored.
+    """
+    session = find(connection, summary.session_id)
+    present = summaries_by_id(connection, session, [summary.summary_id])
+    if present == [summary]:
+        return
+    if present:
+        raise StoreError(
+            f"summary {summary.summary_id!r} of session {session.named} is there with another text; nothing was written"
+        )
+    session = add(connection, session)
+    connection.execute(INSERT_SUMMARY, rows.encode_summary(session.no, summary))
+
+
+def summaries_by_id(connection: sqlite3.Connection, session: Session, summary_ids: Sequence[str]) -> list[Summary]:
+    """Return the named summaries in the order asked for; unknown ones are left out.
+
+    Raises:
+        DamagedRowError: a row does not match its checksum.
+    """
+    found = []
+    for summary_id in summary_ids:
+        row = connection.execute(SUMMARY, (session.no, rows.stored(summary_id)[0])).fetchone()
+        if row is not None:
+            found.append(rows.decode_summary(session.no, session.session_id, row))
+    return found
+
+
+def summaries_in_range(
+    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+) -> list[Summary]:
+    """Return the summaries wholly inside first_seq..last_seq, by first seq, then id.
+
+    Raises:
+        DamagedRowError: a row does not match its checksum.
+    """
+    cells = (session.no, first_seq, last_seq, last_seq)
+    found = [
+        rows.decode_summary(session.no, session.session_id, row)
+        for row in connection.execute(SUMMARIES, cells).fetchall()
+    ]
+    # Here and not in SQL, where a TEXT comes before any BLOB: see `rows.stored`.
+    return sorted(found, key=lambda summary: (summary.first_seq, summary.summary_id))

@@ -1,0 +1,192 @@
+"""`SqliteStore`: transcripts, records and summaries in one file that several processes may write."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from squidbot.adapters.sqlite3 import queries
+from squidbot.adapters.sqlite3.access import Access
+from squidbot.adapters.sqlite3.files import copy, open_file
+from squidbot.adapters.sqlite3.rows import plain
+from squidbot.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from squidbot.core.messages import Record, StoredMessage, Summary
+
+__all__ = ["SqliteStore"]
+
+
+class SqliteStore:
+    """TranscriptStore and SummaryStore in one SQLite file, created if it is missing.
+
+    An append is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of
+    processes may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store: they
+    take turns on its one connection, a lock sees to it. After a fork the child opens a store of its own.
+
+    Each row carries a checksum: for the methods of the ports a row that does not match it, or is missing, is a
+    DamagedStoreError; `read_intact` serves the others. Every method may also raise StoreError: the session's id is
+    refused, the disk failed, the store is closed, the wait for the lock passed `busy_seconds`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> None:
+        """Open the file, or create it where there is none or an empty one.
+
+        Raises:
+            DamagedStoreError: the file is not a store, or a damaged one; it was left as it is.
+            StoreError: the file can't be opened, or a newer squidbot wrote it.
+        """
+        self._path = str(Path(path).absolute())
+        self._busy_seconds = busy_seconds
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._connection = open_file(self._path, busy_seconds)
+        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
+        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing; any other call after it raises StoreError."""
+        if os.getpid() == self._pid:  # in a fork the connection is still the parent's
+            with self._lock:
+                self._connection.close()
+
+    def head(self, session_id: str) -> tuple[int, int]:
+        """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. One indexed lookup."""
+        with self._reading as connection:
+            session = queries.find(connection, session_id)
+        return session.messages, session.records
+
+    def append(
+        self,
+        session_id: str,
+        expected_seq: int,
+        messages: Sequence[StoredMessage],
+        records: Sequence[Record] = (),
+    ) -> None:
+        """Store messages behind the last one, in order, and records, in one transaction; durable on return.
+
+        Raises:
+            StoreError: nothing was written: another writer came first, a seq or a record's number is not the next
+                one, a value can't be stored.
+        """
+        for seq, message in enumerate(messages, expected_seq):
+            if message.seq != seq:
+                raise StoreError(f"message {message.seq} stands where {seq} must; nothing was written")
+        with self._writing as connection:
+            session = queries.find(connection, session_id)
+            if session.messages != expected_seq:
+                raise StoreError(
+                    f"another writer came first: session {session.named} has {session.messages} messages, "
+                    f"not {expected_seq}; nothing was written: read what is new, then append behind it"
+                )
+            if messages or records:
+                queries.append(connection, queries.add(connection, session), messages, records)
+
+    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
+
+        Raises:
+            DamagedStoreError: a row is missing or does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.messages(connection, queries.find(connection, session_id), first_seq, last_seq)
+
+    def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the named messages in order of seq, each once; unknown ones are left out.
+
+        Raises:
+            DamagedStoreError: a row is missing or does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.picked(connection, queries.find(connection, session_id), seqs)
+
+    def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
+        """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget.
+
+        The bounds are added up before any body is read: a body that is not returned is never loaded.
+
+        Raises:
+            DamagedStoreError: a row is missing or does not match its checksum.
+        """
+        with self._reading as connection:
+            session = queries.find(connection, session_id)
+            first_seq = queries.first_past(connection, session, budget_tokens)
+            return queries.messages(connection, session, first_seq, session.messages - 1)
+
+    def last_record(self, session_id: str, kind: str) -> Record | None:
+        """Return the newest record of a kind, or None where there is none.
+
+        Raises:
+            DamagedStoreError: it does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.last_record(connection, queries.find(connection, session_id), kind)
+
+    def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
+        """Return the records of a kind from `first_number` on, in order of number.
+
+        Raises:
+            DamagedStoreError: one is missing or does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.records(connection, queries.find(connection, session_id), kind, first_number)
+
+    def put(self, summary: Summary) -> None:
+        """Store a summary; durable on return. Storing an equal one again does nothing.
+
+        Raises:
+            StoreError: nothing was written: another text is stored under that id, or a value can't be stored.
+        """
+        with self._writing as connection:
+            queries.add_summary(connection, summary)
+
+    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
+        """Return the named summaries in the order asked for; unknown ones are left out.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.summaries_by_id(connection, queries.find(connection, session_id), summary_ids)
+
+    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.summaries_in_range(connection, queries.find(connection, session_id), first_seq, last_seq)
+
+    def read_intact(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
+        """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""
+        with self._reading as connection:
+            return queries.intact_messages(connection, queries.find(connection, session_id), first_seq, last_seq)
+
+    def sessions(self) -> list[tuple[str, int]]:
+        """Return (id, number of messages) of every session, oldest first."""
+        with self._reading as connection:
+            return [(plain(session_id), stored) for session_id, stored in connection.execute(queries.SESSIONS)]
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the store, while it is in use, to a new file that is a store itself.
+
+        Copying the file by other means misses what still stands in its write-ahead log.
+
+        Raises:
+            StoreError: `path` exists, or can't be written; then there is no file under that name.
+        """
+        copy(self._path, str(Path(path).absolute()), self._busy_seconds)

@@ -1,0 +1,156 @@
+"""What needs no package: stores that live in memory, for tests and for hosts that keep nothing."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.messages import Record, StoredMessage, Summary
+
+__all__ = ["InMemoryStore"]
+
+
+class _Session(NamedTuple):
+    messages: list[StoredMessage]
+    records: dict[str, list[Record]]
+    summaries: dict[str, Summary]
+
+
+class InMemoryStore:
+    """TranscriptStore and SummaryStore that are gone with the process; threads may share one.
+
+    Every method raises StoreError for a session id that is not 1 to 1,024 characters long.
+    """
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Session] = {}
+        self._lock = threading.Lock()
+
+    def head(self, session_id: str) -> tuple[int, int]:
+        """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one."""
+        with self._lock:
+            session = self._find(session_id)
+            return len(session.messages), sum(map(len, session.records.values()))
+
+    def append(
+        self,
+        session_id: str,
+        expected_seq: int,
+        messages: Sequence[StoredMessage],
+        records: Sequence[Record] = (),
+    ) -> None:
+        """Store messages behind the last one, in order, and records, all or nothing.
+
+        Raises:
+            StoreError: nothing was written: another writer came first, a seq or a record's number is not the next
+                one.
+        """
+        for seq, message in enumerate(messages, expected_seq):
+            if message.seq != seq:
+                raise StoreError(f"message {message.seq} stands where {seq} must; nothing was written")
+        with self._lock:
+            session = self._find(session_id)
+            if len(session.messages) != expected_seq:
+                raise StoreError(
+                    f"another writer came first: session {session_id!a:.80} has {len(session.messages)} messages, "
+                    f"not {expected_seq}; nothing was written: read what is new, then append behind it"
+                )
+            kinds = _extended(session.records, records)
+            if messages or records:
+                session.messages.extend(messages)
+                session.records.update(kinds)
+                self._sessions[session_id] = session
+
+    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends."""
+        with self._lock:
+            return self._find(session_id).messages[max(first_seq, 0) : max(last_seq + 1, 0)]
+
+    def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the named messages in order of seq, each once; unknown ones are left out."""
+        with self._lock:
+            messages = self._find(session_id).messages
+            return [messages[seq] for seq in sorted(set(seqs)) if 0 <= seq < len(messages)]
+
+    def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
+        """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget."""
+        with self._lock:
+            messages = self._find(session_id).messages[:]
+        spent, first_seq = 0, len(messages)
+        for message in reversed(messages):
+            first_seq = message.seq
+            spent += message.cost.bound
+            if spent > budget_tokens:
+                break
+        return messages[first_seq:]
+
+    def last_record(self, session_id: str, kind: str) -> Record | None:
+        """Return the newest record of a kind, or None where there is none."""
+        with self._lock:
+            found = self._find(session_id).records.get(kind)
+            return found[-1] if found else None
+
+    def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
+        """Return the records of a kind from `first_number` on, in order of number."""
+        with self._lock:
+            return self._find(session_id).records.get(kind, [])[max(first_number, 0) :]
+
+    def put(self, summary: Summary) -> None:
+        """Store a summary. Storing an equal one again does nothing.
+
+        Raises:
+            StoreError: nothing was written: another text is stored under that id.
+        """
+        with self._lock:
+            session = self._find(summary.session_id)
+            if session.summaries.setdefault(summary.summary_id, summary) != summary:
+                raise StoreError(
+                    f"summary {summary.summary_id!a} of session {summary.session_id!a:.80} is there with another text; "
+                    "nothing was written"
+                )
+            self._sessions[summary.session_id] = session
+
+    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
+        """Return the named summaries in the order asked for; unknown ones are left out."""
+        with self._lock:
+            summaries = self._find(session_id).summaries
+            return [summaries[summary_id] for summary_id in summary_ids if summary_id in summaries]
+
+    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
+        """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id."""
+        with self._lock:
+            summaries = list(self._find(session_id).summaries.values())
+        inside = [each for each in summaries if first_seq <= each.first_seq <= last_seq and each.last_seq <= last_seq]
+        return sorted(inside, key=lambda summary: (summary.first_seq, summary.summary_id))
+
+    def sessions(self) -> list[tuple[str, int]]:
+        """Return (id, number of messages) of every session, oldest first."""
+        with self._lock:
+            return [(session_id, len(session.messages)) for session_id, session in self._sessions.items()]
+
+    def _find(self, session_id: str) -> _Session:
+        if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
+            raise StoreError(f"session id {session_id!a:.80}: must be 1 to 1024 characters; nothing was written")
+        return self._sessions.get(session_id) or _Session([], {}, {})
+
+
+def _extended(kinds: dict[str, list[Record]], records: Sequence[Record]) -> dict[str, list[Record]]:
+    """Return the lists that grow by `records`, as new lists.
+
+    Raises:
+        StoreError: a record's number is not the next one of its kind.
+    """
+    grown: dict[str, list[Record]] = {}
+    for record in records:
+        known = grown.setdefault(record.kind, kinds.get(record.kind, [])[:])
+        if record.number != len(known):
+            raise StoreError(
+                f"record {record.number} of kind {record.kind!r} is not the next one, {len(known)}; nothing was written"
+            )
+        known.append(record)
+    return grown

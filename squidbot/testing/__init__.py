@@ -1,0 +1,12 @@
+"""Public checks, one per port: an adapter is whatever passes its check. No pytest needed.
+
+A check raises AssertionError with what was promised and what came instead. A factory returns a fresh, empty store
+each time it is called; a store with a `close` method is closed after use. Run them without `python -O`.
+"""
+
+from squidbot.testing.counters import check_token_counter
+from squidbot.testing.summaries import check_summary_store
+from squidbot.testing.transcripts import check_transcript_store
+from squidbot.testing.values import made_message, made_summary
+
+__all__ = ["check_summary_store", "check_token_counter", "check_transcript_store", "made_message", "made_summary"]
