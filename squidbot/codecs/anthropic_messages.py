@@ -23,7 +23,10 @@ TRANSCRIPT_KEYS: Final = frozenset(
 _ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
-_THINKING: Final = frozenset({"redacted_thinking", "thinking"})
+_THINKING: Final = ("redacted_thinking", "thinking")
+
+# A document whose source is of these types is text.
+_TEXT_SOURCES: Final = ("text", "content")
 
 # Tokens of the largest image: one for each patch of 28 x 28 pixels, after scaling to the finest resolution of current
 # models. Models before them stop at about 1,600.
@@ -177,7 +180,7 @@ def _block_text(block: dict[str, object]) -> str:
             return _text(_blocks(block.get("content")))
         case "tool_use" | "image":
             return ""
-        case "document" if _type(block.get("source")) not in {"text", "content"}:
+        case "document" if _type(block.get("source")) not in _TEXT_SOURCES:
             return ""
         case _:
             return jsontext.write(block)
@@ -196,7 +199,7 @@ def _media(block: dict[str, object]) -> int:
             return _IMAGE_TOKENS
         case "tool_result":
             return sum(map(_media, _blocks(block.get("content"))))
-        case "document" if _type(block.get("source")) not in {"text", "content"}:
+        case "document" if _type(block.get("source")) not in _TEXT_SOURCES:
             return media_tokens(len(jsontext.write(block)))
         case _:
             return 0
@@ -209,7 +212,7 @@ def _call(block: dict[str, object]) -> ToolCall:
 
 def _slimmed(content: object, digest: str) -> object:
     blocks = _blocks(content)
-    kept = [block for block in blocks if block.get("type") in {"tool_use", "tool_result"}]
+    kept = [block for block in blocks if block.get("type") in ("tool_use", "tool_result")]
     if not kept:
         return digest
     if kept[0]["type"] == "tool_use":

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_session", "messages"]
 
-_SPEAKERS = frozenset({"user", "assistant"})
+_SPEAKERS = ("user", "assistant")
 
 
 def is_session(values: Sequence[object]) -> bool:

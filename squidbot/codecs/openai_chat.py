@@ -39,8 +39,8 @@ _ROLES: Final[dict[str, Role]] = {
 _IMAGE_TOKENS: Final = {"low": 310, "original": 12_000}
 _ANY_IMAGE_TOKENS: Final = 3_000
 
-_IMAGES: Final = frozenset({"image_url", "input_image", "image"})
-_MEDIA: Final = frozenset({"file", "input_file", "input_audio"})
+_IMAGES: Final = ("image_url", "input_image", "image")
+_MEDIA: Final = ("file", "input_file", "input_audio")
 
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 

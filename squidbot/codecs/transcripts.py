@@ -29,12 +29,19 @@ __all__ = ["Conversation", "read_transcripts"]
 # A session's id may be this long (see `ports.TranscriptStore`).
 _LONGEST_ID_CHARS: Final = 1024
 
-_OPENAI_ROLES: Final = frozenset({"developer", "function", "tool"})
+# Looked for among values of any type: a set would refuse those that have no hash.
+_OPENAI_ROLES: Final = ("developer", "function", "tool")
+_ANTHROPIC_BLOCKS: Final = (
+    "document",
+    "image",
+    "redacted_thinking",
+    "server_tool_use",
+    "thinking",
+    "tool_result",
+    "tool_use",
+)
 _OPENAI_KEYS: Final = frozenset({"function_call", "tool_call_id", "tool_calls"})
 _ANTHROPIC_KEYS: Final = frozenset({"stop_reason", "stop_sequence"})
-_ANTHROPIC_BLOCKS: Final = frozenset(
-    {"document", "image", "redacted_thinking", "server_tool_use", "thinking", "tool_result", "tool_use"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +133,8 @@ def _talks(file: pathlib.Path, name: str) -> list[_Talk]:
         return _talks_in_list(file, name, entries[0].line, entries[0].value)
     values = [_as_object(file, entry) for entry in entries]
     if any(map(_holds_messages, values)):
-        names = [name] if len(entries) == 1 else [f"{name}-{entry.index + 1}" for entry in entries]
-        return [_talk(file, own, entry.line, entry.value) for own, entry in zip(names, entries, strict=True)]
+        alone = len(entries) == 1
+        return [_talk(file, name if alone else f"{name}-{e.index + 1}", e.line, e.value) for e in entries]
     if claude_code.is_session(values):
         found, skipped = claude_code.messages(values)
         return [_Talk(name, 1, tuple(_Said(value, None, entries[at].line, at) for at, value in found), skipped)]
