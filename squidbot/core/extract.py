@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.core.literals import is_path, literals_of
 from squidbot.core.messages import Cost
-from squidbot.core.notes import Line, Unit, bounded, read_lines
+from squidbot.core.notes import Line, Reading, Unit, bounded, read
 from squidbot.core.tokens import measure
 
 if TYPE_CHECKING:
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
 
 __all__ = ["Notes", "extract"]
+
+
+# What costs more tokens for its worth is left out even where there is room.
+LEAST_WORTH_PER_TOKEN = 0.015
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,9 @@ def extract(
         for message in messages:
             if message.role == "user":
                 covered |= literals_of(bounded(message.text))
-    lines = read_lines(messages, users_verbatim=users_verbatim)
-    picks = _ranked(lines, _worth(messages), covered)
+    reading = read(messages, users_verbatim=users_verbatim)
+    lines = [(line, list(line.units.values())) for line in reading.lines.values()]
+    picks = _ranked(reading, lines, covered)
     header = _header(messages, first_seq)
     return _fitting(header, lines, picks, limit_tokens, counter, known)
 
@@ -61,29 +65,25 @@ def _header(messages: Sequence[Message], first_seq: int) -> str:
     return f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"
 
 
-def _worth(messages: Sequence[Message]) -> dict[str, float]:
-    """Return what each literal is worth: how likely it is to be written again.
+def _worth(reading: Reading, name: str, base: float) -> float:
+    """Return what a literal is worth: how likely it is to be written again.
 
-    Measured on recorded sessions: names that the assistant wrote twice come back in one case of two, once in one of
-    three, those only seen in output in one of four.
+    Measured on recorded sessions: a name that the assistant wrote in two messages comes back in one case of two,
+    in one message in one of three; of names only shown, `base`; paths that tools print again and again hardly ever.
     """
-    written: Counter[str] = Counter()
-    seen: Counter[str] = Counter()
-    for message in messages:
-        found = literals_of(bounded(message.rendered))
-        (written if message.role == "assistant" else seen).update(found)
-    worth = {name: 0.5 if times > 1 else 0.33 for name, times in written.items()}
-    for name in seen:
-        worth.setdefault(name, 0.22)
-    return {name: value * (1.2 if is_path(name) or "." in name else 1.0) for name, value in worth.items()}
+    times = reading.written[name]
+    value = (0.0, 0.33, 0.5, 0.55)[min(times, 3)] or base
+    if not times and reading.shown[name] > 1 and is_path(name):
+        value /= 2
+    return value * (1.3 if "." in name and not is_path(name) else 1.0)
 
 
 def _about_tokens(text: str) -> float:
     """Return roughly what words cost in tokens; it only ranks, and never decides what fits."""
-    return 1.0 + len(text) / 4.0
+    return 1.0 + len(text) / 4.5 + 0.3 * sum(map(str.isdigit, text))
 
 
-def _ranked(lines: list[Line], worth: dict[str, float], covered: set[str]) -> list[tuple[int, int]]:
+def _ranked(reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set[str]) -> list[tuple[int, int]]:
     """Return (line, unit) in the order in which they are worth their tokens; unit -1 is a line's head.
 
     A head comes before its units. The order does not depend on any limit, so that more room only adds.
@@ -97,16 +97,16 @@ def _ranked(lines: list[Line], worth: dict[str, float], covered: set[str]) -> li
         return cache[text]
 
     def gain(unit: Unit) -> float:
-        return unit.weight + sum(worth.get(name, 0.1) for name in names(unit.text) if name not in covered)
+        return unit.weight + sum(_worth(reading, name, unit.base) for name in names(unit.text) if name not in covered)
 
     def density(line: int, unit: int) -> float:
         if unit >= 0:
-            return gain(lines[line].units[unit]) / _about_tokens(lines[line].units[unit].text)
-        head = _head(lines[line], covered)
-        value = gain(Unit(head, weight=lines[line].weight))
+            return gain(lines[line][1][unit]) / _about_tokens(lines[line][1][unit].text)
+        head = _head(lines[line][0], covered)
+        value = gain(Unit(head, weight=lines[line][0].weight))
         cost = _about_tokens(head) + 2
         best = value / cost
-        extra = sorted(((gain(u), _about_tokens(u.text)) for u in lines[line].units), key=lambda g: -g[0] / g[1])
+        extra = sorted(((gain(u), _about_tokens(u.text)) for u in lines[line][1]), key=lambda g: -g[0] / g[1])
         for more, tokens in extra[:12]:
             value, cost = value + more, cost + tokens
             best = max(best, value / cost)
@@ -118,15 +118,15 @@ def _ranked(lines: list[Line], worth: dict[str, float], covered: set[str]) -> li
     while heap:
         _, line, unit = heapq.heappop(heap)
         now = density(line, unit)
-        if now <= 0:
+        if now <= LEAST_WORTH_PER_TOKEN:
             continue
         if heap and now < -heap[0][0] - 1e-12:
             heapq.heappush(heap, (-now, line, unit))
             continue
         picks.append((line, unit))
-        covered |= names(_head(lines[line], covered) if unit < 0 else lines[line].units[unit].text)
+        covered |= names(_head(lines[line][0], covered) if unit < 0 else lines[line][1][unit].text)
         if unit < 0:
-            for at in range(len(lines[line].units)):
+            for at in range(len(lines[line][1])):
                 heapq.heappush(heap, (-density(line, at), line, at))
     return picks
 
@@ -137,7 +137,7 @@ def _head(line: Line, covered: set[str] | frozenset[str]) -> str:
 
 def _fitting(
     header: str,
-    lines: list[Line],
+    lines: list[tuple[Line, list[Unit]]],
     picks: list[tuple[int, int]],
     limit_tokens: int,
     counter: TokenCounter,
@@ -157,20 +157,22 @@ def _fitting(
     return best
 
 
-def _text(header: str, lines: list[Line], picks: list[tuple[int, int]], known: frozenset[str]) -> str:
+def _text(
+    header: str, lines: list[tuple[Line, list[Unit]]], picks: list[tuple[int, int]], known: frozenset[str]
+) -> str:
     chosen: dict[int, list[int]] = {}
     for line, unit in picks:
         chosen.setdefault(line, [])
         if unit >= 0:
             chosen[line].append(unit)
-    rows = ["- " + _head(lines[at], known) + _behind(lines[at], sorted(chosen[at])) for at in sorted(chosen)]
+    rows = ["- " + _head(lines[at][0], known) + _behind(lines[at][1], sorted(chosen[at])) for at in sorted(chosen)]
     return "\n".join([header, *rows])
 
 
-def _behind(line: Line, units: list[int]) -> str:
+def _behind(units: list[Unit], chosen: list[int]) -> str:
     parts: dict[str, list[str]] = {}
-    for at in units:
-        parts.setdefault(line.units[at].label, []).append(line.units[at].text)
+    for at in chosen:
+        parts.setdefault(units[at].label, []).append(units[at].text)
     text = ""
     for label, words in parts.items():
         text += f"; {label}: {', '.join(words)}" if label else " | " + " ".join(words)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["find_literals", "is_path", "literals_of"]
+__all__ = ["Place", "find_literals", "is_path", "literals_of", "placed_literals"]
 
 # The shortest literal worth a note; shorter words are written anew without looking.
 _LEAST_CHARS = 5
 # A longer run is data (base64, minified code), not a name that somebody types again.
 _MOST_CHARS = 400
+# A longer line is no line of code; what it defines or imports is not told from its shape.
+_LINE_CHARS = 600
 
 _RUN = re.compile(r"[\w@~./\-]+")
-# A name with a short suffix (main.ts, example.com, os.path), or a plain word.
+# A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
 _PIECE = re.compile(r"[\w-]+\.[a-z]{2,4}(?!\w)|\w+(?:-\w+)*")
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
@@ -24,6 +27,28 @@ _SNAKE = re.compile(r"[^\W_]_\w")
 _HEX = re.compile(r"[0-9a-f]{7,40}\Z")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+_MEASURE = re.compile(r"\d+(?:[a-z]{1,3}|%)\Z")
+
+_IMPORT = re.compile(
+    r"\s*(?:import|from|require|include|using|use|@import|#\s*include|export\b[^=(]{0,200}\bfrom|.{0,200}\brequire\()"
+    r"(?!\w)|.{0,300}\bfrom ['\"]"
+)
+_DEFINED_BY = re.compile(
+    r"\b(?:function|class|interface|type|def|fn|func|struct|enum|trait|record|module|namespace|macro|table|view|sub|proc"
+    r"|procedure|object)\s+[*`\"'(]?\Z",
+    re.IGNORECASE,
+)
+_METHOD_BEFORE = re.compile(
+    r"\s*(?!(?:if|for|while|switch|return|catch|await|else|new|with|do)\b)(?:[\w<>\[\]*&:]+\s+){0,5}\Z"
+)
+
+
+class Place(StrEnum):
+    """Where in its line a literal stands."""
+
+    DEFINED = "defines"
+    IMPORTED = "imports"
+    USED = "uses"
 
 
 def literals_of(text: str) -> set[str]:
@@ -42,9 +67,35 @@ def find_literals(text: str) -> Iterator[tuple[int, str]]:
             yield from _words(run.group(), run.start())
 
 
+def placed_literals(text: str) -> dict[str, Place]:
+    """Return each literal of a text with the strongest place it has there: defined, imported, else used."""
+    places: dict[str, Place] = {}
+    for line in text.split("\n"):
+        code = len(line) <= _LINE_CHARS
+        imports = code and bool(_IMPORT.match(line))
+        opens = code and line.rstrip().endswith("{")
+        for at, name in find_literals(line):
+            if places.get(name) is Place.DEFINED:
+                continue
+            if code and _is_defined(line, at, name, opens=opens):
+                places[name] = Place.DEFINED
+            elif imports:
+                places[name] = Place.IMPORTED
+            else:
+                places.setdefault(name, Place.USED)
+    return places
+
+
 def is_path(literal: str) -> bool:
     """Tell whether a literal names a place in a tree: it has a slash between or before its parts."""
     return "/" in literal
+
+
+def _is_defined(line: str, at: int, name: str, *, opens: bool) -> bool:
+    """Tell whether a line of code defines the name at a position: by a keyword, or as a function with a body."""
+    if _DEFINED_BY.search(line, max(0, at - 24), at):
+        return True
+    return opens and line.startswith("(", at + len(name)) and bool(_METHOD_BEFORE.match(line[:at]))
 
 
 def _paths(run: str, start: int) -> Iterator[tuple[int, str]]:
@@ -67,26 +118,23 @@ def _words(run: str, start: int) -> Iterator[tuple[int, str]]:
         return
     for piece in _PIECE.finditer(run):
         text = piece.group()
-        dotted = "." in text
-        head = text.partition(".")[0] if dotted else text
-        named = False
-        for word in _WORD.finditer(head):
-            if _is_name(word.group()):
-                named = True
-                yield start + piece.start() + word.start(), word.group()
-        if not named and len(text) >= _LEAST_CHARS and (dotted or _is_dashed_id(text)):
-            yield start + piece.start(), text
+        stem = text.partition(".")[0]
+        names = [word for word in _WORD.finditer(stem) if _is_name(word.group())]
+        if _is_dashed_id(stem) or (not names and stem != text):
+            if len(text) >= _LEAST_CHARS:
+                yield start + piece.start(), text
+            continue
+        for word in names:
+            yield start + piece.start() + word.start(), word.group()
 
 
 def _is_name(word: str) -> bool:
     """Tell an identifier, id, hash or number from a word of a language."""
-    if word.isdigit():
-        return len(word) >= 4
     if len(word) < _LEAST_CHARS:
         return False
-    if _SNAKE.search(word) or _CAMEL.search(word) or _HEX.match(word):
+    if word.isdigit() or _SNAKE.search(word) or _CAMEL.search(word) or _HEX.match(word):
         return True
-    return bool(_DIGIT.search(word) and _LETTER.search(word))
+    return bool(_DIGIT.search(word) and _LETTER.search(word)) and not _MEASURE.match(word)
 
 
 def _is_dashed_id(text: str) -> bool:

@@ -95,6 +95,8 @@ class StoredMessage:
         counter: the name of the token counter that made `cost` and `sent_cost`.
         time: seconds since 1970, None where unknown; informative, never an order.
         sent_text: the digest sent instead of an oversized tool output, frozen at birth; None: as it was said.
+        sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen at birth;
+            None: as they were said.
         notice: volatile text added behind a user message, frozen at birth; None: nothing was added.
         sent_cost: tokens of what is sent for it when raw: `cost`, unless `sent_text` or `notice` is set.
     """
@@ -112,6 +114,7 @@ class StoredMessage:
     counter: str
     time: float | None = None
     sent_text: str | None = None
+    sent_arguments: tuple[str, ...] | None = None
     notice: str | None = None
 
 
@@ -187,7 +190,9 @@ class Part:
         payload: the stored payload and its codec's tag, where it is one message of the transcript; else None.
         text: for a slimmed message the digest that takes the place of its text; for a made part the whole text;
             None for a verbatim one.
+        arguments: for a slimmed assistant message the cut argument strings, one for each call; None: as stored.
         notice: text frozen behind a user message at its birth; None where there is none.
+        drop_thinking: whether the codec leaves out reasoning that a change before it has made invalid (R4).
         call_ids, result_ids: the tool calls it makes and those it answers.
         summary_id: the summary that it shows; None where it shows none.
     """
@@ -200,7 +205,9 @@ class Part:
     payload: str | None = None
     codec: str | None = None
     text: str | None = None
+    arguments: tuple[str, ...] | None = None
     notice: str | None = None
+    drop_thinking: bool = False
     call_ids: tuple[str, ...] = ()
     result_ids: tuple[str, ...] = ()
     summary_id: str | None = None

@@ -1,56 +1,80 @@
-"""Reading messages into lines of notes: what was asked, done, found and decided, each line with its subject in front."""
+"""Reading messages into lines of notes: what was asked, done, found and decided, each with its subject in front."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from squidbot.core.literals import find_literals
+from squidbot.core.literals import Place, find_literals, is_path, placed_literals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.core.messages import Message, ToolCall
 
-__all__ = ["Line", "Unit", "bounded", "read_lines"]
+__all__ = ["Line", "Reading", "Unit", "bounded", "read"]
 
 # Longer texts are read at both ends only: an event must not cost more because a tool printed more.
 _READ_CHARS = 60_000
 _HEAD_CHARS = 160
-_SENTENCE_CHARS = 200
-_EXCERPT_CHARS = 72
+_SENTENCE_CHARS = 220
+_EXCERPT_CHARS = 60
 _VALUE_CHARS = 80
+_MOST_FACTS = 400
 
 _ERROR = re.compile(
-    r"\b(?:error|exception|traceback|failed|failure|fatal|denied|refused|panic|not found|no such|timed? ?out|"
+    r"\b(?:error|exception|traceback|failed|failures?|fatal|denied|refused|panic|not found|no such|timed? ?out|invalid|"
     r"exit(?:ed)?(?: with)?(?: code| status)? [1-9])\b|\bERR!|\w(?:Error|Exception)\b|[✗✘❌]",
     re.IGNORECASE,
 )
-_NO_ERROR = re.compile(r"\b(?:no|0|without|zero) (?:errors?|failures?|failed)\b", re.IGNORECASE)
+_NO_ERROR = re.compile(
+    r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.IGNORECASE
+)
 _DECISION = re.compile(
-    r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]|\b(?:decided?|decision|we will|i'll use|must|never|always|because|"
+    r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]|\b(?:decided?|decision|we will|must|never|always|because|so that|"
     r"root cause|the (?:problem|issue|bug|reason)|turns out|fixed|instead of|should not|agreed|confirmed|plan is|"
-    r"chosen?|prefer|important|note that|remaining|todo|next step)\b",
+    r"chosen?|prefer|important|note that|remaining|todo|next steps?)\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_FILLER = re.compile(
+    r"(?:now |ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_LIST_MARK = re.compile(r"^\s*(?:(?:\d{1,3}[.)]|[-*#>•]+)\s+)+", re.MULTILINE)
+_NAMED = re.compile(r"(?<=[\w,;] )[A-Z][\w'-]+|\d[\d:.,/-]*")
+_FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
 _PATH_VALUE = re.compile(r"[^\s'\"<>|*?{}$;&]{1,300}\Z")
 _FILE_VALUE = re.compile(r"(?:.*[/\\])?[^/\\]*\.\w{1,8}\Z")
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
+_NO_OUTPUT = re.compile(r"\W*(?:no output|ok|done|success|null|none|true)?\W*\Z", re.IGNORECASE)
+_NAME_END = re.compile(r"[\w@~./-]+\Z")
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
 _JSON_LINE = re.compile(r"(?=\\[nr])")
 _GLUED = re.compile(r"(?:\\[nrt]|\s)*(\\[nrt][^\s\\].*)", re.DOTALL)
 
+# How likely a name that was only shown, not written, comes back; measured on recorded coding sessions.
+_DEFINED_WORTH, _IMPORTED_WORTH, _USED_WORTH, _SHOWN_PATH_WORTH, _FACT_WORTH = 0.45, 0.35, 0.2, 0.08, 0.3
+_LABEL_RANK = {"wrote": 0, "with": 0, "defines": 1, "imports": 2}
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Words that can stand behind a line's head. `label` names what they are; `weight` is worth beside literals."""
+    """Words that can stand behind a line's head.
+
+    Attributes:
+        text: the words.
+        label: what they are; "" for a sentence.
+        weight: what they are worth beside the literals in them.
+        base: what a literal in them is worth that the assistant never wrote itself.
+    """
 
     text: str
     label: str = ""
     weight: float = 0.0
+    base: float = _USED_WORTH
 
 
 @dataclass(slots=True)
@@ -60,42 +84,63 @@ class Line:
     Attributes:
         head: the subject and what was done with it; always written when the line is.
         weight: what the head is worth beside the literals in it.
-        units: further words in order of appearance.
+        units: further words by their text, in order of appearance.
         short: the head to write when `path` is known to the reader already; "" where there is no shorter one.
         path: the path that `short` leaves out.
     """
 
     head: str
     weight: float
-    units: list[Unit] = field(default_factory=list)
+    units: dict[str, Unit] = field(default_factory=dict)
     short: str = ""
     path: str = ""
+
+    def add(self, units: Iterable[Unit]) -> None:
+        """Add units; of two with one text the one with the stronger label stays."""
+        for unit in units:
+            held = self.units.get(unit.text)
+            if held is None or _LABEL_RANK.get(unit.label, 9) < _LABEL_RANK.get(held.label, 9):
+                self.units[unit.text] = unit
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read: the lines by subject, in order of what happened last on each, and who used which literal.
+
+    `written` counts the messages in which the assistant wrote a literal, `shown` those in which a tool showed it.
+    """
+
+    lines: dict[str, Line] = field(default_factory=dict)
+    written: Counter[str] = field(default_factory=Counter)
+    shown: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
 class _Action:
-    """One tool call with what came back."""
+    """One tool call: its arguments as (key, value), the file it is about, what came back that failed, and its line."""
 
     call: ToolCall
     leaves: list[tuple[str, str]]
-    results: list[str] = field(default_factory=list)
+    target: str
+    line: Line
+    failure: str = ""
 
 
-def read_lines(messages: Sequence[Message], *, users_verbatim: bool) -> list[Line]:
-    """Return the lines that could be written about some messages, in order of what happened last on each."""
+def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
+    """Return the lines that could be written about some messages."""
+    reading = Reading()
     actions: dict[str, _Action] = {}
-    found: dict[str, Line] = {}
-    done: dict[str, list[_Action]] = {}
+    groups: dict[str, list[_Action]] = {}
     for index, message in enumerate(messages):
         if message.role == "user" and not users_verbatim:
-            found[f"user {index}"] = _asked(message.text)
+            reading.lines[f"user {index}"] = _asked(bounded(message.text))
         elif message.role == "assistant":
-            _read_reply(index, message, found, done, actions)
+            _read_reply(reading, f"said {index}", message, actions, groups)
         elif message.role == "tool":
-            _read_results(index, message, found, actions)
-    for key, group in done.items():
-        found[key] = _action_line(group)
-    return list(found.values())
+            _read_result(reading, f"result {index}", message, actions)
+    for key, group in groups.items():
+        _finish(reading.lines[key], group)
+    return reading
 
 
 def bounded(text: str) -> str:
@@ -106,87 +151,96 @@ def bounded(text: str) -> str:
 
 
 def _read_reply(
-    index: int, message: Message, found: dict[str, Line], done: dict[str, list[_Action]], actions: dict[str, _Action]
+    reading: Reading, key: str, message: Message, actions: dict[str, _Action], groups: dict[str, list[_Action]]
 ) -> None:
     """Take in an assistant message: what it says, and the tools it calls."""
+    names: set[str] = set()
     if message.text.strip():
-        found[f"said {index}"] = _said(bounded(message.text))
+        line = reading.lines[key] = _said(bounded(message.text), report=not message.calls)
+        names.update(name for unit in line.units.values() for name in _names(unit.text))
+        names.update(_names(line.head))
     for call in message.calls:
-        action = _Action(call, _leaves(call.arguments))
-        actions[call.id] = action
-        key = _group(action)
-        done.setdefault(key, []).append(action)
-        found.pop(key, None)
-        found[key] = Line("", 0.0)
+        leaves = _leaves(call.arguments)
+        target = _target(leaves)
+        subject = f"file {target}" if target else f"call {call.name} {call.arguments[:_HEAD_CHARS]}"
+        line = reading.lines.pop(subject, None) or Line("", 0.0)
+        reading.lines[subject] = line
+        action = actions[call.id] = _Action(call, leaves, target, line)
+        groups.setdefault(subject, []).append(action)
+        line.add(_argument_units(action))
+        names.update(name for value in (call.name, *(value for _, value in leaves)) for name in _names(value))
+        names.update(name for unit in line.units.values() if unit.text.startswith("`") for name in _names(unit.text))
+    reading.written.update(names)
 
 
-def _read_results(index: int, message: Message, found: dict[str, Line], actions: dict[str, _Action]) -> None:
+def _read_result(reading: Reading, key: str, message: Message, actions: dict[str, _Action]) -> None:
     """Take in a tool's answer: to its call where that is among the messages, else as a line of its own."""
-    answered = [actions[name] for name in message.results if name in actions]
-    for action in answered:
-        action.results.append(bounded(message.text))
-    if not answered and message.text.strip():
-        text = bounded(message.text)
-        found[f"result {index}"] = Line(f"tool result: {_clip(_first_line(text), _VALUE_CHARS)}", 0.1, _seen(text))
+    text = bounded(message.text)
+    answered = next((actions[name] for name in message.results if name in actions), None)
+    if answered is None:
+        line = reading.lines[key] = Line(f"tool result: {_clip(_first_line(text), _VALUE_CHARS)}", 0.1)
+    else:
+        line = answered.line
+        answered.failure = _failure(text, first_only=bool(answered.target))
+    units = list(_result_units(text, of_file=answered is not None and bool(answered.target)))
+    reading.shown.update({name for unit in units for name in _names(unit.text)})
+    line.add(units)
 
 
 def _leaves(arguments: str) -> list[tuple[str, str]]:
-    """Return (key, value) of the scalar arguments of a call; one nameless value where they are no JSON object."""
+    """Return (key, value) of the arguments of a call; one nameless value where they are no JSON object."""
     try:
         value = json.loads(arguments) if len(arguments) <= _READ_CHARS * 4 else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         return [("", bounded(arguments))]
-    return [(str(key), leaf if isinstance(leaf, str) else json.dumps(leaf)) for key, leaf in value.items()]
+    shown = [(str(key), leaf if isinstance(leaf, str) else json.dumps(leaf)) for key, leaf in value.items()]
+    return [(key, bounded(leaf)) for key, leaf in shown]
 
 
-def _target(action: _Action) -> str:
+def _target(leaves: list[tuple[str, str]]) -> str:
     """Return the file that a call is about, or ""."""
-    for key, value in action.leaves:
+    for key, value in leaves:
         named = "path" in key.lower() or "file" in key.lower()
         if named and _PATH_VALUE.match(value) and _FILE_VALUE.match(value):
             return value
     return ""
 
 
-def _command(action: _Action) -> str:
-    """Return the command line that a call runs, or ""."""
-    for key, value in action.leaves:
-        if key.lower() in _COMMAND_KEYS and value.strip():
-            return value
-    return ""
-
-
-def _group(action: _Action) -> str:
-    """Return what calls are put together by: one file, one command, or one call's words."""
-    target = _target(action)
-    if target:
-        return "file " + target
-    return f"call {action.call.name} {action.call.arguments[:_HEAD_CHARS]}"
-
-
-def _action_line(group: list[_Action]) -> Line:
-    """Return the line for the calls on one file, or for one call and its repetitions."""
-    target = _target(group[0])
-    failure = next(iter(_failures(group[-1])), "")
-    units = [unit for action in group for unit in _action_units(action, target)]
-    times = f" x{len(group)}" if len(group) > 1 else ""
-    outcome = f" -> {failure}" if failure else ""
+def _finish(line: Line, group: list[_Action]) -> None:
+    """Write the head of the line for the calls on one file, or for one call and its repetitions."""
+    outcome = _outcome(group)
+    failed = bool(group[-1].failure)
+    target = group[0].target
     if target:
         names = ", ".join(_counted([action.call.name for action in group]))
-        short = f"{names} {target.rpartition('/')[2]}{outcome}"
-        return Line(f"{names} {target}{outcome}", 2.0 if failure else 1.0, units, short, target)
-    return Line(f"{_call_head(group[0])}{times}{outcome}", 1.5 if failure else 0.4, units)
+        line.head, line.path, line.weight = f"{names} {target}{outcome}", target, 2.0 if failed else 1.0
+        line.short = f"{names} {target.rpartition('/')[2]}{outcome}"
+    else:
+        times = f" x{len(group)}" if len(group) > 1 else ""
+        line.head, line.weight = f"{_call_head(group[0])}{times}{outcome}", 1.5 if failed else 0.3
+
+
+def _outcome(group: list[_Action]) -> str:
+    """Return how a group of calls ended where something went wrong in it, or ""."""
+    failures = [action.failure for action in group if action.failure]
+    if not failures:
+        return ""
+    if group[-1].failure:
+        return f" -> {failures[-1]}"
+    return f" -> ok at last, before: {_clip(failures[-1], _VALUE_CHARS)}"
 
 
 def _call_head(action: _Action) -> str:
-    """Return how a call is named in notes."""
-    command = _command(action)
-    if not command:
-        shown = [f"{key}: {value}" if key else value for key, value in action.leaves if len(value) <= _VALUE_CHARS]
-        return f"{action.call.name}({_clip(', '.join(shown), _HEAD_CHARS)})"
-    return f"{action.call.name}: {_clip(' '.join(command.split()), _HEAD_CHARS)}"
+    """Return how a call is named in notes: the command it runs, or its short arguments."""
+    for key, value in action.leaves:
+        if key.lower() in _COMMAND_KEYS and value.strip():
+            return f"{action.call.name}: {_clip(_one_line(value), _HEAD_CHARS)}"
+    shown = [
+        f"{key}: {_one_line(value)}" if key else value for key, value in action.leaves if len(value) <= _VALUE_CHARS
+    ]
+    return f"{action.call.name}({_clip(', '.join(shown), _HEAD_CHARS)})"
 
 
 def _counted(names: list[str]) -> list[str]:
@@ -194,75 +248,124 @@ def _counted(names: list[str]) -> list[str]:
     return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def _failures(action: _Action) -> Iterator[str]:
-    """Yield what went wrong in a call, in few words; where a file was shown, only its first line can tell."""
-    for result in action.results:
-        lines = result.splitlines()
-        for line in lines[:1] if _target(action) else lines[:400]:
-            if _ERROR.search(line[:400]) and not _NO_ERROR.search(line[:400]):
-                yield _clip(" ".join(line.split()), _HEAD_CHARS)
-                break
+def _failure(text: str, *, first_only: bool) -> str:
+    """Return what went wrong in a call, in few words, or ""; where a file was shown, only its first line can tell."""
+    for line in text.splitlines()[: 1 if first_only else 400]:
+        if _ERROR.search(line[:400]) and not _NO_ERROR.search(line[:400]):
+            return _clip(_one_line(line), _HEAD_CHARS)
+    return ""
 
 
-def _action_units(action: _Action, target: str) -> Iterator[Unit]:
-    """Yield what a call's arguments wrote, then what its results showed."""
-    for excerpt in _excerpts(bounded(action.call.arguments)):
-        yield Unit(excerpt, "wrote")
+def _argument_units(action: _Action) -> Iterator[Unit]:
+    """Yield what a call's arguments wrote: names by where they stand, and code lines as they stand."""
+    label = "wrote" if action.target else "with"
     for key, value in action.leaves:
-        if value != target:
-            for name in dict.fromkeys(literal for _, literal in find_literals(bounded(value))):
-                yield Unit(name, "wrote")
-    for result in action.results:
-        yield from _seen(result)
-
-
-def _excerpts(arguments: str) -> Iterator[str]:
-    """Yield the code lines of JSON text in which an escape is glued to a name, as they stand there."""
-    for line in _JSON_LINE.split(arguments):
+        if next(find_literals(key), None):
+            yield Unit(key, "with")
+        if value != action.target:
+            for name, place in placed_literals(value).items():
+                yield Unit(name, "imports" if place is Place.IMPORTED else label)
+    for line in _JSON_LINE.split(bounded(action.call.arguments)):
         glued = _GLUED.match(line)
-        if glued and next(iter(find_literals(glued.group(1)[1:80])), (1, ""))[0] == 0:
-            yield f"`{_clip(glued.group(1).rstrip(), _EXCERPT_CHARS)}`"
+        if glued and next(find_literals(glued.group(1)[1:80]), (1, ""))[0] == 0:
+            yield Unit(f"`{_clip(glued.group(1).rstrip(), _EXCERPT_CHARS)}`", label)
 
 
-def _seen(result: str) -> list[Unit]:
-    """Return what a result showed: the values of JSON with their keys, else the names in it."""
-    return [Unit(name, "seen") for name in dict.fromkeys(literal for _, literal in find_literals(result))]
+def _result_units(text: str, *, of_file: bool) -> Iterator[Unit]:
+    """Yield what a result showed: the values of JSON with their keys, else the names in it, by where they stand."""
+    facts = _facts(text)
+    if facts is not None:
+        yield from facts
+        return
+    short = _one_line(text[: _VALUE_CHARS * 2])
+    if not of_file and len(text.strip()) <= _VALUE_CHARS and not _NO_OUTPUT.match(short):
+        yield Unit(short, "gave", 0.3)
+    for name, place in placed_literals(text).items():
+        if place is Place.DEFINED:
+            yield Unit(name, "defines", base=_DEFINED_WORTH)
+        elif place is Place.IMPORTED:
+            yield Unit(name, "imports", base=_IMPORTED_WORTH)
+        else:
+            yield Unit(name, "uses" if of_file else "shows", base=_SHOWN_PATH_WORTH if is_path(name) else _USED_WORTH)
+
+
+def _facts(text: str) -> list[Unit] | None:
+    """Return the scalar values of a JSON text with the key that each belongs to; None where it is no JSON."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    units: list[Unit] = []
+    stack: list[tuple[str, object]] = [("", value)]
+    while stack and len(units) < _MOST_FACTS:
+        key, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend((str(name), item) for name, item in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend((key, item) for item in reversed(value))
+        elif value is not None and value != "":
+            units.append(Unit(_clip(_one_line(str(value)), _VALUE_CHARS), key or "gave", 0.05, _FACT_WORTH))
+    return units
 
 
 def _asked(text: str) -> Line:
     """Return the line for what a user said."""
-    sentences = list(_sentences(bounded(text)))
-    head = _clip(sentences[0], _SENTENCE_CHARS) if sentences else ""
-    return Line(f"asked: {head}", 2.0, [_sentence_unit(sentence) for sentence in sentences[1:40]])
+    sentences = list(_sentences(text))
+    line = Line(f"asked: {_clip(sentences[0], _SENTENCE_CHARS) if sentences else ''}", 2.0)
+    line.add(_sentence_unit(sentence, 0.3) for sentence in sentences[1:60])
+    line.add(Unit(name, "names", base=_FACT_WORTH) for name in placed_literals(text))
+    return line
 
 
-def _said(text: str) -> Line:
-    """Return the line for what the assistant said: its first sentence, then those that tell a decision or finding."""
-    prose = list(_sentences(text))
-    head = _clip(prose[0], _SENTENCE_CHARS) if prose else ""
-    units = [_sentence_unit(sentence) for sentence in prose[1:60] if _DECISION.search(sentence)]
-    units += [Unit(name, "names") for name in dict.fromkeys(literal for _, literal in find_literals(text))]
-    return Line(f"said: {head}", 1.0 if _DECISION.search(head) else 0.15, units)
+def _said(text: str, *, report: bool) -> Line:
+    """Return the line for what the assistant said; `report`: it answered, and did not go on to call a tool."""
+    parts = _FENCE.split(text)
+    prose = [sentence for part in parts[::2] for sentence in _sentences(part)]
+    opening = next((at for at, sentence in enumerate(prose) if len(sentence) >= 25), 0)
+    head = _clip(prose[opening], _SENTENCE_CHARS) if prose else "code"
+    weight = 0.02 if _FILLER.match(head) else 0.5 if report else 0.1
+    line = Line(f"said: {head}", weight + (0.8 if _DECISION.search(head) else 0.0))
+    line.add(_sentence_unit(sentence, 0.0) for sentence in prose[opening + 1 : opening + 80])
+    for at, part in enumerate(parts):
+        for name, place in placed_literals(part).items():
+            line.add([Unit(name, place.value if at % 2 and place is not Place.USED else "names")])
+    return line
+
+
+def _sentence_unit(sentence: str, least: float) -> Unit:
+    """Return a sentence as a unit: worth more with a decision, a finding, names or numbers in it."""
+    named = min(4, sum(1 for _ in _NAMED.finditer(sentence[:_SENTENCE_CHARS])))
+    weight = least + 0.12 * named + (0.8 if _DECISION.search(sentence) else 0.0)
+    return Unit(_clip(sentence, _SENTENCE_CHARS), "", weight)
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences and list items of a text, without blank ones, one line each."""
-    for sentence in _SENTENCE_END.split(text):
-        line = " ".join(sentence.split())
-        if any(character.isalnum() for character in line[:200]):
+    """Yield the sentences and list items of a text, without blank ones, each on one line."""
+    for sentence in _SENTENCE_END.split(_LIST_MARK.sub("", text)):
+        line = _one_line(sentence)
+        if sum(map(str.isalpha, line[:_SENTENCE_CHARS])) >= 3:
             yield line
 
 
-def _sentence_unit(sentence: str) -> Unit:
-    return Unit(_clip(sentence, _SENTENCE_CHARS), "", 1.0 if _DECISION.search(sentence) else 0.3)
+def _names(text: str) -> Iterator[str]:
+    return (name for _, name in find_literals(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _first_line(text: str) -> str:
-    return next((" ".join(line.split()) for line in text[:2000].splitlines() if line.strip()), "")
+    return next((_one_line(line) for line in text[:2000].splitlines() if line.strip()), "")
 
 
 def _clip(text: str, most_chars: int) -> str:
     """Return a text cut behind a whole word, with a mark where it was cut."""
     if len(text) <= most_chars:
         return text
-    return text[: most_chars + 1].rpartition(" ")[0].rstrip() + " …"
+    cut = text[: most_chars + 1].rpartition(" ")[0]
+    if len(cut) < most_chars // 2:
+        cut = _NAME_END.sub("", text[:most_chars])
+    return cut.rstrip() + " …"

@@ -85,8 +85,8 @@ class TranscriptStore(Protocol):
     def last_record(self, session_id: str, kind: str) -> Record | None:
         """Return the newest record of a kind, or None where there is none."""
 
-    def records(self, session_id: str, kind: str) -> list[Record]:
-        """Return all records of a kind in order of number. Its cost grows with them: not for the request path."""
+    def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
+        """Return the records of a kind from `first_number` on, in order of number."""
 
 
 class SummaryStore(Protocol):
@@ -122,6 +122,9 @@ class Codec(Protocol):
         Raises:
             ValueError: the payload is not a message of this form; the text says why.
         """
+
+    def extra_tokens(self, payload: str) -> int:
+        """Return the tokens of what `Message.rendered` does not show: pictures, documents, unknown parts; 0 or more."""
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part: the stored one, or one made for a digest, summary or notice."""

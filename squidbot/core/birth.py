@@ -1,0 +1,158 @@
+"""How a message enters the transcript: counted once, its turn named, oversized output cut before it is first sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from squidbot.core.atoms import opens_turn
+from squidbot.core.messages import Cost, StoredMessage
+from squidbot.core.slim import slim, slim_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from squidbot.core.messages import Message
+    from squidbot.core.meter import Meter
+    from squidbot.core.ports import Codec
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.standing import Standing
+    from squidbot.core.view import Renderer
+
+__all__ = ["Birth", "Births", "Place"]
+
+# Tokens around a notice behind a user message: the marks that fence it, with room for a number in them.
+NOTICE_TOKENS = 16
+# A cut below this says nothing but its own marker.
+LEAST_TOKENS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the next message stands: its seq, its turn, and what its step costs so far as a bound."""
+
+    seq: int
+    turn: int
+    step_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """Makes stored messages. `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of
+    the assistant with its outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut."""
+
+    meter: Meter
+    codecs: Mapping[str, Codec]
+    output_tokens: int
+    step_tokens: int
+
+    def born(
+        self, message: Message, place: Place, notice: str | None = None, now: float | None = None
+    ) -> StoredMessage:
+        """Return the message as it is stored at `place`; `notice` is frozen behind it.
+
+        `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
+        """
+        extra = self.codecs[message.codec].extra_tokens(message.payload)
+        cost = self.meter.message(message.rendered, extra)
+        stored = StoredMessage(
+            seq=place.seq,
+            turn=place.turn,
+            role=message.role,
+            category=message.category,
+            codec=message.codec,
+            payload=message.payload,
+            call_ids=tuple(call.id for call in message.calls),
+            result_ids=message.results,
+            cost=cost,
+            sent_cost=cost,
+            counter=self.meter.name,
+            time=now if message.time is None else message.time,
+        )
+        if notice is not None and opens_turn(stored):
+            added = self.meter.text(notice)
+            sent = Cost(cost.estimate + added.estimate, cost.bound + added.bound + NOTICE_TOKENS)
+            return replace(stored, notice=notice, sent_cost=sent)
+        if message.results:
+            room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
+            return self._cut_output(message, stored, room, extra)
+        if message.role == "assistant" and cost.bound > self.step_tokens:
+            return self._cut_reply(message, stored, self.step_tokens, extra)
+        return stored
+
+    def _cut_output(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
+        if stored.cost.bound - extra <= room_tokens:
+            return stored
+        text = slim(message.text, room_tokens, self.meter, f"m{stored.seq}")
+        if text == message.text:
+            return stored
+        return replace(stored, sent_text=text, sent_cost=self.meter.message(text, extra))
+
+    def _cut_reply(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
+        handle = f"m{stored.seq}"
+        share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
+        text = slim(message.text, share, self.meter, handle)
+        cut = [slim_arguments(call.arguments, share, self.meter, handle) for call in message.calls]
+        rendered = text + "".join(f"\n{call.name} {given}" for call, given in zip(message.calls, cut, strict=True))
+        return replace(
+            stored,
+            sent_text=text if text != message.text else None,
+            sent_arguments=tuple(cut) if message.calls else None,
+            sent_cost=self.meter.message(rendered, extra),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Births:
+    """Places messages behind what stands, each at its seq and in its turn."""
+
+    birth: Birth
+
+    @classmethod
+    def within(cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: Standing) -> Births:
+        """Return what places messages where requests may cost `input_tokens` as a bound.
+
+        The user message in flight is sent whole, so outputs share what it leaves, or a fifth where it leaves less.
+        """
+        room = max(1, input_tokens - stored.fixed.bound)
+        left = max(room // 5, room - stored.in_flight.bound)
+        output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
+        return cls(Birth(renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step)))
+
+    def placed(
+        self,
+        messages: Sequence[Message | StoredMessage],
+        stored: Standing,
+        now: float | None,
+        notice: str | None = None,
+    ) -> tuple[StoredMessage, ...]:
+        """Return the messages as they are stored behind `stored`, the notice behind the newest of the user's.
+
+        Messages that were placed before come out as they are, unless others have taken their place since.
+        """
+        said = [self._said(message) for message in messages]
+        newest = max((place for place, (one, _) in enumerate(said) if _speaks(one)), default=-1)
+        rows: list[StoredMessage] = []
+        step = stored.tail.atoms[-1].sent_cost.bound if stored.tail.atoms else 0
+        turn = stored.turn
+        for place, (message, frozen) in enumerate(said):
+            seq = stored.messages + place
+            turn = seq if _speaks(message) or not seq else turn
+            given = messages[place]
+            if isinstance(given, StoredMessage) and given.seq == seq and given.counter == self.birth.meter.name:
+                row: StoredMessage = given
+            else:
+                behind = frozen if frozen is not None else notice if place == newest else None
+                row = self.birth.born(message, Place(seq, turn, step if message.results else 0), behind, now)
+            step = row.sent_cost.bound + (step if row.result_ids else 0)
+            rows.append(row)
+        return tuple(rows)
+
+    def _said(self, message: Message | StoredMessage) -> tuple[Message, str | None]:
+        if not isinstance(message, StoredMessage):
+            return message, None
+        return replace(self.birth.codecs[message.codec].decode(message.payload), time=message.time), message.notice
+
+
+def _speaks(message: Message) -> bool:
+    return message.role == "user" and not message.results

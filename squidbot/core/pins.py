@@ -1,0 +1,56 @@
+"""What is never dropped nor summarized: pinned messages, and pinned texts in the head of the request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.plan import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from squidbot.core.messages import Record
+
+__all__ = ["Pins"]
+
+KIND = "pin"
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """The pins of a session: `seqs` of messages, `texts` by name in the order in which they were first set."""
+
+    seqs: frozenset[int] = frozenset()
+    texts: tuple[Section, ...] = ()
+    count: int = 0
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Pins:
+        """Return the pins that records of the kind "pin" leave, the newest winning.
+
+        Raises:
+            DamagedStoreError: a record is no pin.
+        """
+        seqs: set[int] = set()
+        texts: dict[str, str] = {}
+        count = 0
+        for record in records:
+            count = record.number + 1
+            try:
+                _apply(json.loads(record.body), seqs, texts)
+            except (ValueError, KeyError, TypeError) as error:
+                raise DamagedStoreError(f"pin {record.number} can't be read: {error}") from error
+        named = tuple(Section(f"pin {name}", text) for name, text in texts.items() if text)
+        return cls(frozenset(seqs), named, count)
+
+
+def _apply(pin: dict[str, object], seqs: set[int], texts: dict[str, str]) -> None:
+    if "name" in pin:
+        texts[str(pin["name"])] = str(pin["text"])
+    elif pin["on"]:
+        seqs.add(int(str(pin["seq"])))
+    else:
+        seqs.discard(int(str(pin["seq"])))

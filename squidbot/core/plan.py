@@ -1,0 +1,188 @@
+"""The view plan: a small durable value that says, block by block, what is sent of a transcript."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Cost
+
+__all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Section", "Segment"]
+
+# Why a plan may change (decisions.md section 3); "repaired": a tool result came after its step had been sent without it.
+CAUSES = frozenset(
+    {
+        "opened",
+        "high-water",
+        "cold-cache",
+        "overflow",
+        "rollover",
+        "model-changed",
+        "mode-changed",
+        "tools-changed",
+        "system-changed",
+        "manual",
+        "undo",
+        "restore",
+        "forget",
+        "repaired",
+    },
+)
+
+
+class Representation(StrEnum):
+    """What is sent for a run of messages, from most to least detailed."""
+
+    RAW = "raw"
+    SLIMMED = "slimmed"
+    SUMMARY_USER = "summary+user"
+    DETAILED = "summary:detailed"
+    MODERATE = "summary:moderate"
+    COMPACT = "summary:compact"
+    MERGED = "summary:merged"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One run of messages and how it is sent.
+
+    Attributes:
+        first_seq, last_seq: the run, both included.
+        representation: what is sent for it.
+        summary_id: the summary that stands for it; None for raw, slimmed and absent.
+        verbatim: the messages of the run that are sent verbatim behind its summary, in order of seq: the user's,
+            and pinned atoms whole.
+        note_tokens: what the summary, or the pointer of an absent run, costs, as a bound.
+    """
+
+    first_seq: int
+    last_seq: int
+    representation: Representation
+    summary_id: str | None = None
+    verbatim: tuple[int, ...] = ()
+    note_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A text in the head of the request, frozen until the next event: the memory document, a pinned text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstChanged:
+    """Where a request stops being the one before it.
+
+    `index` counts messages of the new request from 0, `seq` is the first transcript message standing there (-1: none),
+    `token_offset` the tokens before it, as a bound.
+    """
+
+    index: int
+    seq: int
+    token_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What an event costs and brings, in input tokens.
+
+    Attributes:
+        written_tokens: tokens behind the first changed position, written to the prompt cache anew; 0 on a cold one.
+        saved_tokens_per_request: what each later request saves, at the price of a cached read.
+        summary_tokens: what summaries made for the event cost; 0 for the rule-made extract.
+        break_even_requests: requests until it has paid for itself; None where it never does by cache price alone.
+    """
+
+    written_tokens: float
+    saved_tokens_per_request: float
+    summary_tokens: float
+    break_even_requests: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """One plan of one session. Records are append-only; the newest is in force.
+
+    Attributes:
+        plan_id: number of the plan in its session, from 0. parent_plan_id: the plan before; None for the first.
+        lease_id: the lease it was made under.
+        created_at: seconds since 1970 as the caller gave them; None where unknown.
+        cause: one of `CAUSES`.
+        sections: the frozen head, in order.
+        segments: what is sent for the messages before `tail_from_seq`, without holes, oldest first.
+        tail_from_seq: from here on every message is sent as it was born.
+        slim_tokens: the size above which a tool output in a slimmed segment is cut, as a bound.
+        thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid (R4).
+        tokens_before, tokens_after: bound of the request on both sides of the change.
+        certificate: how far these bounds can be trusted.
+        first_changed, price: where the prefix broke and what that costs; None for the first plan of a session.
+    """
+
+    plan_id: int
+    parent_plan_id: int | None
+    lease_id: str
+    created_at: float | None
+    cause: str
+    segments: tuple[Segment, ...] = ()
+    tail_from_seq: int = 0
+    sections: tuple[Section, ...] = ()
+    slim_tokens: int = 0
+    thinking_dropped_before_seq: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    certificate: str = "measured"
+    first_changed: FirstChanged | None = None
+    price: Price | None = None
+
+    def to_json(self) -> str:
+        """Return the plan as JSON text."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, body: str) -> PlanRecord:
+        """Return the plan that `to_json` wrote.
+
+        Raises:
+            DamagedStoreError: the text is not a plan.
+        """
+        try:
+            raw = json.loads(body)
+            return cls(
+                **{
+                    **raw,
+                    "segments": tuple(_segment(one) for one in raw["segments"]),
+                    "sections": tuple(Section(**one) for one in raw["sections"]),
+                    "first_changed": FirstChanged(**raw["first_changed"]) if raw["first_changed"] else None,
+                    "price": Price(**raw["price"]) if raw["price"] else None,
+                },
+            )
+        except (ValueError, TypeError, KeyError) as error:
+            raise DamagedStoreError(f"a stored plan can't be read: {error}") from error
+
+
+def _segment(raw: dict[str, object]) -> Segment:
+    fields = {**raw, "representation": Representation(str(raw["representation"])), "verbatim": _seqs(raw["verbatim"])}
+    return Segment(**fields)  # type: ignore[arg-type]  # checked by the dataclass's own fields
+
+
+def _seqs(raw: object) -> tuple[int, ...]:
+    if not isinstance(raw, list):
+        raise TypeError("verbatim is not a list")
+    return tuple(int(seq) for seq in raw)
+
+
+def price_of(before: Cost, after: Cost, unchanged_tokens: int, *, read: float, write: float, cold: bool) -> Price:
+    """Return the price of a change (decisions.md section 13).
+
+    `before` and `after` are whole requests, `unchanged_tokens` the part of `after` in front of the first change; `read`
+    and `write` are prices of a cached and of a newly written input token. On a cold cache everything is written
+    whatever is done, so the change itself writes nothing.
+    """
+    written = 0.0 if cold else (write - read) * max(0, after.bound - unchanged_tokens)
+    saved = read * (before.bound - after.bound)
+    return Price(written, saved, 0.0, written / saved if saved > 0 else None)

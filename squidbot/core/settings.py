@@ -1,0 +1,106 @@
+"""How history is kept within its room: the settings of the core, as values with their sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.plan import Representation
+
+__all__ = ["STRATEGIES", "HistorySettings", "strategy"]
+
+# Tokens of a summary by level at an input limit of 13,600 (a 16K window), scaled with the limit, at least 64 (C23).
+LEVEL_TOKENS = {
+    Representation.DETAILED: 1200,
+    Representation.MODERATE: 600,
+    Representation.COMPACT: 300,
+    Representation.MERGED: 150,
+}
+LEVEL_BASE_TOKENS = 13_600
+LEVEL_LEAST_TOKENS = 64
+# The largest session block, in tokens: a quarter of the input limit, at most this (decisions.md section 11).
+BLOCK_MOST_TOKENS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """What decides when history gives way, and how much.
+
+    Fractions are of the room that history has: the input limit less system text, tools and head.
+
+    Attributes:
+        high_fraction: an event comes before the next user turn above it; inside a tool loop only when nothing fits.
+        low_fraction: what an event goes down to, if its notes and user messages leave that much room.
+        keep_fraction: raw messages that stay at an event in any case, if they fit at all.
+        notes_fraction: what all notes together may take.
+        note_rate: tokens of notes for one token of what was said.
+        fold_fraction: what one note on everything takes of `notes_fraction` when the chain of notes is full.
+        min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
+        user_verbatim_fraction: user messages stay verbatim while all of them cost no more (C2).
+        birth_fraction: a tool output above it is cut before it is first sent (W-15: an exchange).
+        step_fraction: the same for a step of the assistant with its outputs, arguments included.
+        min_recent_messages: this many newest messages stay raw while they fit (Q-01).
+        gap_seconds: a pause that closes a session block.
+        min_saving_fraction: a high-water event that saves less of the request is skipped.
+        backoff_seconds: how long compaction rests after two events in a row that saved too little.
+        cache_ttl_seconds: the provider forgets a cached prefix after this pause.
+        read_price, write_price: of a cached and of a newly written input token; 1 is an uncached one.
+        policy_limit: what a request may cost by the policy's counter, in its unit; None: by the lease.
+        scope: "inline+summaries", or "none": nothing but the turn in flight is sent.
+    """
+
+    high_fraction: float = 0.8
+    low_fraction: float = 0.4
+    keep_fraction: float = 0.1
+    notes_fraction: float = 0.35
+    note_rate: float = 0.08
+    fold_fraction: float = 0.6
+    min_note_tokens: int = 48
+    user_verbatim_fraction: float = 0.5
+    birth_fraction: float = 0.25
+    step_fraction: float = 0.5
+    min_recent_messages: int = 2
+    gap_seconds: float = 3600.0
+    min_saving_fraction: float = 0.1
+    backoff_seconds: float = 300.0
+    cache_ttl_seconds: float = 300.0
+    read_price: float = 0.1
+    write_price: float = 1.25
+    policy_limit: int | None = None
+    scope: str = "inline+summaries"
+
+    def block_max_tokens(self, room_tokens: int) -> int:
+        """Return the size that closes a session block, in tokens."""
+        return max(1, min(BLOCK_MOST_TOKENS, room_tokens // 4))
+
+    def level_tokens(self, level: Representation, room_tokens: int) -> int:
+        """Return the largest summary of a level, in tokens."""
+        return max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
+
+    def slim_tokens(self, room_tokens: int) -> int:
+        """Return the size above which a tool output in a slimmed segment is cut, in tokens (decisions.md section 11)."""
+        return max(32, min(1500, room_tokens // 16))
+
+
+STRATEGIES: dict[str, HistorySettings] = {
+    "coherence": HistorySettings(high_fraction=0.95, low_fraction=0.6, keep_fraction=0.2),
+    "balanced": HistorySettings(),
+    "speed": HistorySettings(high_fraction=0.45, low_fraction=0.2, keep_fraction=0.05, notes_fraction=0.25),
+}
+
+
+def strategy(name: str, room_tokens: int) -> HistorySettings:
+    """Return the settings of a named strategy for a history room of `room_tokens`.
+
+    Raises:
+        ConfigError: there is no such strategy; the text lists those there are.
+    """
+    try:
+        chosen = STRATEGIES[name]
+    except KeyError:
+        raise ConfigError(f"unknown strategy {name!r}; known: {', '.join(STRATEGIES)}") from None
+    if room_tokens >= 12_000:
+        return chosen
+    return replace(
+        chosen, high_fraction=0.95, notes_fraction=0.6, fold_fraction=1.0, user_verbatim_fraction=0.25, low_fraction=0.5
+    )

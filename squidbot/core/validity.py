@@ -1,0 +1,67 @@
+"""The rules a request must keep so that no provider refuses it (R1 to R11 of decisions.md section 9).
+
+R1, R5 and R6 are checked on every request. R2, R3, R8 and R9 hold because a step's payload is sent as it came, whole
+or not at all. R4 is kept by `Part.drop_thinking`, R7 by never making such items, R11 by the event `tools-changed`. R10
+is `refuse_server_state`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import InvalidRequestError
+from squidbot.core.messages import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from squidbot.core.messages import Part
+
+__all__ = ["check_request", "refuse_server_state"]
+
+_MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MEMORY, Kind.NOTICE})
+# Options of provider APIs that keep the conversation on the server, where nobody can count or cut it (R10).
+_SERVER_STATE = ("previous_response_id", "conversation", "conversation_id", "thread_id", "thread")
+
+
+def check_request(parts: Sequence[Part]) -> None:
+    """Check a request against R1, R5 and R6.
+
+    Raises:
+        InvalidRequestError: a rule is broken; the text names the rule, the place and the message.
+    """
+    pending: set[str] = set()
+    spoken = False
+    for place, part in enumerate(parts):
+        if pending or part.result_ids:
+            pending = _answered(place, part, pending)
+        if part.call_ids:
+            pending = set(part.call_ids)
+        if part.kind in _MADE and part.role != "user":
+            raise InvalidRequestError("R6", f"part {place} is squidbot's own and has the role {part.role}")
+        if not spoken and part.role != "system":
+            spoken = True
+            if part.role != "user":
+                raise InvalidRequestError("R5", f"part {place} opens the conversation with the role {part.role}")
+    if pending:
+        raise InvalidRequestError("R1", f"the last step's calls {sorted(pending)} have no result")
+    if not spoken or parts[-1].role not in {"user", "tool"}:
+        raise InvalidRequestError("R5", "the request does not end with a user message or a tool result")
+
+
+def _answered(place: int, part: Part, pending: set[str]) -> set[str]:
+    if not pending.issuperset(part.result_ids) or not part.result_ids:
+        wanted = sorted(pending) or "no call"
+        raise InvalidRequestError("R1", f"part {place} (m{part.first_seq}) stands where results of {wanted} belong")
+    return pending.difference(part.result_ids)
+
+
+def refuse_server_state(options: Mapping[str, object]) -> None:
+    """Refuse request options under which the provider keeps the history (R10).
+
+    Raises:
+        InvalidRequestError: such an option is set; the text names the switch.
+    """
+    for name in _SERVER_STATE:
+        if options.get(name) is not None:
+            raise InvalidRequestError("R10", f"{name} keeps the history at the provider; unset it to use squidbot")
