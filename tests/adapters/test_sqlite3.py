@@ -1,16 +1,30 @@
-"""The stores in one SQLite file."""
+"""The stores in one SQLite file: the promises of the ports, how a file is laid out, what a call costs it."""
 
 from __future__ import annotations
 
+import re
+import sqlite3
+import tempfile
+import tracemalloc
+from contextlib import closing
+from dataclasses import fields, replace
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import SqliteStore
-from squidbot.testing import check_summary_store, check_transcript_store
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from squidbot.adapters.sqlite3 import SqliteStore, queries
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.errors import StoreError
+from squidbot.core.messages import Category, Cost, Record, StoredMessage
+from squidbot.testing import check_summary_store, check_transcript_store, made_message, made_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def stores_in(folder: Path) -> Callable[[], SqliteStore]:
@@ -27,3 +41,190 @@ def test_sqlite_store_keeps_the_promises_of_transcripts(tmp_path: Path) -> None:
 def test_sqlite_store_keeps_the_promises_of_summaries(tmp_path: Path) -> None:
     """The public check of the port passes."""
     check_summary_store(stores_in(tmp_path))
+
+
+# Any text, lone surrogates included: that is what a host may hand over.
+texts = st.text(st.characters(), max_size=12)
+ids = st.sampled_from(["a", "A", "a\0", "\ud800", "\N{SQUID}"])
+numbers = st.integers(-(2**63), 2**63 - 1)
+costs = st.builds(Cost, numbers, st.integers(0, 50) | numbers)
+messages = st.builds(
+    StoredMessage,
+    seq=st.just(0),
+    turn=numbers,
+    role=st.sampled_from(["system", "user", "assistant", "tool"]),
+    category=st.sampled_from(list(Category)),
+    codec=texts,
+    payload=texts,
+    call_ids=st.lists(texts, max_size=2).map(tuple),
+    result_ids=st.lists(texts, max_size=2).map(tuple),
+    cost=costs,
+    sent_cost=costs,
+    counter=texts,
+    time=st.none() | st.floats(allow_nan=False),
+    sent_text=st.none() | texts,
+    sent_arguments=st.none() | st.lists(texts, max_size=2).map(tuple),
+    notice=st.none() | texts,
+)
+seqs = st.integers(-2, 12)
+
+
+class SameAnswers(RuleBasedStateMachine):
+    """Whatever is asked in whatever order, the file answers as the memory does; opened again, it still does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "store.db"
+        self.file, self.memory = SqliteStore(self.path), InMemoryStore()
+
+    def teardown(self) -> None:
+        """Remove the file."""
+        self.file.close()
+        self.folder.cleanup()
+
+    def same(self, ask: Callable[[SqliteStore | InMemoryStore], object]) -> None:
+        """Ask both, errors included."""
+        answers = []
+        for store in (self.file, self.memory):
+            try:
+                answers.append(ask(store))
+            except StoreError as error:
+                answers.append(type(error))
+        assert answers[0] == answers[1]
+
+    @rule(session=ids, said=st.lists(messages, max_size=4), late=st.integers(0, 9), body=texts)
+    def append(self, session: str, said: list[StoredMessage], late: int, body: str) -> None:
+        """Append, now and then in the wrong place."""
+        head = self.memory.head(session)[0] + (late == 9)  # now and then in the wrong place
+        said = [replace(message, seq=seq) for seq, message in enumerate(said, head)]
+        number = len(self.memory.records(session, "plan")) + (late == 8)
+        notes = [Record("plan", number, body)] if late > 4 else []
+        self.same(lambda store: store.append(session, head, said, notes))
+
+    @rule(session=ids, first=seqs, last=seqs, budget=st.integers(-1, 99) | numbers)
+    def look(self, session: str, first: int, last: int, budget: int) -> None:
+        """Read in every way there is."""
+        self.same(lambda store: store.head(session))
+        self.same(lambda store: store.read(session, first, last))
+        self.same(lambda store: store.pick(session, [last, first, first]))
+        self.same(lambda store: store.newest(session, budget))
+        self.same(lambda store: store.records(session, "plan", first))
+        self.same(lambda store: store.last_record(session, "plan"))
+
+    @rule(session=ids, name=texts, first=seqs, last=seqs, text=st.sampled_from(["x", "y"]))
+    def summarize(self, session: str, name: str, first: int, last: int, text: str) -> None:
+        """Store a summary and look for it."""
+        self.same(lambda store: store.put(made_summary(name, first, last, session_id=session, text=text)))
+        self.same(lambda store: store.by_id(session, [name, "x"]))
+        self.same(lambda store: store.for_range(session, 0, last))
+
+    @rule()
+    def open_again(self) -> None:
+        """Close the file and open it, as a new process does."""
+        self.file.close()
+        self.file = SqliteStore(self.path)
+        self.same(lambda store: store.sessions())
+
+
+TestSameAnswers = SameAnswers.TestCase
+TestSameAnswers.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
+
+
+def test_every_field_of_a_message_is_stored_when_the_message_has_a_new_one(tmp_path: Path) -> None:
+    """A field that is added to StoredMessage and forgotten here comes back different."""
+    odd = {
+        "seq": 0, "turn": 7, "role": "tool", "category": Category.ERROR, "codec": "c", "payload": "p",
+        "call_ids": ("x",), "result_ids": ("y",), "cost": Cost(1, 2), "sent_cost": Cost(3, 4), "counter": "n",
+        "time": 5.5, "sent_text": "s", "sent_arguments": ("z",), "notice": "t",
+    }  # fmt: skip
+    assert list(odd) == [field.name for field in fields(StoredMessage)]
+    message = StoredMessage(**odd)  # type: ignore[arg-type]
+    with SqliteStore(tmp_path / "s.db") as store:
+        store.append("s", 0, [message])
+        (got,) = store.read("s", 0, 0)
+    assert got == message
+    assert type(got) is StoredMessage
+    assert hash(got) == hash(message)
+    with pytest.raises(AttributeError):
+        got.seq = 1  # type: ignore[misc]
+
+
+def test_an_append_is_one_commit_with_one_sync_when_records_come_with_it(tmp_path: Path) -> None:
+    """WAL and synchronous = FULL: one transaction, one COMMIT, and the settings that make it durable."""
+    with SqliteStore(tmp_path / "s.db") as store:
+        statements: list[str] = []
+        store._connection.set_trace_callback(statements.append)
+        store.append("s", 0, [made_message(0), made_message(1)], [Record("plan", 0, "{}"), Record("request", 0, "{}")])
+        store._connection.set_trace_callback(None)
+        assert [s for s in statements if re.match("BEGIN|COMMIT|ROLLBACK", s)] == ["BEGIN IMMEDIATE", "COMMIT"]
+        assert store._connection.execute("PRAGMA journal_mode").fetchone() == (b"wal",)
+        assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+@pytest.mark.parametrize("name", ["FIND", "RANGE", "BOUNDS", "RECORDS", "SUMMARY", "SUMMARIES"])
+def test_a_statement_searches_by_index_when_it_is_on_the_request_path(name: str, tmp_path: Path) -> None:
+    """No scan, no count, no sort: the cost of a turn does not follow the length of the history."""
+    statement: str = getattr(queries, name)
+    with SqliteStore(tmp_path / "s.db") as store:
+        plan = store._connection.execute(f"EXPLAIN QUERY PLAN {statement}", (1,) * statement.count("?")).fetchall()
+    steps = [row[3].decode() for row in plan]
+    assert steps
+    assert all(step.startswith("SEARCH") for step in steps), steps
+
+
+def test_newest_loads_no_body_when_it_does_not_return_it(tmp_path: Path) -> None:
+    """A huge message behind the one that passes the budget costs its count, not its bytes."""
+    with SqliteStore(tmp_path / "s.db") as store:
+        store.append(
+            "s", 0, [made_message(0, "x" * 8_000_000, bound=1), made_message(1, "y" * 30), made_message(2, "z" * 30)]
+        )
+        store.newest("s", 40)
+        tracemalloc.start()
+        found = store.newest("s", 40)
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        statements: list[str] = []
+        store._connection.set_trace_callback(statements.append)
+        assert [message.seq for message in store.newest("s", 40)] == [1, 2] == [message.seq for message in found]
+    assert peak_bytes < 200_000
+    counts, bodies = statements[1:]
+    assert "payload" not in counts
+    first_key, last_key = map(int, re.findall(r"\b\d{9,}\b", bodies))
+    assert last_key - first_key == 1
+
+
+def test_the_log_stays_small_when_a_huge_message_was_stored(tmp_path: Path) -> None:
+    """The write-ahead log goes back to 4 MB: neither the disk nor the next opening pays for it."""
+    with SqliteStore(tmp_path / "s.db") as store:
+        store.append("s", 0, [made_message(0, "x" * 20_000_000)])
+        for seq in range(1, 4):
+            store.append("s", seq, [made_message(seq)])
+        assert (tmp_path / "s.db-wal").stat().st_size <= 4 * 2**20
+        assert store.head("s") == (4, 0)
+
+
+def test_the_file_can_be_read_when_there_is_only_a_sqlite_tool(tmp_path: Path) -> None:
+    """The view `transcript` names session, place and role, and plain texts are TEXT."""
+    with SqliteStore(tmp_path / "s.db") as store:
+        store.append("chat", 0, [made_message(0, "hi"), made_message(1, "\ud800", role="assistant")])
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        rows = connection.execute("SELECT session, seq, role, typeof(payload) FROM transcript ORDER BY seq").fetchall()
+        (body,) = connection.execute("SELECT payload FROM transcript WHERE seq = 0").fetchone()
+    assert rows == [("chat", 0, "user", "text"), ("chat", 1, "assistant", "blob")]
+    assert body == '{"role": "user", "content": "hi"}'
+
+
+def test_payload_is_stored_once_when_messages_have_a_kilobyte(tmp_path: Path) -> None:
+    """The file takes at most 1.3 times the payload (P6), for one session and for many that take turns."""
+    for sessions in (1, 20):
+        path = tmp_path / f"{sessions}.db"
+        payload_bytes = 0
+        with SqliteStore(path) as store:
+            store._connection.execute("PRAGMA synchronous = OFF")  # the layout is measured, not the disk
+            for seq in range(0, 2000 // sessions, 2):
+                for session in range(sessions):
+                    said = [made_message(seq, "x" * 900), made_message(seq + 1, "y" * 1300)]
+                    payload_bytes += sum(len(message.payload) for message in said)
+                    store.append(str(session), seq, said)
+        assert path.stat().st_size <= 1.3 * payload_bytes

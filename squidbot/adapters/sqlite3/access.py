@@ -13,33 +13,46 @@ if TYPE_CHECKING:
     import threading
     from types import TracebackType
 
-__all__ = ["Access", "store_error"]
+__all__ = ["FOREIGN", "Access", "store_error"]
 
 UNTOUCHED = "; nothing was written"
 
+# SQLite's primary result codes: which of our errors, what it means, what to do.
+BUSY = (StoreError, "another program holds the file's lock", "try again")
+DAMAGED = (DamagedStoreError, "the file is damaged", "read_intact() serves what is whole, or put a backup in its place")
+UNREACHABLE = (StoreError, "can't be opened or written", "check that its folder exists and that both may be written")
+MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_ERROR: DAMAGED,  # our statements are fixed: a table or column of theirs is gone
+    sqlite3.SQLITE_CONSTRAINT: DAMAGED,  # a row is where the counts say that there is none
+    sqlite3.SQLITE_CANTOPEN: UNREACHABLE,
+    sqlite3.SQLITE_READONLY: UNREACHABLE,
+    sqlite3.SQLITE_FULL: (StoreError, "the disk is full", "what is stored can be read; make room and try again"),
+    sqlite3.SQLITE_NOTADB: (
+        DamagedStoreError,
+        "not a squidbot store, or its header is destroyed",
+        "name another file, or put a backup in its place",
+    ),
+}
+# What may come up in a `with` block of ours and is no StoreError yet.
+FOREIGN = (sqlite3.Error, DamagedRowError, OverflowError, UnicodeDecodeError)
+OTHER = (StoreError, "SQLite refused", "check the disk and the call")
+
 
 def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
-    """Return our error for one of SQLite's. `note` ends the sentence: what became of a write."""
+    """Return our error for one of SQLite's, or for a damaged row. `note`: what became of a write."""
     if isinstance(error, DamagedRowError):
         return DamagedStoreError(
             f"{path}: {error} is missing or does not match its checksum{note}; "
             "read_intact() serves the other messages, a backup has all"
         )
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code, the rest its detail
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT}:
-        return DamagedStoreError(
-            f"{path}: the file is damaged ({error}){note}; read_intact() serves what is whole, "
-            "or put a backup in its place"
-        )
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return StoreError(f"{path}: another program holds the file's lock ({error}){note}; try again")
-    if code == sqlite3.SQLITE_FULL:
-        return StoreError(
-            f"{path}: the disk is full{note}; what was stored before can be read; make room and try again"
-        )
-    if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
-        return StoreError(f"{path}: {error}{note}; check that its folder exists and both may be written")
-    return StoreError(f"{path}: SQLite refused: {error}{note}")
+    # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
+    # raises UnicodeDecodeError in its place.
+    code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)
+    kind, meaning, advice = MEANINGS.get(code & 0xFF, OTHER)
+    return kind(f"{path}: {meaning} ({error}){note}; {advice}")
 
 
 class Access:
@@ -78,7 +91,7 @@ class Access:
                 self._connection.execute("BEGIN IMMEDIATE")
             except BaseException as error:
                 self._lock.release()
-                if isinstance(error, sqlite3.Error):
+                if isinstance(error, FOREIGN):
                     raise store_error(self._path, error, self._note) from error
                 raise
         return self._connection
@@ -94,11 +107,11 @@ class Access:
         try:
             if self._writes:
                 self._end(keep=error is None)
-        except sqlite3.Error as failed:
+        except FOREIGN as failed:
             raise store_error(self._path, failed, self._note) from failed
         finally:
             self._lock.release()
-        if isinstance(error, (sqlite3.Error, DamagedRowError, OverflowError)):
+        if isinstance(error, FOREIGN):
             raise store_error(self._path, error, self._note) from error
 
     def _end(self, *, keep: bool) -> None:

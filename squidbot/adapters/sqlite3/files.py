@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from contextlib import closing
 from pathlib import Path
 
-from squidbot.adapters.sqlite3.access import store_error
+from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 __all__ = ["copy", "open_file"]
@@ -22,27 +23,23 @@ SCHEMA = (
     """CREATE TABLE sessions(
     no INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,    -- BLOB where it holds lone surrogates, as all texts here
+    hash INTEGER NOT NULL,      -- CRC-32 of the id: a second way to find it, when the index of the ids is damaged
     messages INTEGER NOT NULL,  -- how many there are: a missing row is noticed
-    records INTEGER NOT NULL
+    checksum INTEGER NOT NULL,  -- CRC-32, as in each table
+    records TEXT NOT NULL       -- JSON: how many there are of each kind
 )""",
+    "CREATE INDEX sessions_by_hash ON sessions(hash)",
     """CREATE TABLE messages(
     key INTEGER PRIMARY KEY,    -- sessions.no << 32 | seq
-    bound INTEGER NOT NULL,     -- tokens, as estimate and the sent_ ones
+    bound INTEGER NOT NULL,     -- tokens, as estimate
     estimate INTEGER NOT NULL,
     turn INTEGER NOT NULL,
-    role INTEGER NOT NULL,      -- see the view transcript
-    category INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,  -- CRC-32
+    checksum INTEGER NOT NULL,
     time REAL,                  -- seconds since 1970
-    codec TEXT NOT NULL,
-    counter TEXT NOT NULL,
+    form TEXT NOT NULL,         -- JSON: role, category, codec, counter
     call_ids TEXT,              -- JSON; NULL for none
     result_ids TEXT,
-    sent_bound INTEGER,         -- NULL: as bound
-    sent_estimate INTEGER,
-    sent_text TEXT,
-    sent_arguments TEXT,        -- JSON
-    notice TEXT,
+    frozen TEXT,                -- JSON: sent_text, sent_arguments, notice, sent_cost; NULL: sent as it was said
     payload TEXT NOT NULL
 )""",
     """CREATE TABLE records(
@@ -70,8 +67,8 @@ SCHEMA = (
 )""",
     "CREATE INDEX summaries_by_range ON summaries(session, first_seq, last_seq)",
     """CREATE VIEW transcript AS SELECT sessions.id AS session, key & 4294967295 AS seq, turn,
-    CASE role WHEN 0 THEN 'system' WHEN 1 THEN 'user' WHEN 2 THEN 'assistant' WHEN 3 THEN 'tool' END AS role,
-    datetime(time, 'unixepoch') AS time, bound, estimate, codec, counter, call_ids, result_ids, payload
+    json_extract(form, '$[0]') AS role, datetime(time, 'unixepoch') AS time, bound, estimate,
+    json_extract(form, '$[2]') AS codec, call_ids, result_ids, frozen, payload
 FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {VERSION}",
@@ -104,7 +101,7 @@ def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except (sqlite3.Error, OSError) as error:
+    except (*FOREIGN, OSError) as error:
         raise store_error(path, error, "; nothing was changed") from error
     return connection
 
@@ -147,9 +144,12 @@ def _number(connection: sqlite3.Connection, name: str) -> int:
 
 def _size(path: str) -> int:
     try:
-        return Path(path).stat().st_size
+        status = Path(path).stat()
     except FileNotFoundError:
         return 0
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(f"{path}: a folder or device; check the path")
+    return status.st_size
 
 
 def _is_new(path: str) -> bool:
@@ -174,22 +174,21 @@ def _recognise(path: str) -> None:
     A plain `open` would do harm: closing it drops the locks that this process has on the file through SQLite.
 
     Raises:
-        DamagedStoreError: it is not a store.
-        sqlite3.DatabaseError: it is damaged.
+        DamagedStoreError: it belongs to another program.
+        sqlite3.DatabaseError: it is no SQLite file, or a damaged one.
     """
     with closing(_read_only(path, flags="&immutable=1")) as connection:
         try:
             application_id = _number(connection, "application_id")
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT:
-                application_id = _damaged_application_id(path)
-            else:
+            if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT or not _size(f"{path}-wal"):
                 raise
+            application_id = _logged_application_id(path)
     if application_id != APPLICATION_ID:
         raise DamagedStoreError(f"{path}: belongs to another program; it was left as it is: name another file")
 
 
-def _damaged_application_id(path: str) -> int:
+def _logged_application_id(path: str) -> int:
     """Read the header with the write-ahead log: after a crash in a checkpoint only both together are whole."""
     with closing(_read_only(path)) as connection:
         return _number(connection, "application_id")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from squidbot.adapters.sqlite3 import rows
 from squidbot.adapters.sqlite3.rows import MESSAGE_COLUMNS, SUMMARY_COLUMNS, DamagedRowError
@@ -22,6 +24,7 @@ __all__ = [
     "add_summary",
     "append",
     "find",
+    "find_damaged",
     "first_past",
     "intact_messages",
     "last_record",
@@ -38,16 +41,16 @@ SEQ_BITS = 32
 INTACT_ROWS = 256
 
 # Fixed texts: each is prepared once per connection.
-FIND = "SELECT no, messages, records FROM sessions WHERE id = ?"
-ADD = "INSERT INTO sessions(id, messages, records) VALUES(?, 0, 0)"
-GROW = "UPDATE sessions SET messages = messages + ?, records = records + ? WHERE no = ?"
-INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 18)})"
+FIND = "SELECT no, messages, checksum, records FROM sessions WHERE id = ?"
+FIND_BY_HASH = "SELECT id FROM sessions WHERE hash = ?"
+ADD = "INSERT INTO sessions(id, hash, messages, checksum, records) VALUES(?, ?, 0, 0, '{}')"
+GROW = "UPDATE sessions SET messages = ?, checksum = ?, records = ? WHERE no = ?"
+LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
+INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})"
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
 BOUNDS = "SELECT key, bound FROM messages WHERE key BETWEEN ? AND ? ORDER BY key DESC"
-NEXT_RECORD = "SELECT max(number) + 1 FROM records WHERE session = ? AND kind = ?"
 INSERT_RECORD = "INSERT INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)"
 RECORDS = "SELECT number, checksum, body FROM records WHERE session = ? AND kind = ? AND number >= ? ORDER BY number"
-LAST_RECORD = f"{RECORDS} DESC LIMIT 1"
 INSERT_SUMMARY = f"INSERT INTO summaries(session, {SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})"
 SUMMARY = f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id = ?"  # noqa: S608  # our own constants
 SUMMARIES = (
@@ -58,12 +61,18 @@ SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
 
 
 class Session(NamedTuple):
-    """A session's row. `no` is 0 for one that has none yet."""
+    """A session's row. `no` is 0 for one that has none yet; `records` is JSON text: how many of each kind."""
 
     session_id: str
     no: int
     messages: int
-    records: int
+    records: bytes
+
+    @property
+    def record_counts(self) -> dict[str, int]:
+        """How many records of each kind there are."""
+        counts: dict[str, int] = json.loads(rows.plain(self.records))
+        return counts
 
     @property
     def first_key(self) -> int:
@@ -83,43 +92,82 @@ def named(session_id: str) -> str:
 
 
 def find(connection: sqlite3.Connection, session_id: str) -> Session:
-    """Return a session's row, all zero for an unknown one.
+    """Return a session's row, empty for an unknown one.
+
+    Raises:
+        StoreError: the id is not a str of 1 to 1,024 characters.
+        DamagedRowError: the row does not match its checksum.
+    """
+    if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
+        raise StoreError(f"session id {named(session_id)}: must be 1 to 1024 characters; nothing was written")
+    cell, data = rows.stored(session_id)
+    row = connection.execute(FIND, (cell,)).fetchone()
+    if row is None:
+        # An index that lost the id must not look like a new conversation.
+        if (data,) in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
+            raise DamagedRowError(f"the index entry of session {named(session_id)}")
+        return Session(session_id, 0, 0, b"{}")
+    no, stored, check, noted = row
+    if rows.session_checksum(no, stored, data, noted) != check:
+        raise DamagedRowError(f"the row of session {named(session_id)}")
+    return Session(session_id, no, stored, noted)
+
+
+def find_damaged(connection: sqlite3.Connection, session_id: str) -> Session:
+    """Return a session's row; where that is damaged, with as many messages as there are rows of it.
 
     Raises:
         StoreError: the id is not a str of 1 to 1,024 characters.
     """
-    if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
-        raise StoreError(f"session id {named(session_id)}: must be 1 to 1024 characters; nothing was written")
-    row = connection.execute(FIND, (rows.stored(session_id)[0],)).fetchone()
-    return Session(session_id, 0, 0, 0) if row is None else Session(session_id, *row)
+    try:
+        return find(connection, session_id)
+    except DamagedRowError:
+        no = connection.execute(FIND, (rows.stored(session_id)[0],)).fetchone()[0]
+        session = Session(session_id, no, 0, b"{}")
+        first_key = session.first_key
+        last_key = connection.execute(LAST_KEY, (first_key, first_key + (1 << SEQ_BITS) - 1)).fetchone()[0]
+        return session if last_key is None else session._replace(messages=last_key - first_key + 1)
 
 
 def add(connection: sqlite3.Connection, session: Session) -> Session:
     """Return the session, with a row of its own from now on."""
     if session.no:
         return session
-    return session._replace(no=connection.execute(ADD, (rows.stored(session.session_id)[0],)).lastrowid or 0)
+    cell, data = rows.stored(session.session_id)
+    added = session._replace(no=connection.execute(ADD, (cell, crc32(data))).lastrowid or 0)
+    _save(connection, added)
+    return added
+
+
+def _save(connection: sqlite3.Connection, session: Session) -> None:
+    check = rows.session_checksum(session.no, session.messages, rows.stored(session.session_id)[1], session.records)
+    connection.execute(GROW, (session.messages, check, rows.cell(session.records), session.no))
 
 
 def append(
     connection: sqlite3.Connection, session: Session, messages: Sequence[StoredMessage], records: Sequence[Record]
-) -> None:
-    """Insert rows behind the last one.
+) -> Session:
+    """Insert rows behind the last one, and return the session as it is then.
 
     Raises:
         StoreError: a record's number is not the next one of its kind, or a value can't be stored.
     """
     first_key = session.first_key
     connection.executemany(INSERT, [rows.encode(first_key + message.seq, message) for message in messages])
-    for record in records:
-        kind = rows.stored(record.kind)[0]
-        number = connection.execute(NEXT_RECORD, (session.no, kind)).fetchone()[0] or 0
-        if record.number != number:
-            raise StoreError(
-                f"record {record.number} of kind {record.kind!r} is not the next one, {number}; nothing was written"
-            )
-        connection.execute(INSERT_RECORD, rows.encode_record(session.no, record))
-    connection.execute(GROW, (len(messages), len(records), session.no))
+    grown = session._replace(messages=session.messages + len(messages))
+    if records:
+        counts = session.record_counts
+        for record in records:
+            number = counts.get(record.kind, 0)
+            if record.number != number:
+                raise StoreError(
+                    f"record {record.number} of kind {record.kind!r} is not the next one, {number}; nothing was written"
+                )
+            counts[record.kind] = number + 1
+        connection.executemany(INSERT_RECORD, [rows.encode_record(session.no, record) for record in records])
+        grown = grown._replace(records=rows.stored(rows.json_text(counts))[1])
+    _save(connection, grown)
+    return grown
 
 
 def messages(connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int) -> list[StoredMessage]:
@@ -133,10 +181,9 @@ def messages(connection: sqlite3.Connection, session: Session, first_seq: int, l
     if first_seq > last_seq:
         return []
     try:
-        found = [
-            rows.decode(row, first_key)
-            for row in connection.execute(RANGE, (first_key + first_seq, first_key + last_seq)).fetchall()
-        ]
+        found = rows.decode(
+            connection.execute(RANGE, (first_key + first_seq, first_key + last_seq)).fetchall(), first_key
+        )
     except DamagedRowError as error:
         raise DamagedRowError(f"{error} of session {session.named}") from error
     if len(found) != last_seq - first_seq + 1:
@@ -163,20 +210,27 @@ def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: 
     """Return the seq at which the bounds, summed from the newest message on, pass the budget; 0 where they don't.
 
     Reads two small columns of each row.
+
+    Raises:
+        DamagedRowError: a row is missing, or its bound is no number.
     """
-    seq, spent, first_key = session.messages, 0, session.first_key
-    cursor = connection.execute(BOUNDS, (first_key, first_key + session.messages - 1))
+    first_key, seq, spent = session.first_key, session.messages, 0
+    cursor = connection.execute(BOUNDS, (first_key, first_key + seq - 1))
     try:
         for key, bound in cursor:
-            seq = key - first_key
+            if key != first_key + seq - 1:
+                break
+            seq -= 1
             spent += bound
             if spent > budget_tokens:
-                break
-    except TypeError:  # the count itself is damaged; reading its row says so
-        return seq
+                return seq
+    except TypeError as error:
+        raise DamagedRowError(f"message {seq} of session {session.named}") from error
     finally:
         cursor.close()
-    return seq
+    if seq:
+        raise DamagedRowError(f"message {seq - 1} of session {session.named}")
+    return 0
 
 
 def intact_messages(
@@ -223,8 +277,9 @@ def records(connection: sqlite3.Connection, session: Session, kind: str, first_n
         rows.decode_record(session.no, kind, row)
         for row in connection.execute(RECORDS, (session.no, rows.stored(kind)[0], first_number)).fetchall()
     ]
-    for number, record in enumerate(found, first_number):
-        if record.number != number:
+    for number in range(first_number, session.record_counts.get(kind, 0)):
+        place = number - first_number
+        if place >= len(found) or found[place].number != number:
             raise DamagedRowError(f"record {number} of kind {kind!r} of session {session.named}")
     return found
 
@@ -233,10 +288,10 @@ def last_record(connection: sqlite3.Connection, session: Session, kind: str) -> 
     """Return the newest record of a kind, or None where there is none.
 
     Raises:
-        DamagedRowError: its row does not match its checksum.
+        DamagedRowError: its row is missing or does not match its checksum.
     """
-    row = connection.execute(LAST_RECORD, (session.no, rows.stored(kind)[0], 0)).fetchone()
-    return None if row is None else rows.decode_record(session.no, kind, row)
+    stored = session.record_counts.get(kind, 0)
+    return records(connection, session, kind, stored - 1)[0] if stored else None
 
 
 def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:

@@ -67,7 +67,7 @@ class SqliteStore:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. One indexed lookup."""
         with self._reading as connection:
             session = queries.find(connection, session_id)
-        return session.messages, session.records
+            return session.messages, sum(session.record_counts.values())
 
     def append(
         self,
@@ -174,7 +174,9 @@ class SqliteStore:
     def read_intact(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
         """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""
         with self._reading as connection:
-            return queries.intact_messages(connection, queries.find(connection, session_id), first_seq, last_seq)
+            return queries.intact_messages(
+                connection, queries.find_damaged(connection, session_id), first_seq, last_seq
+            )
 
     def sessions(self) -> list[tuple[str, int]]:
         """Return (id, number of messages) of every session, oldest first."""
