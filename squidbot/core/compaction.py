@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core.atoms import Atom, session_blocks, total
 from squidbot.core.messages import Cost, Summary
 from squidbot.core.plan import Representation, Segment
+from squidbot.core.pricing import Outlook
 from squidbot.core.view import born, is_user_part, shown, spent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Part
+    from squidbot.core.messages import Part, StoredMessage
     from squidbot.core.settings import HistorySettings
 
-__all__ = ["Batch", "Block", "NoteTaker", "Scene", "batches"]
+__all__ = ["Batch", "Block", "Compactor", "NoteTaker", "Scene", "Step", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +39,29 @@ class Scene:
 
     Attributes:
         room: what history may cost: the input limit less the fixed parts.
-        blocks: the plan's segments as they are sent, oldest first.
-        tail: the atoms behind them, oldest first, all sent raw; what is in flight is at their end.
+        blocks: the plan's segments as they are sent, oldest first, up to the first slimmed one.
+        slimmed: the atoms of the slimmed segments behind them, oldest first.
+        tail: the atoms behind those, all sent raw; what is in flight is at their end.
         stored: how many messages the store holds; later ones came with this call and must stay raw.
         pinned: seqs of pinned messages.
-        in_flight_seq: the user message that is being answered; None where no user has spoken.
+        in_flight_seq: the user message that is being answered.
     """
 
     room: Cost
     blocks: tuple[Block, ...]
+    slimmed: tuple[Atom, ...]
     tail: tuple[Atom, ...]
     stored: int
-    pinned: frozenset[int] = frozenset()
-    in_flight_seq: int | None = None
+    pinned: frozenset[int]
+    in_flight_seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one event would send: the segments, the summaries made for them, and where the raw tail begins."""
+    """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
+
+    `kept_blocks` of the scene's blocks stand in front unchanged.
+    """
 
     segments: tuple[Segment, ...]
     summaries: tuple[Summary, ...]
@@ -64,112 +70,170 @@ class Batch:
 
 
 class NoteTaker(Protocol):
-    """Makes the rule-made notes that stand for messages until a language model has summarized them."""
+    """Makes the notes that stand for messages until a language model has summarized them."""
 
-    def added(self, atoms: Sequence[Atom], blocks: Sequence[Block], limit_tokens: int) -> Summary:
-        """Return notes on atoms that follow `blocks`; what stands in those already is not said again."""
+    def reach(self, first_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
 
-    def folded(self, first_seq: int, last_seq: int, verbatim: Sequence[Part], limit_tokens: int) -> Summary:
-        """Return one note on all messages of the range; `verbatim` of them are sent beside it."""
+    def added(self, atoms: Sequence[Atom], standing: Sequence[Part], limit_tokens: int) -> Summary:
+        """Return notes on atoms; what `standing`, the parts in front of them, says already is not said again."""
+
+    def folded(
+        self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`, of which `atoms` are the newest.
+
+        `standing` are those of them that are sent verbatim beside it.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How hard a batch tries: shares of the room for kept raw messages, user messages and notes."""
+    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
 
-    fold: bool
     keep_fraction: float
+    slim_fraction: float
     user_fraction: float
     notes_fraction: float
+    gentle: bool = False
 
 
-def batches(settings: HistorySettings, low_fraction: float) -> list[Step]:
+def steps(settings: HistorySettings) -> list[Step]:
     """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
-    mild = Step(False, low_fraction, settings.user_verbatim_fraction, settings.notes_fraction)
+    users, notes = settings.user_verbatim_fraction, settings.notes_fraction
     return [
-        mild,
-        replace(mild, fold=True),
-        replace(mild, fold=True, keep_fraction=0.0),
-        Step(True, 0.0, settings.user_verbatim_fraction / 4, settings.notes_fraction / 2),
-        Step(True, 0.0, 0.0, settings.notes_fraction / 6),
-        Step(True, 0.0, 0.0, 0.0),
+        Step(settings.low_fraction, settings.slim_fraction, users, notes, gentle=True),
+        Step(settings.low_fraction, 0.0, users, notes),
+        Step(0.0, 0.0, users, notes),
+        Step(0.0, 0.0, users / 4, notes / 2),
+        Step(0.0, 0.0, 0.0, notes / 6),
+        Step(0.0, 0.0, 0.0, 0.0),
     ]
+
+
+class Zones(NamedTuple):
+    """The movable atoms, oldest first, by what an event does with them."""
+
+    noted: tuple[Atom, ...]
+    slimmed: tuple[Atom, ...]
+    raw: tuple[Atom, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Compactor:
-    """Makes batches for one scene."""
+    """Makes batches for one scene. `by_estimate`: the policy's unit binds before the window does, and measures."""
 
     scene: Scene
     settings: HistorySettings
     notes: NoteTaker
-    #: True where the policy's unit binds before the window's does: the batch is measured in that unit then.
     by_estimate: bool
-
-    def size(self, cost: Cost) -> int:
-        """Return a cost in the unit that binds."""
-        return cost.estimate if self.by_estimate else cost.bound
-
-    @property
-    def room(self) -> int:
-        """What history may cost, in the unit that binds."""
-        return self.size(self.scene.room)
 
     def batch(self, step: Step) -> Batch | None:
         """Return what an event of this step would send, or None where there is nothing it may move."""
-        kept = self._kept_atoms(step)
-        moved = self.scene.tail[: len(self.scene.tail) - kept]
-        if not moved and not (step.fold and self.scene.blocks):
+        zones = self._zones(step)
+        fresh = len(zones.noted) + len(zones.slimmed) > len(self.scene.slimmed)
+        if not fresh and not zones.noted and (step.gentle or not self._foldable()):
             return None
-        if not step.fold and self._may_append(moved, step):
-            return self._append(moved)
-        return self._fold(moved, step)
+        if zones.noted and not (step.gentle and self._append_pays(zones, step)):
+            return self._slimmed_behind(self._fold(zones.noted, step), zones)
+        if not zones.noted and not step.gentle:
+            return self._slimmed_behind(self._fold((), step), zones)
+        return self._slimmed_behind(self._append(zones.noted), zones)
 
-    def _kept_atoms(self, step: Step) -> int:
+    def _size(self, cost: Cost) -> int:
+        return cost.estimate if self.by_estimate else cost.bound
+
+    @property
+    def _room(self) -> int:
+        return self._size(self.scene.room)
+
+    def _foldable(self) -> list[Block]:
+        return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
+
+    # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
+
+    def _zones(self, step: Step) -> Zones:
+        """Return how the movable atoms are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
+        movable = (*self.scene.slimmed, *self.scene.tail)
+        raw = self._raw_count(step)
+        slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
+        budget = step.slim_fraction * self._room
+        slimmed = used = 0
+        for atom in reversed(movable[: len(movable) - raw]):
+            used += sum(self._slim_size(message, slim_tokens) for message in atom.messages)
+            if used > budget:
+                break
+            slimmed += 1
+        cut = len(movable) - raw - slimmed
+        return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
+
+    def _slim_size(self, message: StoredMessage, slim_tokens: int) -> int:
+        size = self._size(message.sent_cost)
+        return min(size, slim_tokens) if message.result_ids else size
+
+    def _raw_count(self, step: Step) -> int:
         """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor."""
-        prefix = self.size(total(block.cost for block in self.scene.blocks))
-        tail = self.size(total(atom.sent_cost for atom in self.scene.tail))
-        notes = min(tail * self.settings.note_rate, self.settings.notes_fraction * self.room)
-        budget = step.keep_fraction * self.room - prefix - notes
-        budget = max(budget, self.settings.keep_fraction * self.room * (step.keep_fraction > 0))
+        if not step.keep_fraction:
+            return self._floor(step)
+        prefix = self._size(total(block.cost for block in self.scene.blocks))
+        tail = self._size(total(atom.sent_cost for atom in self.scene.tail))
+        notes = min(tail * self.settings.note_rate, step.notes_fraction * self._room)
+        budget = (step.keep_fraction - step.slim_fraction) * self._room - prefix - notes
+        budget = max(budget, self.settings.keep_fraction * self._room)
         kept = used = 0
         for atom in reversed(self.scene.tail):
-            used += self.size(atom.sent_cost)
+            used += self._size(atom.sent_cost)
             if kept and used > budget:
                 break
             kept += 1
         return max(kept, self._floor(step))
 
     def _floor(self, step: Step) -> int:
-        """Return how many atoms stay whatever they cost: the open one; the configured floor while it fits (C16)."""
-        floor = max(1, sum(atom.last_seq >= self.scene.stored for atom in self.scene.tail))
-        if step.keep_fraction > 0:
-            used = seen = 0
-            for count, atom in enumerate(reversed(self.scene.tail), 1):
-                used += self.size(atom.sent_cost)
-                if used > self.settings.keep_fraction * self.room:
-                    break
-                floor = count
-                seen += len(atom.messages)
-                if seen >= self.settings.min_recent_messages:
-                    break
-        return min(floor, len(self.scene.tail))
+        """Return how many atoms stay whatever they cost: the newest, those that came with this call, and the
+        configured number of messages while they fit (C16)."""
+        tail = self.scene.tail
+        floor = min(len(tail), max(1, sum(atom.last_seq >= self.scene.stored for atom in tail)))
+        if not step.keep_fraction:
+            return floor
+        used = seen = 0
+        for count, atom in enumerate(reversed(tail), 1):
+            used += self._size(atom.sent_cost)
+            if seen >= self.settings.min_recent_messages or used > self.settings.keep_fraction * self._room:
+                break
+            floor = max(floor, count)
+            seen += len(atom.messages)
+        return floor
 
-    def _may_append(self, moved: Sequence[Atom], step: Step) -> bool:
-        """Return whether notes on the moved atoms still fit beside those that stand already."""
-        notes = sum(block.segment.note_tokens for block in self.scene.blocks)
-        added = sum(self._note_tokens(block) for block in self._blocks(moved))
-        users = sum(self.size(part.cost) for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        users += sum(self.size(atom.sent_cost) for atom in moved if atom.is_user)
-        room = self.scene.room.bound
-        return notes + added <= step.notes_fraction * room and users <= step.user_fraction * self.room
+    def _stays(self, atom: Atom) -> bool:
+        return atom.is_user or any(message.seq in self.scene.pinned for message in atom.messages)
+
+    # -- a new note behind the ones that stand ----------------------------------------------------------------
+
+    def _append_pays(self, zones: Zones, step: Step) -> bool:
+        """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
+        standing = sum(block.segment.note_tokens for block in self.scene.blocks)
+        added = sum(self._note_tokens(block) for block in self._blocks(zones.noted))
+        users = sum(self._size(part.cost) for block in self.scene.blocks for part in block.parts if is_user_part(part))
+        users += sum(self._size(atom.sent_cost) for atom in zones.noted if atom.is_user)
+        if standing + added > step.notes_fraction * self._room or users > step.user_fraction * self._room:
+            return False
+        prefix = self._size(total(block.cost for block in self.scene.blocks))
+        raw = self._size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
+        folded = min(self._fold_tokens(step), standing + added)
+        outlook = self._outlook()
+        appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
+        after = prefix - standing + folded + raw
+        return appended <= outlook.cost_per_request(after=after, written=after)
+
+    def _outlook(self) -> Outlook:
+        tail = self.scene.tail
+        growth = self._size(total(atom.sent_cost for atom in tail)) / max(1, len(tail))
+        settings = self.settings
+        return Outlook(settings.high_fraction * self._room, growth, settings.read_price, settings.write_price)
 
     def _blocks(self, moved: Sequence[Atom]) -> list[list[Atom]]:
-        return session_blocks(
-            moved,
-            gap_seconds=self.settings.gap_seconds,
-            max_tokens=self.settings.block_max_tokens(self.scene.room.bound),
-        )
+        most = self.settings.block_max_tokens(self.scene.room.bound)
+        return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
 
     def _note_tokens(self, block: Sequence[Atom]) -> int:
         """Return the room for the notes on a block: a share of it, between the smallest useful note and the cap."""
@@ -177,62 +241,79 @@ class Compactor:
         most = self.settings.level_tokens(Representation.DETAILED, self.scene.room.bound)
         return max(self.settings.min_note_tokens, min(most, round(said * self.settings.note_rate)))
 
-    def _append(self, moved: Sequence[Atom]) -> Batch:
+    def _append(self, noted: Sequence[Atom]) -> Batch:
         segments = [block.segment for block in self.scene.blocks]
+        standing = [part for block in self.scene.blocks for part in block.parts]
         summaries = []
-        blocks = list(self.scene.blocks)
-        for run in self._blocks(moved):
-            summary = self.notes.added(run, blocks, self._note_tokens(run))
-            verbatim = tuple(message.seq for atom in run if self._stays(atom) for message in atom.messages)
-            segment = _standing(summary, Representation.SUMMARY_USER, verbatim)
-            blocks.append(Block(segment, (shown(summary),)))
-            segments.append(segment)
+        for run in self._blocks(noted):
+            kept = [message for atom in run if self._stays(atom) for message in atom.messages]
+            summary = self.notes.added(run, [*standing, *map(born, kept)], self._note_tokens(run))
+            standing += [shown(summary), *map(born, kept)]
+            verbatim = tuple(message.seq for message in kept)
+            segments.append(_standing(summary, Representation.SUMMARY_USER, verbatim))
             summaries.append(summary)
-        return Batch(tuple(segments), tuple(summaries), moved[-1].last_seq + 1, len(self.scene.blocks))
+        tail_from = noted[-1].last_seq + 1 if noted else self._movable_from()
+        return Batch(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks))
 
-    def _stays(self, atom: Atom) -> bool:
-        return atom.is_user or any(message.seq in self.scene.pinned for message in atom.messages)
+    def _movable_from(self) -> int:
+        return (*self.scene.slimmed, *self.scene.tail)[0].first_seq
 
-    def _fold(self, moved: Sequence[Atom], step: Step) -> Batch:
-        standing = [part for block in self.scene.blocks for part in block.parts if part.summary_id is None]
-        sent = [part for part in standing if part.payload is not None] + [
-            born(message) for atom in moved if self._stays(atom) for message in atom.messages
-        ]
-        kept = self._verbatim(sent, step)
-        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else moved[0].first_seq
-        last = moved[-1].last_seq if moved else self.scene.blocks[-1].segment.last_seq
-        limit = round(step.notes_fraction * self.scene.room.bound * self.settings.fold_fraction)
-        if limit < self.settings.min_note_tokens:
-            absent = Segment(first, last, Representation.ABSENT, None, tuple(part.first_seq for part in kept))
-            return Batch((absent,), (), last + 1, 0)
-        summary = self.notes.folded(first, last, kept, limit)
-        verbatim = tuple(part.first_seq for part in kept)
-        segment = _standing(summary, Representation.MERGED, verbatim)
-        return Batch((segment,), (summary,), last + 1, 0)
+    # -- one note on everything -------------------------------------------------------------------------------
+
+    def _fold_tokens(self, step: Step) -> int:
+        return round(step.notes_fraction * self._room * self.settings.fold_fraction)
+
+    def _fold(self, noted: Sequence[Atom], step: Step) -> Batch:
+        blocks = self._foldable()
+        absent = [one.segment for one in self.scene.blocks if one.segment.representation is Representation.ABSENT]
+        old = [part for block in self.scene.blocks for part in block.parts if part.payload is not None]
+        new = [born(message) for atom in noted if self._stays(atom) for message in atom.messages]
+        kept = self._verbatim((*old, *new), step)
+        first = blocks[0].segment.first_seq if blocks else noted[0].first_seq
+        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
+        limit = self._fold_tokens(step)
+        told = limit >= self.settings.min_note_tokens
+        reach = min(last + 1, self.notes.reach(first)) if told else last + 1
+        start = absent[0].first_seq if absent else first
+        segments = [_absent(start, reach - 1, kept)] if reach > start else []
+        summaries = []
+        if told and reach <= last:
+            beside = [part for part in kept if part.first_seq >= reach]
+            summary = self.notes.folded(reach, noted, last, beside, limit)
+            verbatim = tuple(part.first_seq for part in beside)
+            segments.append(_standing(summary, Representation.MERGED, verbatim))
+            summaries.append(summary)
+        return Batch(tuple(segments), tuple(summaries), last + 1, 0)
 
     def _verbatim(self, sent: Sequence[Part], step: Step) -> list[Part]:
-        """Return the user messages that stay verbatim beside a fold: the newest that fit, and what must stay."""
-        budget = step.user_fraction * self.room
+        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
+        budget = step.user_fraction * self._room
         kept: list[Part] = []
         used = 0
-        full = False
         for part in reversed(sent):
-            must = part.first_seq == self.scene.in_flight_seq or part.first_seq in self.scene.pinned
-            must = must or not is_user_part(part)
-            if not must:
-                full = full or used + self.size(part.cost) > budget
-                used += self.size(part.cost)
-            if must or not full:
+            must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+            if must or not is_user_part(part):
+                kept.append(part)
+                continue
+            used += self._size(part.cost)
+            if used <= budget:
                 kept.append(part)
         return kept[::-1]
 
+    def _slimmed_behind(self, batch: Batch, zones: Zones) -> Batch:
+        if not zones.slimmed:
+            return batch
+        first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
+        whole = tuple(row.seq for atom in zones.slimmed if self._stays(atom) for row in atom.messages)
+        segment = Segment(first, last, Representation.SLIMMED, None, whole)
+        return replace(batch, segments=(*batch.segments, segment), tail_from_seq=last + 1)
+
 
 def _standing(summary: Summary, representation: Representation, verbatim: tuple[int, ...]) -> Segment:
-    return Segment(
-        summary.first_seq,
-        summary.last_seq,
-        representation,
-        summary.summary_id,
-        verbatim,
-        summary.cost.bound,
-    )
+    first, last = summary.first_seq, summary.last_seq
+    return Segment(first, last, representation, summary.summary_id, verbatim, summary.cost.bound)
+
+
+def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
+    verbatim = tuple(part.first_seq for part in kept if part.first_seq <= last_seq)
+    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)

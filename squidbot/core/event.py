@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.compaction import Compactor, Scene, batches
+from squidbot.core.compaction import Compactor, Scene, steps
+from squidbot.core.atoms import atoms_of
 from squidbot.core.messages import Cost
-from squidbot.core.plan import FirstChanged, PlanRecord, price_of
+from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
 from squidbot.core.standing import standing
 from squidbot.core.tail import Tail
 
@@ -128,9 +129,8 @@ class _Maker:
         pressing = cause in {"overflow", "high-water", "cold-cache", "manual", "rollover"}
         if not pressing and pressure <= self.settings.high_fraction:
             return self._same(cause, base)
-        low = self.settings.low_fraction
         compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
-        for step in batches(self.settings, low):
+        for step in steps(self.settings):
             batch = compactor.batch(step)
             made = self._applied(base, batch) if batch else None
             if made and batch and pressure_fraction(made.history, room) <= 1:
@@ -138,7 +138,14 @@ class _Maker:
         return None
 
     def _scene(self, base: Standing, room: Cost) -> Scene:
-        return Scene(room, base.blocks, base.tail.atoms, self.moment.stored, self.pinned, base.turn)
+        slimmed = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
+        rows: list[StoredMessage] = []
+        if slimmed:
+            transcripts, session_id = self.shelf.transcripts, self.shelf.session_id
+            rows = transcripts.read(session_id, slimmed[0].first_seq, slimmed[-1].last_seq)
+        blocks = base.blocks[: len(base.blocks) - len(slimmed)]
+        stored, atoms = self.moment.stored, tuple(atoms_of(rows))
+        return Scene(room, blocks, atoms, base.tail.atoms, stored, self.pinned, base.turn)
 
     def _applied(self, base: Standing, batch: Batch) -> Standing:
         kept = base.blocks[: batch.kept_blocks]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.atoms import Atom
-    from squidbot.core.compaction import Block
     from squidbot.core.messages import Message, Part, StoredMessage
     from squidbot.core.ports import TranscriptStore
     from squidbot.core.view import Renderer
@@ -35,16 +34,21 @@ class Notebook:
     transcripts: TranscriptStore
     cache: dict[int, Message] = field(default_factory=dict)
 
-    def added(self, atoms: Sequence[Atom], blocks: Sequence[Block], limit_tokens: int) -> Summary:
-        """Return notes on atoms that follow `blocks`; what stands in those already is not said again."""
-        messages = [message for atom in atoms for message in atom.messages]
-        said = [part for block in blocks for part in block.parts]
-        return self._summary(messages, said, limit_tokens, Representation.DETAILED)
+    def reach(self, first_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
+        return first_seq
 
-    def folded(self, first_seq: int, last_seq: int, verbatim: Sequence[Part], limit_tokens: int) -> Summary:
-        """Return one note on all messages of the range; `verbatim` of them are sent beside it."""
+    def added(self, atoms: Sequence[Atom], standing: Sequence[Part], limit_tokens: int) -> Summary:
+        """Return notes on atoms; what `standing`, the parts in front of them, says already is not said again."""
+        messages = [message for atom in atoms for message in atom.messages]
+        return self._summary(messages, standing, limit_tokens, Representation.DETAILED)
+
+    def folded(
+        self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`, of which `atoms` are the newest."""
         messages = self.transcripts.read(self.session_id, first_seq, last_seq)
-        return self._summary(messages, verbatim, limit_tokens, Representation.MERGED)
+        return self._summary(messages, standing, limit_tokens, Representation.MERGED)
 
     def _summary(
         self, stored: Sequence[StoredMessage], said: Sequence[Part], limit_tokens: int, level: Representation

@@ -31,6 +31,7 @@ class HistorySettings:
     Attributes:
         high_fraction: an event comes before the next user turn above it; inside a tool loop only when nothing fits.
         low_fraction: what an event goes down to, if its notes and user messages leave that much room.
+        slim_fraction: what messages with cut tool outputs may take between the notes and the raw ones.
         keep_fraction: raw messages that stay at an event in any case, if they fit at all.
         notes_fraction: what all notes together may take.
         note_rate: tokens of notes for one token of what was said.
@@ -51,6 +52,7 @@ class HistorySettings:
 
     high_fraction: float = 0.8
     low_fraction: float = 0.4
+    slim_fraction: float = 0.0
     keep_fraction: float = 0.1
     notes_fraction: float = 0.35
     note_rate: float = 0.08

@@ -11,7 +11,7 @@ from squidbot.core.plan import Representation
 from squidbot.core.slim import slim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.messages import StoredMessage, Summary
     from squidbot.core.meter import Meter
@@ -53,10 +53,13 @@ class Renderer:
             return [born(message, drop_thinking=drop_thinking) for message in atom.messages]
         return [self._told(message) for message in atom.messages]
 
-    def slimmed(self, atoms: Iterable[Atom], slim_tokens: int, *, after_assistant: bool = False) -> list[Part]:
-        """Return the parts of atoms with every tool output above `slim_tokens` cut to head, tail and handle."""
-        parts = self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
-        return [self._slimmed(part, slim_tokens) for part in parts]
+    def slimmed(self, atoms: Iterable[Atom], slim_tokens: int, whole: Collection[int] = ()) -> list[Part]:
+        """Return the parts of atoms with every tool output above `slim_tokens` cut to head, tail and handle.
+
+        The messages in `whole` (pinned ones) are not cut.
+        """
+        parts = self.raw(atoms, drop_thinking=True)
+        return [part if part.first_seq in whole else self._slimmed(part, slim_tokens) for part in parts]
 
     def segment(
         self,
@@ -69,7 +72,7 @@ class Renderer:
         if segment.representation is Representation.RAW:
             return self.raw(atoms_of(messages), drop_thinking=True)
         if segment.representation is Representation.SLIMMED:
-            return self.slimmed(atoms_of(messages), slim_tokens)
+            return self.slimmed(atoms_of(messages), slim_tokens, segment.verbatim)
         note = self._pointer(segment) if summary is None else shown(summary)
         return [note, *self.raw(atoms_of(messages), drop_thinking=True)]
 
