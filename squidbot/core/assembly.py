@@ -124,9 +124,8 @@ def account(
         spans.append(Span(0, lead_count - 1, "verbatim"))
     for segment in segments:
         spans.extend(_of_segment(segment, shown))
-    for part in tail:
-        if part.payload is not None or part.kind is Kind.SLIMMED:
-            spans.append(_of_part(part.first_seq, part.kind))
+    said = (part for part in tail if part.payload is not None or part.kind is Kind.SLIMMED)
+    spans.extend(_of_part(part.first_seq, part.kind) for part in said)
     return tuple(_joined(spans))
 
 

@@ -38,8 +38,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Birth:
-    """Makes stored messages. `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of
-    the assistant with its outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut."""
+    """Makes stored messages.
+
+    `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
+    outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut.
+    """
 
     meter: Meter
     codecs: Mapping[str, Codec]

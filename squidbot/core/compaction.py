@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core.atoms import Atom, session_blocks, total
-from squidbot.core.messages import Cost, Summary
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.pricing import Outlook
 from squidbot.core.view import born, is_user_part, shown, spent
@@ -14,7 +13,7 @@ from squidbot.core.view import born, is_user_part, shown, spent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Part, StoredMessage
+    from squidbot.core.messages import Cost, Part, StoredMessage, Summary
     from squidbot.core.settings import HistorySettings
 
 __all__ = ["Batch", "Block", "Compactor", "NoteTaker", "Scene", "Step", "steps"]
@@ -189,8 +188,10 @@ class Compactor:
         return max(kept, self._floor(step))
 
     def _floor(self, step: Step) -> int:
-        """Return how many atoms stay whatever they cost: the newest, those that came with this call, and the
-        configured number of messages while they fit (C16)."""
+        """Return how many atoms stay whatever they cost (C16).
+
+        They are the newest, those that came with this call, and the configured number of messages while these fit.
+        """
         tail = self.scene.tail
         floor = min(len(tail), max(1, sum(atom.last_seq >= self.scene.stored for atom in tail)))
         if not step.keep_fraction:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.birth import Births
 from squidbot.core.errors import BudgetError, StoreError
-from squidbot.core.event import Change, Makers, Moment, due, make_change, saves_enough
+from squidbot.core.event import Ask, Change, Makers, Moment, due, make_change, saves_enough
 from squidbot.core.events import Event
 from squidbot.core.messages import Cost, Record
 from squidbot.core.notebook import Notebook
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.request import (
+    Call,
     Inputs,
     Sent,
     announcement,
@@ -84,7 +85,8 @@ class Session:
         self.settings = settings
         self._shelf = shelf
         self._observer = observer
-        self._makers = Makers(shelf, Notebook(shelf.session_id, shelf.renderer, shelf.transcripts))
+        notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
+        self._makers = Makers(shelf, notes, settings)
         self._standing: Standing | None = None
         self._sent: Sent | None = None
         self._calibration = Calibration()
@@ -184,7 +186,7 @@ class Session:
         stored = self._current()
         moment = self._moment(stored, stored, given)
         sections = sections_for(self._pins, given)
-        change = make_change(self._makers, stored, moment, self.settings, "manual", sections, self._pins.seqs)
+        change = make_change(self._makers, stored, moment, Ask("manual", sections, self._pins.seqs))
         if change is None or change.record.tokens_after >= change.record.tokens_before:
             return None
         return self._written(stored.messages, change)
@@ -266,10 +268,10 @@ class Session:
         event = None
         if cause is not None:
             trial, event = self._changed_to(trial, moment, cause, wanted)
-        assembly = build(self._shelf, self.lease, trial, born, given, moment, event)
+        assembly = build(self._shelf, Call(self.lease, given, moment, born), trial, event)
         if event is None and self._breaks(assembly):
             trial, event = self._changed_to(trial, moment, "repaired", wanted)
-            assembly = build(self._shelf, self.lease, trial, born, given, moment, event)
+            assembly = build(self._shelf, Call(self.lease, given, moment, born), trial, event)
         self._sent = Sent.from_assembly(assembly, given, wanted)
         self._notify(events.CONTEXT_ASSEMBLED, "", trial.plan, assembly.cost, assembly.cost)
         return assembly
@@ -292,7 +294,7 @@ class Session:
             BudgetError: nothing makes the request fit.
             StoreError: nothing was changed.
         """
-        change = make_change(self._makers, trial, moment, self.settings, cause, sections, self._pins.seqs)
+        change = make_change(self._makers, trial, moment, Ask(cause, sections, self._pins.seqs))
         if change is None:
             if cause == "high-water":
                 return trial, None

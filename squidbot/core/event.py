@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.compaction import Compactor, Scene, steps
 from squidbot.core.atoms import atoms_of
+from squidbot.core.compaction import Batch, Compactor, Scene, steps
 from squidbot.core.messages import Cost
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
-from squidbot.core.standing import standing
+from squidbot.core.standing import Pieces, standing
 from squidbot.core.tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from squidbot.core.compaction import NoteTaker
     from squidbot.core.messages import Part, StoredMessage, Summary
-    from squidbot.core.compaction import Batch, NoteTaker
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings
     from squidbot.core.standing import Shelf, Standing
 
-__all__ = ["Change", "Makers", "Moment", "due", "make_change", "saves_enough"]
+__all__ = ["Ask", "Change", "Makers", "Moment", "due", "make_change", "saves_enough"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,38 +92,40 @@ class Makers(NamedTuple):
 
     shelf: Shelf
     notes: NoteTaker
+    settings: HistorySettings
 
 
-def make_change(
-    makers: Makers,
-    before: Standing,
-    moment: Moment,
-    settings: HistorySettings,
-    cause: str,
-    sections: Sequence[Section],
-    pinned: frozenset[int],
-) -> Change | None:
+class Ask(NamedTuple):
+    """What a change is asked for: its cause, the head to freeze, the pinned messages."""
+
+    cause: str
+    sections: tuple[Section, ...]
+    pinned: frozenset[int]
+
+
+def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> Change | None:
     """Return the change that an event of this cause makes, or None where nothing it may do makes the request fit.
 
     A cause that does not come from pressure compacts only where the history is above the high-water mark.
     """
-    maker = _Maker(makers.shelf, makers.notes, before, moment, settings, tuple(sections), pinned)
-    return maker.change(cause)
+    shelf, notes, settings = makers
+    return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned).change(ask.cause)
 
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
     shelf: Shelf
     notes: NoteTaker
+    settings: HistorySettings
     before: Standing
     moment: Moment
-    settings: HistorySettings
     sections: tuple[Section, ...]
     pinned: frozenset[int]
 
     def change(self, cause: str) -> Change | None:
         head = tuple(self.shelf.renderer.section(section) for section in self.sections)
-        base = standing(self.before.plan, self.before.lead, head, self.before.blocks, self.before.tail, self.before)
+        pieces = Pieces(self.before.lead, head, self.before.blocks, self.before.tail)
+        base = standing(self.before.plan, pieces, self.before)
         room = room_of(base, self.moment)
         pressure = pressure_fraction(base.history, room)
         pressing = cause in {"overflow", "high-water", "cold-cache", "manual", "rollover"}
@@ -156,7 +158,7 @@ class _Maker:
         sent = [part for block in blocks for part in block.parts]
         behind = Tail(after_assistant=bool(sent) and sent[-1].role == "assistant")
         tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
-        return standing(base.plan, base.lead, base.head, blocks, tail, base)
+        return standing(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
 
     def _dropped_before(self, rows: Sequence[StoredMessage]) -> int:
         """Return the seq before which reasoning goes: all but the open step, which providers want unchanged (R3)."""
@@ -200,8 +202,7 @@ class _Maker:
                 whole_before,
                 whole_after,
                 unchanged,
-                read=settings.read_price,
-                write=settings.write_price,
+                (settings.read_price, settings.write_price),
                 cold=self.moment.cold,
             ),
         )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.messages import Cost
+
+if TYPE_CHECKING:
+    from squidbot.core.messages import Cost
 
 __all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Section", "Segment"]
 
-# Why a plan may change (decisions.md section 3); "repaired": a tool result came after its step had been sent without it.
+# Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
 CAUSES = frozenset(
     {
         "opened",
@@ -176,13 +179,14 @@ def _seqs(raw: object) -> tuple[int, ...]:
     return tuple(int(seq) for seq in raw)
 
 
-def price_of(before: Cost, after: Cost, unchanged_tokens: int, *, read: float, write: float, cold: bool) -> Price:
+def price_of(before: Cost, after: Cost, unchanged_tokens: int, prices: tuple[float, float], *, cold: bool) -> Price:
     """Return the price of a change (decisions.md section 13).
 
-    `before` and `after` are whole requests, `unchanged_tokens` the part of `after` in front of the first change; `read`
-    and `write` are prices of a cached and of a newly written input token. On a cold cache everything is written
-    whatever is done, so the change itself writes nothing.
+    `before` and `after` are whole requests, `unchanged_tokens` the part of `after` in front of the first change;
+    `prices` are those of a cached and of a newly written input token. On a cold cache everything is written whatever
+    is done, so the change itself writes nothing.
     """
+    read, write = prices
     written = 0.0 if cold else (write - read) * max(0, after.bound - unchanged_tokens)
     saved = read * (before.bound - after.bound)
     return Price(written, saved, 0.0, written / saved if saved > 0 else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.assembly import Assembly
 from squidbot.core.errors import BudgetError, DamagedStoreError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.standing import Shelf, Standing
 
-__all__ = ["Inputs", "Sent", "build", "check_fixed", "pin_record", "request_record", "sections_for"]
+__all__ = ["Call", "Inputs", "Sent", "build", "check_fixed", "pin_record", "request_record", "sections_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,8 @@ def head_digest(sections: tuple[Section, ...]) -> str:
 def announcement(frozen: tuple[Section, ...], wanted: tuple[Section, ...]) -> str | None:
     """Return the text that tells the model at the tail what has changed in the head; None where nothing has (D3)."""
     old = {section.name: section.text for section in frozen}
-    lines = []
-    for section in wanted:
-        if old.pop(section.name, None) != section.text:
-            lines.append(f"[{section.name} is now:]\n{section.text}")
+    changed = [section for section in wanted if old.pop(section.name, None) != section.text]
+    lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
     lines.extend(f"[{name} no longer holds]" for name in old)
     return "\n".join(lines) or None
 
@@ -165,21 +163,23 @@ def check_fixed(trial: Standing, moment: Moment, given: Inputs, meter: Meter) ->
     raise BudgetError(culprit, cost=fixed.bound, budget=moment.limit.bound, unit="tokens", key="window.default")
 
 
-def build(
-    shelf: Shelf,
-    lease: Lease,
-    trial: Standing,
-    born: tuple[StoredMessage, ...],
-    given: Inputs,
-    moment: Moment,
-    event: PlanRecord | None,
-) -> Assembly:
+class Call(NamedTuple):
+    """One call of `assemble`: the lease, what the host gave, the circumstances, the messages that came with it."""
+
+    lease: Lease
+    given: Inputs
+    moment: Moment
+    born: tuple[StoredMessage, ...]
+
+
+def build(shelf: Shelf, call: Call, trial: Standing, event: PlanRecord | None) -> Assembly:
     """Return the request that stands, checked against the window and the providers' rules.
 
     Raises:
         BudgetError: it does not fit.
         InvalidRequestError: there is nothing to answer.
     """
+    lease, given, moment, born = call
     renderer = shelf.renderer
     system = given.system_parts(renderer.meter)
     behind_lead = trial.prefix[trial.lead_count :] + trial.tail.parts

@@ -80,7 +80,7 @@ class HistorySettings:
         return max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
 
     def slim_tokens(self, room_tokens: int) -> int:
-        """Return the size above which a tool output in a slimmed segment is cut, in tokens (decisions.md section 11)."""
+        """Return the size above which a tool output in a slimmed segment is cut, in tokens (section 11)."""
         return max(32, min(1500, room_tokens // 16))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.compaction import Block
 from squidbot.core.messages import Cost
@@ -12,7 +12,7 @@ from squidbot.core.tail import Tail
 from squidbot.core.view import born, spent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from squidbot.core.messages import Part, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
@@ -95,19 +95,21 @@ class Standing:
         if not opening:
             added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
             return replace(grown, history=self.history.plus(added))
-        return standing(grown.plan, lead, self.head, self.blocks, tail, grown)
+        return standing(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
 
 
-def standing(
-    plan: PlanRecord | None,
-    lead: Iterable[Part],
-    head: Iterable[Part],
-    blocks: Iterable[Block],
-    tail: Tail,
-    counts: Standing | None = None,
-) -> Standing:
-    """Return the standing of these parts; counts, turn and time are those of `counts`."""
-    lead, head, blocks = tuple(lead), tuple(head), tuple(blocks)
+class Pieces(NamedTuple):
+    """What a standing is made of, in the order in which it is sent."""
+
+    lead: tuple[Part, ...]
+    head: tuple[Part, ...]
+    blocks: tuple[Block, ...]
+    tail: Tail
+
+
+def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = None) -> Standing:
+    """Return the standing of these pieces; counts, turn and time are those of `counts`."""
+    lead, head, blocks, tail = pieces
     sent = tuple(part for block in blocks for part in block.parts)
     made = Standing(
         plan=plan,
@@ -190,7 +192,8 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
     unread = bool(rows) and not blocks and rows[0].seq > len(lead)
     if unread:
         blocks = shelf.blocks([Segment(len(lead), rows[0].seq - 1, Representation.ABSENT)], 0)
-    base = standing(plan, (born(row) for row in lead), head, blocks, Tail())
+    opening = tuple(born(row) for row in lead)
+    base = standing(plan, Pieces(opening, tuple(head), tuple(blocks), Tail()))
     opened = unread or (plan is not None and valid is None)
     last = (rows or lead)[-1] if rows or lead else None
     turn, time = (last.turn, last.time) if last else (0, None)

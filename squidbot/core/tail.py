@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Tail"]
 
+NOTHING = Cost(0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Tail:
@@ -32,7 +34,7 @@ class Tail:
 
     atoms: tuple[Atom, ...] = ()
     parts: tuple[Part, ...] = ()
-    cost: Cost = Cost(0, 0)
+    cost: Cost = NOTHING
     last_parts: int = 0
     after_assistant: bool = False
 
