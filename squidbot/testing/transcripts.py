@@ -190,6 +190,7 @@ def _checks_unknown(store: TranscriptStore) -> None:
 
 def _checks_ids(store: TranscriptStore) -> None:
     for number, session_id in enumerate(ODD_IDS):
+        assert store.head(session_id) == (0, 0), f"{session_id[:40]!a} is not taken for an id that was there before"
         store.append(session_id, 0, [made_message(0, str(number))], [Record("plan", 0, str(number))])
     for number, session_id in enumerate(ODD_IDS):
         assert store.head(session_id) == (1, 1), (

@@ -144,6 +144,20 @@ def test_threads_share_a_store_when_they_write_at_once(tmp_path: Path) -> None:
         assert [store.head(name) for name in "abcd"] == [(20, 0)] * 4
 
 
+def test_a_store_goes_on_when_its_file_is_opened_and_closed_beside_it(tmp_path: Path) -> None:
+    """Closing a file drops all locks of a process on it: were that done past SQLite, the log would go."""
+    path = tmp_path / "s.db"
+    with SqliteStore(path) as store:
+        store.append("s", 0, [made_message(0), made_message(1)], [Record("request", 0, "")])
+        SqliteStore(path).close()
+        with writer(path, "w", 1) as process:
+            process.communicate()
+        assert path.with_name("s.db-wal").exists()
+        store.append("s", 4, [made_message(4)])
+        with SqliteStore(path) as other:
+            assert other.head("s") == (5, 2)
+
+
 def test_append_gives_up_when_another_process_holds_the_lock(tmp_path: Path) -> None:
     """After `busy_seconds` a typed error says that nothing was written; reading goes on meanwhile."""
     path = filled(tmp_path / "s.db", 3)

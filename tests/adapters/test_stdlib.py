@@ -1,7 +1,28 @@
-"""The stores in memory."""
+"""The stores in memory, and that the public checks notice a store or counter that breaks a promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.testing import check_summary_store, check_transcript_store
+from squidbot.core.errors import StoreError
+from squidbot.core.messages import Cost, Record
+from squidbot.testing import (
+    check_summary_store,
+    check_token_counter,
+    check_transcript_store,
+    made_message,
+    made_summary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.messages import StoredMessage, Summary
+    from squidbot.core.ports import Certificate
 
 
 def test_in_memory_store_keeps_the_promises_of_transcripts() -> None:
@@ -12,3 +33,195 @@ def test_in_memory_store_keeps_the_promises_of_transcripts() -> None:
 def test_in_memory_store_keeps_the_promises_of_summaries() -> None:
     """The public check of the port passes."""
     check_summary_store(InMemoryStore)
+
+
+def test_in_memory_store_keeps_its_own_when_an_answer_is_changed() -> None:
+    """Answers are lists of the caller's own."""
+    store = InMemoryStore()
+    store.append("s", 0, [made_message(0)], [Record("plan", 0, "{}")])
+    store.read("s", 0, 0).clear()
+    store.newest("s", 9).clear()
+    store.records("s", "plan").clear()
+    assert store.read("s", 0, 0) == [made_message(0)]
+    assert store.records("s", "plan") == [Record("plan", 0, "{}")]
+
+
+def test_in_memory_store_says_what_to_do_when_another_writer_came_first() -> None:
+    """The refusal names the session, both numbers and the next step."""
+    store = InMemoryStore()
+    store.append("s", 0, [made_message(0)])
+    with pytest.raises(StoreError, match=r"another writer.*'s' has 1 messages, not 0; nothing was written: read"):
+        store.append("s", 0, [made_message(0)])
+
+
+class Unordered(InMemoryStore):
+    """Sorts by text."""
+
+    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Sort."""
+        return sorted(super().read(session_id, first_seq, last_seq), key=lambda message: message.payload)
+
+
+class Exclusive(InMemoryStore):
+    """Leaves the last one of a range out."""
+
+    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Stop too early."""
+        return super().read(session_id, first_seq, last_seq - 1)
+
+
+class Repeating(InMemoryStore):
+    """Returns what is picked twice twice."""
+
+    def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Pick one by one."""
+        return [message for seq in seqs for message in super(Repeating, self).pick(session_id, [seq])]
+
+
+class Thrifty(InMemoryStore):
+    """Stops before the message that passes the budget."""
+
+    def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
+        """Leave the first out unless all fits."""
+        found = super().newest(session_id, budget_tokens)
+        return found if sum(message.cost.bound for message in found) <= budget_tokens else found[1:]
+
+
+class Torn(InMemoryStore):
+    """Stores messages before it looks at the records."""
+
+    def append(
+        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
+    ) -> None:
+        """Append in two steps."""
+        super().append(session_id, expected_seq, messages)
+        super().append(session_id, expected_seq + len(messages), [], records)
+
+
+class Forgiving(InMemoryStore):
+    """Appends wherever the caller thinks the end is."""
+
+    def append(
+        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
+    ) -> None:
+        """Number the messages anew."""
+        end = max(self.head(session_id)[0], min(expected_seq, 0))
+        moved = [replace(message, seq=seq) for seq, message in enumerate(messages, end)]
+        super().append(session_id, end, moved, records)
+
+
+class Trimming(InMemoryStore):
+    """Takes ids that differ in spaces for one."""
+
+    def _find(self, session_id: str) -> object:  # type: ignore[override]
+        return super()._find(session_id.strip())
+
+
+class Lossy(InMemoryStore):
+    """Replaces what UTF-8 can't hold."""
+
+    def append(
+        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
+    ) -> None:
+        """Write question marks."""
+        held = [replace(each, payload=each.payload.encode("utf-8", "replace").decode()) for each in messages]
+        super().append(session_id, expected_seq, held, records)
+
+
+@pytest.mark.parametrize("broken", [Unordered, Exclusive, Repeating, Thrifty, Torn, Forgiving, Trimming, Lossy])
+def test_check_transcript_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
+    """Each of these stores breaks one promise; the check says which."""
+    with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
+        check_transcript_store(broken)
+
+
+class Overwriting(InMemoryStore):
+    """Keeps the last summary under an id."""
+
+    def put(self, summary: Summary) -> None:
+        """Forget the former one."""
+        self._find(summary.session_id).summaries.pop(summary.summary_id, None)
+        super().put(summary)
+
+
+class Overlapping(InMemoryStore):
+    """Returns summaries that reach out of the range."""
+
+    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
+        """Look at the start only."""
+        return [each for each in super().for_range(session_id, first_seq, 10**9) if each.first_seq <= last_seq]
+
+
+class Sorting(InMemoryStore):
+    """Answers in an order of its own."""
+
+    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
+        """Sort by id."""
+        return super().by_id(session_id, sorted(summary_ids))
+
+
+@pytest.mark.parametrize("broken", [Overwriting, Overlapping, Sorting])
+def test_check_summary_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
+    """Each of these stores breaks one promise; the check says which."""
+    with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
+        check_summary_store(broken)
+
+
+class Letters:
+    """Counts a letter as a token: a counter that keeps its promises."""
+
+    name = "letters"
+    certificate: Certificate = "none"
+
+    def count(self, text: str) -> int:
+        """Return the letters."""
+        return len(text)
+
+    def upper_bound(self, text: str) -> int:
+        """Return as many."""
+        return len(text)
+
+
+class Encoding(Letters):
+    """Raises on lone surrogates."""
+
+    def count(self, text: str) -> int:
+        """Encode."""
+        return len(text.encode())
+
+
+class Crossed(Letters):
+    """Has a bound below its estimate."""
+
+    def upper_bound(self, text: str) -> int:
+        """Return less."""
+        return len(text) // 2
+
+
+class Nameless(Letters):
+    """Has a certificate of its own."""
+
+    certificate = "sure"  # type: ignore[assignment]
+
+
+def test_check_token_counter_passes_when_the_promises_are_kept() -> None:
+    """The smallest counter there is."""
+    check_token_counter(Letters())
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"), [(Encoding, UnicodeEncodeError), (Crossed, AssertionError), (Nameless, AssertionError)]
+)
+def test_check_token_counter_notices_when_a_promise_is_broken(broken: type[Letters], error: type[Exception]) -> None:
+    """A bound below the count, a raise on odd text, an unknown certificate."""
+    with pytest.raises(error):
+        check_token_counter(broken())
+
+
+def test_made_message_and_summary_say_what_is_asked_of_them() -> None:
+    """The helpers' defaults: the cost follows from the text unless it is given."""
+    message = made_message(3, "eight...", role="tool", turn=1, result_ids=("call_1",))
+    assert (message.seq, message.turn, message.role, message.result_ids) == (3, 1, "tool", ("call_1",))
+    assert message.cost == message.sent_cost == Cost(2, 8)
+    assert made_message(0, "x", bound=40).cost == Cost(10, 40)
+    assert made_summary("a", 2, 5, session_id="t").session_id == "t"

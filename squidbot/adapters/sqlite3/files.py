@@ -12,7 +12,7 @@ from pathlib import Path
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.core.errors import DamagedStoreError, StoreError
 
-__all__ = ["copy", "open_file"]
+__all__ = ["LOG_BYTES", "copy", "open_file", "shrink_log"]
 
 APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
 VERSION = 1
@@ -74,12 +74,13 @@ FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
     f"PRAGMA user_version = {VERSION}",
 )
 
+LOG_BYTES = 4 * 2**20  # of the write-ahead log, when it is at rest
 SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
     "PRAGMA cache_size = -2048",  # KiB; a turn reads far less, and memory stays bounded
     "PRAGMA mmap_size = 0",  # through a map, a failing disk kills the process instead of raising
     "PRAGMA wal_autocheckpoint = 1000",  # pages of 4 KiB: the WAL stays near 4 MB
-    "PRAGMA journal_size_limit = 4194304",  # bytes; after one huge message the WAL shrinks again
+    f"PRAGMA journal_size_limit = {LOG_BYTES}",  # else one huge message would leave a huge WAL behind
 )
 
 
@@ -126,6 +127,15 @@ def copy(path: str, target: str, busy_seconds: float) -> None:
         raise store_error(target, error, "; no backup was made") from error
     finally:
         Path(part).unlink(missing_ok=True)
+
+
+def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Empty the write-ahead log unless a reader needs it: behind a huge message, lest the next append pay for it."""
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
 
 
 def _connect(path: str, busy_seconds: float) -> sqlite3.Connection:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from squidbot.adapters.sqlite3 import queries
 from squidbot.adapters.sqlite3.access import Access
-from squidbot.adapters.sqlite3.files import copy, open_file
+from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, shrink_log
 from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import StoreError
 
@@ -85,6 +86,21 @@ class SqliteStore:
         for seq, message in enumerate(messages, expected_seq):
             if message.seq != seq:
                 raise StoreError(f"message {message.seq} stands where {seq} must; nothing was written")
+        if sum(len(message.payload) for message in messages) <= LOG_BYTES:
+            self._append(session_id, expected_seq, messages, records)
+            return
+        # A prepared statement holds what was bound to it until it is used again, and the log keeps its length: on a
+        # connection of its own a huge message burdens no later append.
+        self.head(session_id)
+        with SqliteStore(self._path, busy_seconds=self._busy_seconds) as once:
+            once._append(session_id, expected_seq, messages, records)
+        # Stored by now: a failure leaves a long log, which is no reason to report one.
+        with suppress(StoreError), self._reading as connection:
+            shrink_log(connection, self._busy_seconds)
+
+    def _append(
+        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record]
+    ) -> None:
         with self._writing as connection:
             session = queries.find(connection, session_id)
             if session.messages != expected_seq:
