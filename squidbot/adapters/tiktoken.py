@@ -66,6 +66,9 @@ def _read_ranks(path: Path) -> dict[bytes, int]:
                 raise ConfigError(f"expected a base64 token, a space and its rank @ {path}:{number}") from error
     if not ranks:
         raise ConfigError(f"no token ranks @ {path}:1")
+    missing = next((value for value in range(256) if bytes([value]) not in ranks), None)
+    if missing is not None:
+        raise ConfigError(f"no token for the byte 0x{missing:02x}: not every text could be counted @ {path}")
     return ranks
 
 

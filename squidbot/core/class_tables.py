@@ -8,48 +8,49 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["HAN", "HANGUL", "HANGUL_FREQUENT", "HAN_FREQUENT", "KANA", "MARKS", "PAIRS", "SPACED_WORDS", "SPREAD"]
-__all__ += ["SYMBOLS", "TWO_TOKEN_RANGES", "WEIGHTS", "WORDS", "Weight"]
+__all__ = ["HAN", "HANGUL", "HANGUL_FREQUENT", "HAN_FREQUENT", "KANA", "MARKS", "PAIRS", "SPACED_WORDS"]
+__all__ += ["SPREAD", "STRANGE", "SYMBOLS", "TWO_TOKEN_RANGES", "WEIGHTS", "WORDS", "Weight"]
 
 
 class Weight(NamedTuple):
-    """What one of a feature adds, in thousandths of a token (the variance: of a token squared)."""
+    """What one of a feature adds: thousandths of a token, of a token squared (variance), and strange letters."""
 
     estimate: int
     bound: int
     variance: int
+    strange: int
 
 
 # Thousandths of a token that the bound stands above the sum, for each token of standard deviation.
-SPREAD = 2394
+SPREAD = 2332
+# Thousandths of a token for each strange letter.
+STRANGE = 342
 
-# Four words each: feature, estimate, bound, variance.
+# Five words each: feature, estimate, bound, variance, strange letters.
 _WEIGHTS = """
-letter.lower.spaced 810 1019 0  letter.lower.bare 961 1370 0  letter.upper.spaced 56 1000 0
-letter.upper.bare 946 1766 0  known.lower.spaced 1002 954 0  known.lower.bare 818 867 200
-known.title.spaced 1075 1477 100  known.title.bare 907 700 300  known.upper.spaced 755 1761 300
-known.upper.bare 1001 800 500  word.lower.spaced 1153 571 1000  word.lower.bare 1188 0 1000
-word.title.spaced 1086 1144 1000  word.title.bare 1125 1210 1000  word.upper.spaced 1671 52 1000
-word.upper.bare 1128 0 1000  known.upper.long 0 197 0  word.lower.letters 70 134 0  word.lower.odd 255 1110 0
-word.lower.long 52 360 0  word.title.letters 79 0 0  word.title.odd 365 644 0  word.title.long 60 299 0
-word.upper.letters 186 413 0  word.upper.odd 6 557 0  word.upper.long 121 0 0  contraction 0 800 0
-digit 0 1000 0  digits3 1236 117 0  escape 830 1431 0  escape.n 1170 1999 0  escape.t 1024 1904 0
-escape." 662 507 0  mark.spaced 1211 1020 0  mark.bare 553 950 0  marks.known 1005 1210 0
-marks.spaced 1062 841 0  marks.bare 709 0 0  marks.change 238 732 300  marks.rule 0 527 0  marks.repeat 31 548 0
-newline 931 1577 0  newline.more 0 300 0  newline.return 43 1080 0  newline.tab 103 244 0  space 773 1017 0
-spaces 916 932 0  space.long 200 352 0  tab 849 1010 0  tab.more 0 69 0  han.common 787 908 200
-han.frequent 938 1987 500  han.rare 2299 2467 300  kana.common 501 900 300  kana.rare 1744 2103 300
-hangul.common 549 900 200  hangul.frequent 1005 1278 500  hangul.rare 2509 2690 300  hangul.spaced 87 999 0
-latin.spaced 0 0 0  latin.bare 0 0 0  latin.plain 8 81 300  latin 1292 1826 300  greek.spaced 1567 221 0
-greek.bare 4000 537 0  greek 486 1302 300  cyrillic.spaced 2189 33 0  cyrillic.bare 3093 216 0
-cyrillic 0 806 300  hebrew.spaced 970 458 0  hebrew.bare 2399 71 0  hebrew 309 1120 300  arabic.spaced 307 599 0
-arabic.bare 606 0 0  arabic 364 1018 300  symbol.common 159 952 0  symbol 799 2103 0  byte 382 1057 0
+letter.lower.spaced 876 1137 0 0  letter.lower.bare 957 1617 0 0  letter.upper.spaced 78 1000 0 0
+letter.upper.bare 885 2032 0 0  known.lower.spaced 986 1027 0 -4  known.lower.bare 792 927 200 -4
+known.title.spaced 1059 1372 100 -4  known.title.bare 862 700 300 -4  known.upper.spaced 775 1000 300 -4
+known.upper.bare 999 979 500 -4  word.lower.spaced 1500 1264 1000 0  word.lower.bare 1455 859 1000 0
+word.title.spaced 1323 1122 1000 0  word.title.bare 1324 1281 1000 0  word.upper.spaced 1734 1748 1000 0
+word.upper.bare 1245 802 1000 0  known.upper.long 0 769 0 0  word.lower.letters 0 0 0 1
+word.lower.odd 242 394 0 0  word.lower.long 138 76 0 0  word.title.letters 34 0 0 1  word.title.odd 313 110 0 0
+word.title.long 117 43 0 0  word.upper.letters 165 163 0 1  word.upper.odd 0 383 0 0  word.upper.long 148 0 0 0
+contraction 0 800 0 0  digit 0 1000 0 0  digits3 1228 71 0 0  escape 842 2298 0 0  escape.n 1196 1999 0 0
+escape.t 1023 1896 0 0  escape." 658 320 0 0  mark.spaced 1196 1081 0 0  mark.bare 590 1037 0 0
+marks.known 1017 1193 0 0  marks.spaced 1164 1932 0 0  marks.bare 708 125 0 0  marks.change 237 721 300 0
+marks.rule 0 523 0 0  marks.repeat 31 523 0 0  newline 945 1641 0 0  newline.more 0 300 0 0
+newline.return 39 1064 0 0  newline.tab 108 252 0 0  space 771 1020 0 0  spaces 858 685 0 0
+space.long 0 317 0 0  tab 851 1000 0 0  tab.more 0 69 0 0  han.common 788 909 200 0  han.frequent 918 1955 500 0
+han.rare 2301 2470 300 0  kana.common 501 900 300 0  kana.rare 1744 2105 300 0  hangul.common 540 992 200 0
+hangul.frequent 1002 1216 500 0  hangul.rare 2509 2691 300 0  hangul.spaced 97 764 0 0  latin.spaced 0 0 0 0
+latin.bare 0 0 0 0  latin.plain 0 134 300 0  latin 1269 1828 300 0  greek.spaced 1610 141 0 0
+greek.bare 4000 527 0 0  greek 478 1309 300 0  cyrillic.spaced 2183 32 0 0  cyrillic.bare 3059 221 0 0
+cyrillic 0 804 300 0  hebrew.spaced 958 502 0 0  hebrew.bare 2403 93 0 0  hebrew 309 1107 300 0
+arabic.spaced 340 578 0 0  arabic.bare 601 0 0 0  arabic 356 1018 300 0  symbol.common 160 944 0 0
+symbol 798 2102 0 0  byte 382 1057 0 0
 """
-_FIELDS = iter(_WEIGHTS.split())
-WEIGHTS = {
-    name: Weight(int(estimate), int(bound), int(variance))
-    for name, estimate, bound, variance in zip(_FIELDS, _FIELDS, _FIELDS, _FIELDS, strict=True)
-}
+WEIGHTS = {name: Weight(*map(int, numbers)) for name, *numbers in zip(*[iter(_WEIGHTS.split())] * 5, strict=True)}
 
 # One token with a space before them and without one.
 _WORDS = """
