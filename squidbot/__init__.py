@@ -1,1 +1,65 @@
-"""squidbot keeps an agent's context window within budget, and what falls out of it recallable."""
+"""squidbot keeps an agent's context window within budget, and what falls out of it recallable.
+
+Importing it imports nothing else: each name is fetched when it is first used, so that the core runs bare.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from squidbot.core.errors import (
+        BudgetError,
+        ConfigError,
+        ContextOverflowError,
+        DamagedStoreError,
+        InvalidRequestError,
+        SquidbotError,
+        StoreError,
+        TranscriptError,
+    )
+    from squidbot.core.events import Event
+    from squidbot.core.messages import Message, Usage
+    from squidbot.hookspecs import hookimpl
+    from squidbot.sessions import Assembly, Engine, Session, load
+
+__all__ = [
+    "Assembly",
+    "BudgetError",
+    "ConfigError",
+    "ContextOverflowError",
+    "DamagedStoreError",
+    "Engine",
+    "Event",
+    "InvalidRequestError",
+    "Message",
+    "Session",
+    "SquidbotError",
+    "StoreError",
+    "TranscriptError",
+    "Usage",
+    "hookimpl",
+    "load",
+]
+
+_HOMES = {
+    "squidbot.core.errors": [name for name in __all__ if name.endswith("Error")],
+    "squidbot.core.events": ["Event"],
+    "squidbot.core.messages": ["Message", "Usage"],
+    "squidbot.hookspecs": ["hookimpl"],
+    "squidbot.sessions": ["Assembly", "Engine", "Session", "load"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Return a public name from the module where it is at home (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*globals(), *__all__]

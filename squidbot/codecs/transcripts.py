@@ -18,11 +18,13 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.fields import kind
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.records import Entry, read_entries
+from squidbot.codecs.usage import read_usage
 from squidbot.core.errors import TranscriptError
-from squidbot.core.messages import Message, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from squidbot.core.messages import Message, Usage
 
 __all__ = ["Conversation", "read_transcripts"]
 
@@ -193,7 +195,9 @@ def _conversation(file: pathlib.Path, talk: _Talk, *, strict: bool) -> Conversat
         messages=messages,
         lines=tuple(said.line for said in talk.said),
         sources=tuple(said.source for said in talk.said),
-        usages=tuple(_usage(said.value) for said in talk.said),
+        usages=tuple(
+            read_usage(said.value.get("usage")) if isinstance(said.value, dict) else None for said in talk.said
+        ),
         unanswered=_unanswered(file, talk.said, messages, strict=strict),
         skipped=talk.skipped,
     )
@@ -253,27 +257,3 @@ def _unanswered(
         for call in message.calls:
             waiting.setdefault(call.id, []).append(at)
     return tuple(sorted((at, call) for call, places in waiting.items() for at in places))
-
-
-def _usage(value: object) -> Usage | None:
-    """Return a message's usage, in tokens; None where it has none, or one of an unknown form."""
-    usage = value.get("usage") if isinstance(value, dict) else None
-    if not isinstance(usage, dict):
-        return None
-    if "prompt_tokens" in usage:
-        cached = _tokens(usage.get("prompt_tokens_details"), "cached_tokens")
-        return Usage(_tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens"), cached)
-    if "input_tokens" in usage:
-        # Anthropic's input leaves out what was read from and written to the cache; OpenAI's holds all of it.
-        read, written = (_tokens(usage, f"cache_{what}_input_tokens") for what in ("read", "creation"))
-        cached = read or _tokens(usage.get("input_tokens_details"), "cached_tokens")
-        return Usage(_tokens(usage, "input_tokens") + read + written, _tokens(usage, "output_tokens"), cached)
-    if "input" in usage:
-        read, written = _tokens(usage, "cache_read"), _tokens(usage, "cache_write")
-        return Usage(_tokens(usage, "input") + read + written, _tokens(usage, "output"), read)
-    return None
-
-
-def _tokens(usage: object, key: str) -> int:
-    value = usage.get(key) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,60 @@
+"""Observer: one structured log line for each event, by structlog.
+
+| of the event                  | becomes                                                          |
+|-------------------------------|------------------------------------------------------------------|
+| name                          | the line's event; a warning where the name says that all is not well |
+| session_id, cause, lease_id   | fields of those names, left out where they are ""                |
+| plan_id                       | field, left out where no plan is in force                        |
+| tokens_before, tokens_after   | fields, in tokens as bounds; one of them where they are equal    |
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import structlog
+
+from squidbot.core import events
+
+if TYPE_CHECKING:
+    from squidbot.core.events import Event
+
+__all__ = ["StructlogObserver"]
+
+WARNINGS = frozenset({events.BUDGET_OVERRUN, events.COMPACTION_PAUSED, events.DEGRADED, events.SILENT_TRUNCATION})
+
+
+class StructlogObserver:
+    """Logs events as the host has configured structlog; where it has not, to standard error: output stays clean."""
+
+    def __init__(self, logger: structlog.typing.FilteringBoundLogger | None = None) -> None:
+        """Log to `logger`, or to the one that the host's configuration gives for the name "squidbot"."""
+        self._log = logger
+
+    def notify(self, event: Event) -> None:
+        """Log one event."""
+        log = self._logger()
+        write = log.warning if event.name in WARNINGS else log.info
+        write(event.name, **_fields(event))
+
+    def _logger(self) -> structlog.typing.FilteringBoundLogger:
+        if self._log is None:
+            # Asked at the first event: a host configures its logging after its imports.
+            named: structlog.typing.FilteringBoundLogger = (
+                structlog.get_logger("squidbot")
+                if structlog.is_configured()
+                else structlog.wrap_logger(structlog.PrintLogger(sys.stderr))
+            )
+            self._log = named
+        return self._log
+
+
+def _fields(event: Event) -> dict[str, object]:
+    fields: dict[str, object] = {"session": event.session_id, "cause": event.cause, "lease": event.lease_id}
+    fields = {name: value for name, value in fields.items() if value}
+    if event.plan_id >= 0:
+        fields["plan"] = event.plan_id
+    if event.tokens_before != event.tokens_after:
+        return {**fields, "tokens_before": event.tokens_before, "tokens_after": event.tokens_after}
+    return {**fields, "tokens": event.tokens_after} if event.tokens_after else fields

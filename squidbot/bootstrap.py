@@ -1,0 +1,236 @@
+"""The composition root: settings -> adapters and extensions -> one wired engine. It imports what settings name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from squidbot import hookspecs
+from squidbot.core.engine import ContextEngine
+from squidbot.core.errors import ConfigError
+from squidbot.core.meter import Meter
+from squidbot.core.settings import strategy
+from squidbot.core.tokens import builtin_counter
+from squidbot.core.window import WindowSettings, input_limit, open_lease
+from squidbot.hookspecs import PROJECT
+from squidbot.offers import BuiltIn, Registry, make
+from squidbot.relay import Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from squidbot.config import Loaded, Model
+    from squidbot.core.messages import Lease
+    from squidbot.core.ports import Codec, TokenCounter
+    from squidbot.core.settings import HistorySettings
+
+__all__ = ["Wired", "wire"]
+
+
+class Wired:
+    """An engine with its adapters, and what its sessions are opened from."""
+
+    def __init__(self, loaded: Loaded, registry: Registry, relay: Relay) -> None:
+        """Make the adapters that the settings name; use `wire`.
+
+        Raises:
+            ConfigError: an adapter is unknown, or its package is not installed.
+            StoreError: the store can't be opened.
+        """
+        self.loaded = loaded
+        self.relay = relay
+        self._registry = registry
+        self._counters: dict[str, TokenCounter] = {}
+        for spec in _counter_specs(loaded):
+            self.counter(spec)
+        path = loaded.settings.store.path
+        offers = registry.stores
+        self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
+        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay)
+
+    @property
+    def codecs(self) -> Mapping[str, Codec]:
+        """The forms of messages, by tag."""
+        return self._registry.codecs
+
+    def counter(self, spec: str) -> TokenCounter:
+        """Return the counter of "NAME", "NAME:REST" or "FILE.tiktoken"; the same one each time.
+
+        Raises:
+            ConfigError: there is no such counter, or its package is not installed.
+        """
+        if spec not in self._counters:
+            name, rest = _split(spec)
+            rest = self.loaded.absolute(rest) if name == "tiktoken" else rest
+            made = make("token counter", self._registry.counters, name, rest, self.loaded.source)
+            self._counters[spec] = made
+        return self._counters[spec]
+
+    def meter(self, alias: str = "") -> Meter:
+        """Return what counts the texts of a session with that model.
+
+        Raises:
+            ConfigError: there is no such counter, or its package is not installed.
+        """
+        settings = self.loaded.settings
+        counter = self.counter(settings.model(alias).tokenizer or settings.budget.counter)
+        words = self.loaded.policy and settings.budget.caps.unit == "words"
+        return Meter(counter, builtin_counter("words") if words else None)
+
+    def lease(self, alias: str = "", window_tokens: int | None = None) -> Lease:
+        """Return the window of a session with that model; `window_tokens` goes before all settings.
+
+        Raises:
+            ConfigError: a setting is out of its range.
+            BudgetError: window, reserve and safety share leave no token for input.
+        """
+        settings, meter = self.loaded.settings, self.meter(alias)
+        model = settings.model(alias)
+        tokens, source = self._window(model, window_tokens)
+        asked = WindowSettings(
+            window_tokens=tokens,
+            reserved_output_tokens=settings.budget.reserved_output_tokens,
+            safety_fraction=settings.window.safety_fraction,
+            model_max_output_tokens=model.max_tokens,
+            model=alias,
+            source=source,
+        )
+        return open_lease(asked, meter.name, meter.certificate)
+
+    def history(self, lease: Lease) -> HistorySettings:
+        """Return how a session under this lease keeps its history: the strategy, and every setting that is set."""
+        settings = self.loaded.settings
+        pressure, history, summary = settings.pressure, settings.history, settings.summary
+        prices = settings.model(lease.model).prices or settings.prices
+        given: dict[str, float | str | None] = {
+            "high_fraction": pressure.compact_at_fraction,
+            "low_fraction": pressure.low_water_fraction,
+            "min_saving_fraction": pressure.min_saving_fraction,
+            "backoff_seconds": pressure.backoff_seconds,
+            "scope": history.scope,
+            "keep_fraction": history.keep_fraction,
+            "user_verbatim_fraction": history.user_verbatim_fraction,
+            "birth_fraction": history.birth_fraction,
+            "step_fraction": history.step_fraction,
+            "min_recent_messages": settings.budget.context_min_recent_messages,
+            "gap_seconds": summary.gap_seconds,
+            "notes_fraction": summary.notes_fraction,
+            "note_rate": summary.note_rate,
+            "fold_fraction": summary.fold_fraction,
+            "min_note_tokens": summary.min_note_tokens,
+            "read_price": prices.read,
+            "write_price": prices.write,
+            "cache_ttl_seconds": prices.ttl_seconds,
+        }
+        room_tokens = input_limit(lease.window_tokens, lease.reserved_output_tokens, lease.safety_fraction)
+        changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+        # The values have been checked key by key; `replace` can't see that.
+        return replace(strategy(pressure.strategy, room_tokens), **changes)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        """Close the store, if it is one that can be closed."""
+        close = getattr(self.store, "close", None)
+        if callable(close):
+            close()
+
+    def _window(self, model: Model, window_tokens: int | None) -> tuple[int, str]:
+        """Return the window in tokens, and where it comes from in the words of C9."""
+        if window_tokens is not None:
+            return window_tokens, "manual"
+        if model.context_window is not None:
+            return model.context_window, "model-definition"
+        source = "global-config" if self.loaded.sets("window", "default") else "default"
+        return self.loaded.settings.window.default, source
+
+
+def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
+    """Return an engine with the adapters that the settings name; `extensions` are modules or objects with hooks.
+
+    A name that squidbot does not bring itself is looked for among the entry points of the group "squidbot".
+
+    Raises:
+        ConfigError: an adapter or extension is unknown, is offered twice, has a misspelt hook, or its package is not
+            installed.
+        StoreError: the store can't be opened.
+    """
+    plugins = pluggy.PluginManager(PROJECT)
+    plugins.add_hookspecs(hookspecs)
+    plugins.register(BuiltIn(), "squidbot")
+    for number, extension in enumerate(extensions, 1):
+        name = str(getattr(extension, "__name__", type(extension).__name__))
+        plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
+    _load_named(plugins, loaded)
+    try:
+        plugins.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise ConfigError(f"{error}; known hooks: {', '.join(_hooks())}") from error
+    registry = Registry()
+    plugins.hook.register_adapters(register=registry)
+    return Wired(loaded, registry, _relay(plugins, registry, loaded))
+
+
+def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
+    """Load the entry points that the settings name.
+
+    Raises:
+        ConfigError: an extension is not installed, or can't be imported.
+    """
+    settings, own = loaded.settings, Registry()
+    BuiltIn().register_adapters(own)
+    counters = {_split(spec)[0] for spec in _counter_specs(loaded)} - set(own.counters)
+    adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
+    for name in sorted({*counters, *adapters, *settings.extensions}):
+        try:
+            found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
+        except ImportError as error:
+            raise ConfigError(f"the extension {name} can't be imported: {error} @ {loaded.source}") from error
+        if not found and name in settings.extensions:
+            raise ConfigError(f"no extension {name} is installed @ {loaded.source}.extensions")
+
+
+def _relay(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
+    observers = [
+        (name, make("observer", registry.observers, name, "", loaded.source).notify)
+        for name in loaded.settings.observers
+    ]
+    return Relay(
+        [*observers, *((name, _call(hook, "event")) for name, hook in _listeners(plugins, "on_event"))],
+        [(name, _call(hook, "assembly")) for name, hook in _listeners(plugins, "assembled")],
+    )
+
+
+def _listeners(plugins: pluggy.PluginManager, hook: str) -> Sequence[tuple[str, pluggy.HookCaller]]:
+    """Return, by the plugins' names in order, what calls the hook of one plugin alone: each fails on its own."""
+    every = plugins.get_plugins()
+    callers = []
+    for name in sorted(impl.plugin_name for impl in getattr(plugins.hook, hook).get_hookimpls()):
+        alone = plugins.get_plugin(name)
+        callers.append((name, plugins.subset_hook_caller(hook, [one for one in every if one is not alone])))
+    return callers
+
+
+def _call(hook: pluggy.HookCaller, argument: str) -> Callable[[object], object]:
+    return lambda value: hook(**{argument: value})
+
+
+def _hooks() -> list[str]:
+    return [name for name in hookspecs.__all__ if hasattr(getattr(hookspecs, name), "squidbot_spec")]
+
+
+def _counter_specs(loaded: Loaded) -> list[str]:
+    models = loaded.settings.models.values()
+    return [loaded.settings.budget.counter, *(model.tokenizer for model in models if model.tokenizer)]
+
+
+def _store_name(loaded: Loaded) -> str:
+    return loaded.settings.store.adapter or ("sqlite3" if loaded.settings.store.path else "stdlib")
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """Return the name of a counter, and what its factory gets; a rank file stands for tiktoken."""
+    if spec.endswith(".tiktoken"):
+        return "tiktoken", spec.removeprefix("tiktoken:")
+    name, _, rest = spec.partition(":")
+    return name, rest

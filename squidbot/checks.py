@@ -1,0 +1,114 @@
+"""What a value of squidbot.toml has to be: strict about types and ranges, with the path of what is wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NewType, TypeVar
+
+import attrs
+import cattrs
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.settings import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Amount", "Names", "Scope", "Share", "Strategy", "Tokens", "Whole", "structured"]
+
+Tokens = NewType("Tokens", int)
+Whole = NewType("Whole", int)
+Share = NewType("Share", float)
+Amount = NewType("Amount", float)
+Strategy = NewType("Strategy", str)
+Scope = NewType("Scope", str)
+Names = NewType("Names", tuple[str, ...])
+
+SCOPES = ("inline+summaries", "none")
+Table = TypeVar("Table")
+
+
+def structured(raw: Mapping[str, object], table: type[Table], source: str) -> Table:
+    """Return the table that `raw` fills.
+
+    Raises:
+        ConfigError: a line for each unknown key and each value that is not what its key takes, with its path.
+    """
+    try:
+        return _CONVERTER.structure(raw, table)
+    except cattrs.BaseValidationError as error:
+        raise ConfigError("\n".join(cattrs.transform_error(error, source, _wrong))) from error
+
+
+class _RefusedError(ValueError):
+    """A value that is not what its key takes; the text says what that is."""
+
+
+def _of_type(wanted: type, name: str) -> Callable[[object, object], object]:
+    """Return what refuses all but one type; a whole number is a number too, but True is none."""
+    kinds = (int, float) if wanted is float else (wanted,)
+
+    def check(value: object, _: object) -> object:
+        if isinstance(value, bool) != (wanted is bool) or not isinstance(value, kinds):
+            raise _RefusedError(f"invalid value for type, expected {name}")
+        return value
+
+    return check
+
+
+def _number(wanted: type, fits: Callable[[float], bool], what: str) -> Callable[[object, object], object]:
+    """Return what refuses all but numbers of a type that fit; `what` says which those are."""
+    of_type = _of_type(wanted, wanted.__name__)
+
+    def check(value: object, _: object) -> object:
+        number = of_type(value, _)
+        if not isinstance(number, (int, float)) or not math.isfinite(number) or not fits(number):
+            raise _RefusedError(f"must be {what}, not {value}")
+        return number
+
+    return check
+
+
+def _one_of(names: tuple[str, ...]) -> Callable[[object, object], object]:
+    """Return what refuses all but these names."""
+
+    def check(value: object, _: object) -> object:
+        if value not in names:
+            raise _RefusedError(f"unknown {value!r:.60}, known: {', '.join(names)}")
+        return value
+
+    return check
+
+
+def _names(value: object, _: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
+        raise _RefusedError("invalid value for type, expected list of str")
+    return tuple(value)
+
+
+def _wrong(error: BaseException, _: type | None) -> str:
+    """Return what is wrong, in front of its path."""
+    if isinstance(error, _RefusedError):
+        return str(error)
+    if isinstance(error, cattrs.ForbiddenExtraKeysError):
+        unknown = ", ".join(sorted(error.extra_fields))
+        known = ", ".join(field.name for field in attrs.fields(error.cl))
+        return f"unknown key {unknown}, known: {known}"
+    return "invalid value for type, expected table"
+
+
+def _converter() -> cattrs.Converter:
+    made = cattrs.Converter(forbid_extra_keys=True)
+    for wanted in (int, float, str, bool):
+        made.register_structure_hook(wanted, _of_type(wanted, wanted.__name__))
+    made.register_structure_hook(Tokens, _number(int, lambda number: number > 0, "> 0"))
+    made.register_structure_hook(Whole, _number(int, lambda number: number >= 0, ">= 0"))
+    made.register_structure_hook(Share, _number(float, lambda number: 0 < number <= 1, "above 0 and at most 1"))
+    made.register_structure_hook(Amount, _number(float, lambda number: number >= 0, ">= 0"))
+    made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
+    made.register_structure_hook(Scope, _one_of(SCOPES))
+    made.register_structure_hook(Names, _names)
+    return made
+
+
+_CONVERTER = _converter()

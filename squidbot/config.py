@@ -1,0 +1,263 @@
+"""squidbot.toml as frozen settings: a wrong key or value is named with its path, and each value says where it is from.
+
+What a key does stands in docs/configuration.md. None means: as the strategy, the counter or the model has it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import attrs
+
+from squidbot.checks import Amount, Names, Scope, Share, Strategy, Tokens, Whole, structured
+from squidbot.core.budget import Caps
+from squidbot.core.errors import ConfigError
+
+__all__ = [
+    "FILE_NAME",
+    "Budget",
+    "History",
+    "Loaded",
+    "Model",
+    "Origin",
+    "Pressure",
+    "Prices",
+    "Settings",
+    "Store",
+    "Summary",
+    "Window",
+    "load_settings",
+]
+
+FILE_NAME = "squidbot.toml"
+
+# Where neither the model nor the user names a window (C10).
+WINDOW_TOKENS = Tokens(32_768)
+STRATEGY = Strategy("coherence")
+SCOPE = Scope("inline+summaries")
+NO_NAMES = Names(())
+
+
+@attrs.frozen
+class Window:
+    """`[window]`: the context window of sessions whose model says nothing else."""
+
+    default: Tokens = WINDOW_TOKENS
+    safety_fraction: Share | None = None
+
+
+@attrs.frozen
+class Prices:
+    """`[prices]`: what input costs, an uncached token being 1, and how long a provider keeps a cached prefix."""
+
+    read: Amount | None = None
+    write: Amount | None = None
+    ttl_seconds: Amount | None = None
+
+
+@attrs.frozen
+class Model:
+    """`[models.<alias>]`: one model; the alias is what `Engine.session` is given."""
+
+    context_window: Tokens | None = None
+    max_tokens: Tokens | None = None
+    tokenizer: str | None = None
+    prices: Prices | None = None
+
+
+@attrs.frozen
+class Budget:
+    """`[budget]`: how tokens are counted, the room for the answer, and the caps of document 001 by their own names."""
+
+    counter: str = "classes"
+    reserved_output_tokens: Whole | None = None
+    policy: bool | None = None
+    context_budget_mode: str = "words"
+    context_memory_max_words: int = 300
+    context_summary_max_words: int = 500
+    context_history_max_words: int = 2500
+    context_total_max_words: int = 4500
+    context_min_recent_messages: int = 2
+    context_dedupe_summary_against_memory: bool = True
+
+    @property
+    def caps(self) -> Caps:
+        """The caps as the core takes them.
+
+        Raises:
+            ConfigError: a cap is out of its range.
+        """
+        return Caps(
+            memory=self.context_memory_max_words,
+            summary=self.context_summary_max_words,
+            history=self.context_history_max_words,
+            total=self.context_total_max_words,
+            min_recent_messages=self.context_min_recent_messages,
+            unit=self.context_budget_mode,  # type: ignore[arg-type]  # Caps refuses what is no unit, in its own words
+            dedupe=self.context_dedupe_summary_against_memory,
+        )
+
+
+@attrs.frozen
+class Pressure:
+    """`[pressure]`: when history gives way, and how far."""
+
+    strategy: Strategy = STRATEGY
+    compact_at_fraction: Share | None = None
+    low_water_fraction: Share | None = None
+    min_saving_fraction: Share | None = None
+    backoff_seconds: Amount | None = None
+
+
+@attrs.frozen
+class History:
+    """`[history]`: what stays verbatim."""
+
+    scope: Scope = SCOPE
+    keep_fraction: Share | None = None
+    user_verbatim_fraction: Share | None = None
+    birth_fraction: Share | None = None
+    step_fraction: Share | None = None
+
+
+@attrs.frozen
+class Summary:
+    """`[summary]`: where session blocks end, and how much of the room notes take."""
+
+    gap_seconds: Amount | None = None
+    notes_fraction: Share | None = None
+    note_rate: Share | None = None
+    fold_fraction: Share | None = None
+    min_note_tokens: Whole | None = None
+
+
+@attrs.frozen
+class Store:
+    """`[store]`: where sessions are kept. Without a path, and without an adapter: in memory."""
+
+    path: str = ""
+    adapter: str | None = None
+
+
+@attrs.frozen
+class Settings:
+    """All of squidbot.toml."""
+
+    window: Window = Window()
+    models: dict[str, Model] = attrs.Factory(dict)
+    prices: Prices = Prices()
+    budget: Budget = Budget()
+    pressure: Pressure = Pressure()
+    history: History = History()
+    summary: Summary = Summary()
+    store: Store = Store()
+    observers: Names = NO_NAMES
+    extensions: Names = NO_NAMES
+
+    def model(self, alias: str) -> Model:
+        """Return what is known of a model; nothing but defaults for one that is not named."""
+        return self.models.get(alias, Model())
+
+
+class Origin(NamedTuple):
+    """One setting: its key with dots, its value, and where it is from: a file's name, "argument" or "default"."""
+
+    key: str
+    value: object
+    source: str
+
+
+@attrs.frozen
+class Loaded:
+    """Settings, and where they come from.
+
+    Attributes:
+        settings: the values.
+        source: the name of the file, "argument", or "default" where there is neither.
+        folder: what relative paths are relative to: the file's folder, else the current one.
+        raw: what the source sets.
+    """
+
+    settings: Settings
+    source: str
+    folder: Path
+    raw: Mapping[str, object] = attrs.Factory(dict)
+
+    @property
+    def policy(self) -> bool:
+        """Whether the caps on history and total hold: as `budget.policy` says, else if any cap is set (C7)."""
+        if self.settings.budget.policy is not None:
+            return self.settings.budget.policy
+        return any(self.sets("budget", key) for key in _names_of(Budget) if key.startswith("context_"))
+
+    def sets(self, *path: str) -> bool:
+        """Return whether the source sets a key, or has a table of that name."""
+        raw: object = self.raw
+        for name in path:
+            if not isinstance(raw, Mapping) or name not in raw:
+                return False
+            raw = raw[name]
+        return True
+
+    def origins(self) -> list[Origin]:
+        """Return every setting with its value and where that is from, in the order of `Settings`."""
+        return [
+            Origin(_dotted(path), value, self.source if self.sets(*path) else "default")
+            for path, value in _leaves((), self.settings)
+        ]
+
+    def absolute(self, path: str) -> str:
+        """Return a path of the settings as an absolute one; "~" is the user's home."""
+        return str((self.folder / Path(path).expanduser()).absolute())
+
+
+def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Loaded:
+    """Return the settings of a file, of a mapping of the same form, or (None) of ./squidbot.toml if there is one.
+
+    Raises:
+        ConfigError: the file can't be read, a key is unknown, a value has the wrong type or is out of its range.
+    """
+    if isinstance(source, Mapping):
+        return _structured(source, "argument", Path.cwd())
+    if source is None and not Path(FILE_NAME).is_file():
+        return Loaded(Settings(), "default", Path.cwd())
+    path = Path(source or FILE_NAME)
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"can't be read: {error.strerror or error} @ {path}") from error
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise ConfigError(f"{error} @ {path.name}") from error
+    return _structured(raw, path.name, path.absolute().parent)
+
+
+def _structured(raw: Mapping[str, object], source: str, folder: Path) -> Loaded:
+    settings = structured(raw, Settings, source)
+    try:
+        _ = settings.budget.caps
+    except ConfigError as error:
+        raise ConfigError(f"{error} @ {source}.budget") from error
+    return Loaded(settings, source, folder, raw)
+
+
+def _leaves(path: tuple[str, ...], value: object) -> list[tuple[tuple[str, ...], object]]:
+    """Return the settings below a value by their paths, in order."""
+    if attrs.has(type(value)):
+        pairs = [(name, getattr(value, name)) for name in _names_of(type(value))]
+    elif isinstance(value, dict):
+        pairs = [(str(name), inner) for name, inner in value.items()]
+    else:
+        return [(path, value)]
+    return [leaf for name, inner in pairs for leaf in _leaves((*path, name), inner)]
+
+
+def _names_of(group: type) -> list[str]:
+    return [field.name for field in attrs.fields(group)]
+
+
+def _dotted(path: tuple[str, ...]) -> str:
+    return ".".join(name if re.fullmatch(r"[\w-]+", name) else f'"{name}"' for name in path)

@@ -1,0 +1,65 @@
+"""The hooks, by which others reach in: what each is given, and when it is called.
+
+An extension is a module, or an object, with functions marked `@squidbot.hookimpl`. A hook may be written with fewer
+arguments than it is given. Hooks of several extensions are called in the order of the extensions' names. What
+a listening hook returns is ignored, and what it raises stays with it: the turn goes on, and the others are told so
+by a `degraded` event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pluggy
+
+from squidbot.core.ports import SummaryStore, TranscriptStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.core.assembly import Assembly
+    from squidbot.core.events import Event
+    from squidbot.core.ports import Codec, Observer, TokenCounter
+
+__all__ = ["PROJECT", "Register", "Store", "assembled", "hookimpl", "on_event", "register_adapters"]
+
+# The name under which pluggy and the entry points of other distributions know us.
+PROJECT = "squidbot"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+class Store(TranscriptStore, SummaryStore, Protocol):
+    """What keeps a session: both stores in one. With a `close` method it is closed with its engine."""
+
+
+class Register(Protocol):
+    """Takes adapters under the names that squidbot.toml uses. A name that is taken already is a ConfigError."""
+
+    def store(self, name: str, factory: Callable[[str], Store]) -> None:
+        """Offer a store for `store.adapter`; the factory gets `store.path`, absolute, or "" where none is set."""
+
+    def counter(self, name: str, factory: Callable[[str], TokenCounter]) -> None:
+        """Offer a token counter for `budget.counter`; of "NAME:REST" the factory gets REST, of "NAME" ""."""
+
+    def observer(self, name: str, factory: Callable[[], Observer]) -> None:
+        """Offer an observer for `observers`."""
+
+    def codec(self, codec: Codec) -> None:
+        """Offer a form of messages, by its own tag, for `Engine.session`."""
+
+
+@hookspec
+def register_adapters(register: Register) -> None:
+    """Offer adapters. Called once for each engine, while it is wired, before any of its adapters is made."""
+
+
+@hookspec
+def on_event(event: Event) -> None:
+    """Take what has happened. Called inside the turn, as it happens: events that this makes wait until it returns."""
+
+
+@hookspec
+def assembled(assembly: Assembly) -> None:
+    """Look at a request. Called after each successful `assemble`, before the host gets the request; it is frozen."""

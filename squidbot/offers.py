@@ -1,0 +1,120 @@
+"""What squidbot.toml can name: the registry of adapters, and those that squidbot brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.errors import ConfigError
+from squidbot.core.tokens import builtin_counter
+from squidbot.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from squidbot.core.ports import Codec, Observer, TokenCounter
+    from squidbot.hookspecs import Register, Store
+
+__all__ = ["BuiltIn", "Registry", "make"]
+
+Offer = TypeVar("Offer")
+Made = TypeVar("Made")
+
+COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
+
+
+class Registry:
+    """What has been offered, by the names of squidbot.toml."""
+
+    def __init__(self) -> None:
+        self.stores: dict[str, Callable[[str], Store]] = {}
+        self.counters: dict[str, Callable[[str], TokenCounter]] = {}
+        self.observers: dict[str, Callable[[str], Observer]] = {}
+        self.codecs: dict[str, Codec] = {}
+
+    def store(self, name: str, factory: Callable[[str], Store]) -> None:
+        """Take a store."""
+        _add("store", self.stores, name, factory)
+
+    def counter(self, name: str, factory: Callable[[str], TokenCounter]) -> None:
+        """Take a token counter."""
+        _add("token counter", self.counters, name, factory)
+
+    def observer(self, name: str, factory: Callable[[], Observer]) -> None:
+        """Take an observer."""
+        _add("observer", self.observers, name, lambda _: factory())
+
+    def codec(self, codec: Codec) -> None:
+        """Take a form of messages."""
+        _add("codec", self.codecs, codec.tag, codec)
+
+
+class BuiltIn:
+    """What squidbot brings, offered by the hook that strangers use. Each adapter is imported when it is made."""
+
+    @hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer the adapters and codecs that squidbot brings."""
+        register.store("stdlib", _in_memory)
+        register.store("sqlite3", _sqlite)
+        for name in COUNTERS:
+            register.counter(name, _named(name))
+        register.counter("tiktoken", _tiktoken)
+        register.observer("structlog", _structlog)
+        register.codec(OpenAIChat())
+        register.codec(AnthropicMessages())
+
+
+def _named(name: str) -> Callable[[str], TokenCounter]:
+    return lambda _: builtin_counter(name)
+
+
+def _in_memory(_: str) -> Store:
+    from squidbot.adapters.stdlib import InMemoryStore  # noqa: PLC0415  # only what settings name is imported
+
+    return InMemoryStore()
+
+
+def _sqlite(path: str) -> Store:
+    from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # as above
+
+    if not path:
+        raise ConfigError("the store sqlite3 needs a file; set store.path")
+    return SqliteStore(path)
+
+
+def _tiktoken(path: str) -> TokenCounter:
+    from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # as above
+
+    return TiktokenCounter(path)
+
+
+def _structlog() -> Observer:
+    from squidbot.adapters.structlog import StructlogObserver  # noqa: PLC0415  # as above
+
+    return StructlogObserver()
+
+
+def make(kind: str, offers: Mapping[str, Callable[[str], Made]], name: str, rest: str, source: str) -> Made:
+    """Return what the factory of that name makes.
+
+    Raises:
+        ConfigError: nobody offers it, or the package that it needs is not installed.
+    """
+    if name not in offers:
+        raise ConfigError(
+            f"no {kind} {name!r}, known: {', '.join(sorted(offers))}; others come with extensions @ {source}"
+        )
+    try:
+        return offers[name](rest)
+    except ImportError as error:
+        raise ConfigError(
+            f"the {kind} {name!r} can't be imported: {error}; pip install 'squidbot[{name}]' @ {source}"
+        ) from error
+
+
+def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:
+    if name in offers:
+        raise ConfigError(f"two extensions offer the {kind} {name}; load one of them")
+    offers[name] = offer

@@ -1,0 +1,259 @@
+"""The Python face: `load`, then sessions that take what a host has and give back what a host sends."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from squidbot.bootstrap import wire
+from squidbot.codecs import jsontext
+from squidbot.codecs.usage import read_usage
+from squidbot.config import load_settings
+from squidbot.core.engine import Inputs
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Message, StoredMessage, Usage
+from squidbot.documents import Documents, Policy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from squidbot.bootstrap import Wired
+    from squidbot.config import Origin
+    from squidbot.core.assembly import Assembly as CoreAssembly
+    from squidbot.core.assembly import Report
+    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.messages import Lease
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.ports import Codec
+
+__all__ = ["Assembly", "Engine", "Said", "Session", "load"]
+
+# What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
+Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
+
+
+def load(source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = ()) -> Engine:
+    """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
+
+    None takes ./squidbot.toml if there is one, else the defaults: sessions live in memory and are gone with the process
+    (set `store.path` to keep them), tokens are counted by character classes, the window is 32,768 tokens.
+    `extensions` are modules or objects with hooks, beside those that the settings name.
+
+    Raises:
+        ConfigError: a setting is wrong; the text names it with its path.
+        StoreError: the store can't be opened.
+    """
+    return Engine(wire(load_settings(source), extensions))
+
+
+class Engine:
+    """Opens sessions over one store. Threads may share it; a session belongs to one thread at a time."""
+
+    def __init__(self, wired: Wired) -> None:
+        """Take what `bootstrap.wire` made; use `load`."""
+        self.wired = wired
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def session(
+        self,
+        session_id: str,
+        *,
+        model: str = "",
+        window_tokens: int | None = None,
+        form: str = "openai.chat",
+    ) -> Session:
+        """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
+
+        `model` is an alias of the settings; any other name is kept for reports and gets the default window.
+        `window_tokens`, input and output together, goes before both. `form` is how the host writes its messages:
+        "openai.chat", "anthropic.messages", or one that an extension brings.
+
+        Raises:
+            ConfigError: a setting is out of its range, or the form is unknown.
+            BudgetError: window, reserve and safety share leave no token for input.
+        """
+        if form not in self.wired.codecs:
+            raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
+        return Session(self.wired, session_id, self.wired.lease(model, window_tokens), self.wired.codecs[form])
+
+    def origins(self) -> list[Origin]:
+        """Return every setting with its value and where that comes from."""
+        return self.wired.loaded.origins()
+
+    def close(self) -> None:
+        """Close the store; sessions of this engine can't be used after it."""
+        self.wired.close()
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What to send for one model call. `core` is the engine's own value, with all there is to know."""
+
+    core: CoreAssembly
+
+    @cached_property
+    def messages(self) -> list[dict[str, object]]:
+        """The request in the host's own form, oldest first; tools are the host's to send beside it."""
+        return [json.loads(payload) for payload in self.core.payloads]
+
+    @property
+    def incoming(self) -> tuple[StoredMessage, ...]:
+        """The messages that came with this call, for `record`."""
+        return self.core.incoming
+
+    @property
+    def report(self) -> Report:
+        """What the request costs, and what became of every message of the transcript."""
+        return self.core.report
+
+    @property
+    def event(self) -> PlanRecord | None:
+        """The new plan, where this call has changed what is sent of the past; None where it only added at the end."""
+        return self.core.event
+
+    def __str__(self) -> str:
+        report = self.core.report
+        spent = f"{len(self.messages)} messages, {report.cost.bound:,} of {report.limit.bound:,} tokens"
+        said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
+        return "; ".join([f"{spent} ({report.certificate})", *said])
+
+
+class Session:
+    """One conversation in one context window."""
+
+    def __init__(self, wired: Wired, session_id: str, lease: Lease, codec: Codec) -> None:
+        """Use `Engine.session`."""
+        self._wired = wired
+        self._codec = codec
+        meter = wired.meter(lease.model)
+        self._documents = Documents(wired.loaded.settings.budget.caps, meter)
+        self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
+        self._inputs = Inputs()
+        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease))
+
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        return self.core.session_id
+
+    @property
+    def lease(self) -> Lease:
+        """The session's context window, and where it comes from."""
+        return self.core.lease
+
+    def assemble(  # noqa: PLR0913  # each is the host's, and each may be left out
+        self,
+        *said: Said,
+        system: str = "",
+        tools: Iterable[Mapping[str, object]] = (),
+        memory: str = "",
+        summary: str = "",
+        notice: str | None = None,
+        now: float | None = None,
+    ) -> Assembly:
+        """Return the request for one model call, with `said` behind what is recorded. A bare text is the user's.
+
+        `system` and `tools` are what the host sends with every request. `memory` and `summary` are its documents for
+        the head of the request, capped and deduplicated as `[budget]` says, and frozen there until the next event.
+        `notice` is text for this turn only (the time, facts that were found): it stays where it was said. `now` is in
+        seconds since 1970; None takes the clock.
+
+        Raises:
+            BudgetError: nothing makes the request fit; the text names what is too large, and the key to change.
+            InvalidRequestError: there is nothing to answer.
+            ValueError: something said is not a message of the session's form.
+            StoreError: the store failed.
+        """
+        definitions = list(tools)
+        self._inputs = Inputs(
+            system=system,
+            tools=jsontext.write(definitions) if definitions else "",
+            sections=self._documents.sections(memory, summary),
+            notice=notice,
+            now=time.time() if now is None else now,
+        )
+        incoming = [self._unstored(self._message(one, "user")) for one in _flat(said)]
+        if self._policy is None:
+            made = self.core.assemble(incoming, self._inputs)
+        else:
+            made = self._policy.assemble(self.core, incoming, self._inputs, self._wired.relay)
+        self._wired.relay.assembled(made)
+        return Assembly(made)
+
+    def record(
+        self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None
+    ) -> tuple[StoredMessage, ...]:
+        """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
+
+        Take `Assembly.incoming` as it came, then the reply. `usage` is what the provider reported for the newest
+        request, as its own object or ours: it corrects the counting. `now` is in seconds since 1970; None takes the
+        clock.
+
+        Raises:
+            ValueError: something said is not a message of the session's form.
+            StoreError: nothing was stored.
+        """
+        messages = [self._message(one, "assistant") for one in _flat(said)]
+        reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
+        return self.core.record(*messages, usage=reported, now=time.time() if now is None else now)
+
+    def pin(self, seq: int, *, on: bool = True) -> None:
+        """Keep a message of the transcript verbatim whatever happens, or (`on` false) no longer; durable.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        self.core.pin(seq, on=on)
+
+    def pin_text(self, name: str, text: str) -> None:
+        """Put a goal or a decision into the head of every request from the next event on; an empty text takes it away.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        self.core.pin_text(name, text)
+
+    def compact(self) -> PlanRecord | None:
+        """Shorten what is sent now, whatever the pressure; None where there is nothing to shorten.
+
+        Raises:
+            StoreError: nothing was changed.
+        """
+        return self.core.compact(replace(self._inputs, notice=None, now=time.time()))
+
+    def _message(
+        self, said: str | Mapping[str, object] | Message | StoredMessage, role: str
+    ) -> Message | StoredMessage:
+        if isinstance(said, (Message, StoredMessage)):
+            return said
+        native = {"role": role, "content": said} if isinstance(said, str) else dict(said)
+        return self._codec.decode(jsontext.write(native))
+
+    def _unstored(self, message: Message | StoredMessage) -> Message:
+        if isinstance(message, Message):
+            return message
+        return replace(self._wired.codecs[message.codec].decode(message.payload), time=message.time)
+
+
+def _flat(said: Iterable[Said]) -> Iterable[str | Mapping[str, object] | Message | StoredMessage]:
+    for one in said:
+        if isinstance(one, (str, Mapping, Message, StoredMessage)):
+            yield one
+        else:
+            yield from _flat(one)
+
+
+def _range(first: int, last: int) -> str:
+    return f"m{first}" if first == last else f"m{first}-m{last}"
