@@ -13,7 +13,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.meter import Meter
 from squidbot.core.settings import strategy
 from squidbot.core.tokens import builtin_counter
-from squidbot.core.window import WindowSettings, input_limit, open_lease
+from squidbot.core.window import WindowSettings, open_lease
 from squidbot.hookspecs import PROJECT
 from squidbot.offers import BuiltIn, Registry, make
 from squidbot.relay import Relay
@@ -111,6 +111,7 @@ class Wired:
             "backoff_seconds": pressure.backoff_seconds,
             "scope": history.scope,
             "keep_fraction": history.keep_fraction,
+            "slim_fraction": history.slim_fraction,
             "user_verbatim_fraction": history.user_verbatim_fraction,
             "birth_fraction": history.birth_fraction,
             "step_fraction": history.step_fraction,
@@ -124,7 +125,7 @@ class Wired:
             "write_price": prices.write,
             "cache_ttl_seconds": prices.ttl_seconds,
         }
-        room_tokens = input_limit(lease.window_tokens, lease.reserved_output_tokens, lease.safety_fraction)
+        room_tokens = lease.window_tokens - lease.reserved_output_tokens
         changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
         # The values have been checked key by key; `replace` can't see that.
         return replace(strategy(pressure.strategy, room_tokens), **changes)  # type: ignore[arg-type]

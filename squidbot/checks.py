@@ -14,11 +14,12 @@ from squidbot.core.settings import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Amount", "Names", "Scope", "Share", "Strategy", "Tokens", "Whole", "structured"]
+__all__ = ["Amount", "Names", "Portion", "Scope", "Share", "Strategy", "Tokens", "Whole", "structured"]
 
 Tokens = NewType("Tokens", int)
 Whole = NewType("Whole", int)
 Share = NewType("Share", float)
+Portion = NewType("Portion", float)
 Amount = NewType("Amount", float)
 Strategy = NewType("Strategy", str)
 Scope = NewType("Scope", str)
@@ -104,6 +105,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Tokens, _number(int, lambda number: number > 0, "> 0"))
     made.register_structure_hook(Whole, _number(int, lambda number: number >= 0, ">= 0"))
     made.register_structure_hook(Share, _number(float, lambda number: 0 < number <= 1, "above 0 and at most 1"))
+    made.register_structure_hook(Portion, _number(float, lambda number: 0 <= number <= 1, "at least 0 and at most 1"))
     made.register_structure_hook(Amount, _number(float, lambda number: number >= 0, ">= 0"))
     made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
     made.register_structure_hook(Scope, _one_of(SCOPES))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import attrs
 
-from squidbot.checks import Amount, Names, Scope, Share, Strategy, Tokens, Whole, structured
+from squidbot.checks import Amount, Names, Portion, Scope, Share, Strategy, Tokens, Whole, structured
 from squidbot.core.budget import Caps
 from squidbot.core.errors import ConfigError
 
@@ -108,8 +108,8 @@ class Pressure:
 
     strategy: Strategy = STRATEGY
     compact_at_fraction: Share | None = None
-    low_water_fraction: Share | None = None
-    min_saving_fraction: Share | None = None
+    low_water_fraction: Portion | None = None
+    min_saving_fraction: Portion | None = None
     backoff_seconds: Amount | None = None
 
 
@@ -118,10 +118,11 @@ class History:
     """`[history]`: what stays verbatim."""
 
     scope: Scope = SCOPE
-    keep_fraction: Share | None = None
-    user_verbatim_fraction: Share | None = None
-    birth_fraction: Share | None = None
-    step_fraction: Share | None = None
+    keep_fraction: Portion | None = None
+    slim_fraction: Portion | None = None
+    user_verbatim_fraction: Portion | None = None
+    birth_fraction: Portion | None = None
+    step_fraction: Portion | None = None
 
 
 @attrs.frozen
@@ -129,9 +130,9 @@ class Summary:
     """`[summary]`: where session blocks end, and how much of the room notes take."""
 
     gap_seconds: Amount | None = None
-    notes_fraction: Share | None = None
-    note_rate: Share | None = None
-    fold_fraction: Share | None = None
+    notes_fraction: Portion | None = None
+    note_rate: Portion | None = None
+    fold_fraction: Portion | None = None
     min_note_tokens: Whole | None = None
 
 

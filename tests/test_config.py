@@ -1,0 +1,328 @@
+"""squidbot.toml: what is read, what is refused, and that every key reaches the engine."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import squidbot
+from squidbot.config import Loaded, load_settings
+from squidbot.core.errors import ConfigError
+from squidbot.core.settings import HistorySettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.sessions import Session
+
+PATH = "squidbot.toml"
+
+
+def opened(settings: dict[str, object], model: str = "") -> Session:
+    """Return a session of an engine with these settings."""
+    return squidbot.load(settings).session("s", model=model)
+
+
+# One value for each key that is not its default, and the field of the session's HistorySettings that must take it.
+HISTORY_KEYS: dict[str, tuple[object, str]] = {
+    "pressure.compact_at_fraction": (0.71, "high_fraction"),
+    "pressure.low_water_fraction": (0.31, "low_fraction"),
+    "pressure.min_saving_fraction": (0.21, "min_saving_fraction"),
+    "pressure.backoff_seconds": (31.0, "backoff_seconds"),
+    "history.scope": ("none", "scope"),
+    "history.keep_fraction": (0.11, "keep_fraction"),
+    "history.slim_fraction": (0.14, "slim_fraction"),
+    "history.user_verbatim_fraction": (0.41, "user_verbatim_fraction"),
+    "history.birth_fraction": (0.12, "birth_fraction"),
+    "history.step_fraction": (0.13, "step_fraction"),
+    "budget.context_min_recent_messages": (7, "min_recent_messages"),
+    "summary.gap_seconds": (61.0, "gap_seconds"),
+    "summary.notes_fraction": (0.22, "notes_fraction"),
+    "summary.note_rate": (0.05, "note_rate"),
+    "summary.fold_fraction": (0.33, "fold_fraction"),
+    "summary.min_note_tokens": (19, "min_note_tokens"),
+    "prices.read": (0.25, "read_price"),
+    "prices.write": (1.5, "write_price"),
+    "prices.ttl_seconds": (3600.0, "cache_ttl_seconds"),
+}
+# Keys whose effect has a test of its own below, or in test_bootstrap.py.
+OTHER_KEYS = {
+    "window.default",
+    "window.safety_fraction",
+    "models.<alias>.context_window",
+    "models.<alias>.max_tokens",
+    "models.<alias>.tokenizer",
+    "models.<alias>.prices.read",
+    "models.<alias>.prices.write",
+    "models.<alias>.prices.ttl_seconds",
+    "budget.counter",
+    "budget.reserved_output_tokens",
+    "budget.policy",
+    "budget.context_budget_mode",
+    "budget.context_memory_max_words",
+    "budget.context_summary_max_words",
+    "budget.context_history_max_words",
+    "budget.context_total_max_words",
+    "budget.context_dedupe_summary_against_memory",
+    "pressure.strategy",
+    "store.path",
+    "store.adapter",
+    "observers",
+    "extensions",
+}
+
+
+def table(key: str, value: object) -> dict[str, Any]:
+    """Return the settings that set one key."""
+    first, _, rest = key.partition(".")
+    return {first: table(rest, value) if rest else value}
+
+
+def all_keys() -> set[str]:
+    """Return every key there is, a model under the name <alias>."""
+    loaded = load_settings({"models": {"<alias>": {"prices": {}}}})
+    return {origin.key.replace('"', "") for origin in loaded.origins()}
+
+
+# -- every key reaches the engine (Q-10) --------------------------------------------------------------------------
+
+
+def test_every_key_has_a_test_that_it_reaches_the_engine() -> None:
+    """A key that is added without a line in HISTORY_KEYS or OTHER_KEYS fails here."""
+    assert all_keys() == {*HISTORY_KEYS, *OTHER_KEYS}
+
+
+@pytest.mark.parametrize("key", HISTORY_KEYS)
+def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
+    """The session's settings have the value, and differ from the default in nothing else."""
+    value, field = HISTORY_KEYS[key]
+    changed, default = opened(table(key, value)).core.settings, opened({}).core.settings
+    assert getattr(changed, field) == value
+    others = [one.name for one in fields(HistorySettings) if getattr(changed, one.name) != getattr(default, one.name)]
+    assert others == [field]
+
+
+def test_every_history_setting_of_the_core_has_a_key() -> None:
+    """What the core can be told, squidbot.toml can say; policy_limit follows from the caps."""
+    reached = {field for _, field in HISTORY_KEYS.values()}
+    assert {field.name for field in fields(HistorySettings)} == reached | {"policy_limit"}
+
+
+def test_strategy_reaches_the_session_when_it_is_set() -> None:
+    """Two strategies differ in their high-water mark."""
+    fast, default = opened({"pressure": {"strategy": "speed"}}), opened({})
+    assert fast.core.settings.high_fraction < default.core.settings.high_fraction
+
+
+def test_window_keys_reach_the_lease_when_they_are_set() -> None:
+    """Window, safety share and reserve are the lease's; its source says where the window came from."""
+    lease = opened(
+        {"window": {"default": 9000, "safety_fraction": 0.5}, "budget": {"reserved_output_tokens": 777}}
+    ).lease
+    assert (lease.window_tokens, lease.safety_fraction, lease.reserved_output_tokens) == (9000, 0.5, 777)
+    assert lease.source == "global-config"
+    assert opened({}).lease.source == "default"
+
+
+def test_model_keys_reach_the_lease_when_the_session_names_the_alias() -> None:
+    """Window and longest answer are the model's; other models keep the default window."""
+    settings: dict[str, object] = {"models": {"qwen2.5:7b": {"context_window": 20_000, "max_tokens": 300}}}
+    lease = opened(settings, "qwen2.5:7b").lease
+    assert (lease.window_tokens, lease.reserved_output_tokens) == (20_000, 300)
+    assert (lease.model, lease.source) == ("qwen2.5:7b", "model-definition")
+    assert opened(settings, "another").lease.window_tokens == 32_768
+
+
+def test_model_tokenizer_counts_when_the_session_names_the_alias() -> None:
+    """The model's own counter goes before `budget.counter`."""
+    settings: dict[str, object] = {"budget": {"counter": "chars4"}, "models": {"m": {"tokenizer": "bytes"}}}
+    assert opened(settings, "m").lease.counter == "bytes"
+    assert opened(settings).lease.counter == "chars4"
+
+
+@pytest.mark.parametrize(
+    ("key", "field"), [("read", "read_price"), ("write", "write_price"), ("ttl_seconds", "cache_ttl_seconds")]
+)
+def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, field: str) -> None:
+    """A model with a table of prices takes nothing from [prices]."""
+    settings: dict[str, object] = {"prices": {key: 3}, "models": {"m": {"prices": {key: 2}}}}
+    assert getattr(opened(settings, "m").core.settings, field) == 2
+    assert getattr(opened(settings).core.settings, field) == 3
+
+
+# -- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"budget": {"context_history_max_words": "x"}}, "invalid value for type, expected int @ {}"),
+        ({"budget": {"counter": 3}}, "invalid value for type, expected str @ {}"),
+        ({"budget": {"policy": 1}}, "invalid value for type, expected bool @ {}"),
+        ({"window": {"default": True}}, "invalid value for type, expected int @ {}"),
+        ({"window": {"default": 1.5}}, "invalid value for type, expected int @ {}"),
+        ({"window": {"default": 0}}, "must be > 0, not 0 @ {}"),
+        ({"budget": {"reserved_output_tokens": -1}}, "must be >= 0, not -1 @ {}"),
+        ({"prices": {"read": float("inf")}}, "must be >= 0, not inf @ {}"),
+        ({"prices": {"read": float("nan")}}, "must be >= 0, not nan @ {}"),
+        ({"prices": {"read": "cheap"}}, "invalid value for type, expected float @ {}"),
+        ({"pressure": {"compact_at_fraction": 1.01}}, "must be above 0 and at most 1, not 1.01 @ {}"),
+        ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
+        ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, none @ {}"),
+        ({"observers": "structlog"}, "invalid value for type, expected list of str @ {}"),
+        ({"extensions": [1]}, "invalid value for type, expected list of str @ {}"),
+        ({"budget": 3}, "invalid value for type, expected table @ {}"),
+        ({"models": []}, "invalid value for type, expected table @ {}"),
+        ({"store": {"adapter": ["x"]}}, "invalid value for type, expected str @ {}"),
+    ],
+)
+def test_load_settings_names_value_and_path_when_a_value_is_wrong(settings: dict[str, Any], message: str) -> None:
+    """The whole message: what is wrong, what would be right, and the key with its path."""
+    (first, inner), *_ = settings.items()
+    key = f"{first}.{next(iter(inner))}" if isinstance(inner, dict) else first
+    with pytest.raises(ConfigError) as caught:
+        load_settings(settings)
+    assert str(caught.value) == message.format(f"argument.{key}")
+
+
+def test_load_settings_names_the_model_when_one_of_its_values_is_wrong() -> None:
+    """The alias stands in the path as it was written."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"models": {"qwen2.5:7b": {"context_window": "8k"}}})
+    assert str(caught.value) == "invalid value for type, expected int @ argument.models['qwen2.5:7b'].context_window"
+
+
+def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:
+    """A misspelt key is refused, in a table and at the top."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"store": {"file": "x.db"}})
+    assert str(caught.value) == "unknown key file, known: path, adapter @ argument.store"
+    with pytest.raises(ConfigError, match=r"unknown key budgets, known: window, .* @ argument$"):
+        load_settings({"budgets": {}})
+
+
+def test_load_settings_tells_all_faults_when_there_are_several() -> None:
+    """One line for each of them."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"window": {"default": "x"}, "budget": {"counter": 1, "policy": "yes"}})
+    assert len(str(caught.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({"context_memory_max_words": 0}, "agents.context_memory_max_words must be > 0, not 0"),
+        ({"context_min_recent_messages": -1}, "agents.context_min_recent_messages must be > 0, not -1"),
+        ({"context_budget_mode": "chars"}, "agents.context_budget_mode must be 'words' or 'tokens', not 'chars'"),
+        (
+            {"context_total_max_words": 2499},
+            "agents.context_total_max_words must be >= agents.context_history_max_words, not 2499 < 2500",
+        ),
+    ],
+)
+def test_load_settings_refuses_caps_in_their_own_words(budget: dict[str, object], message: str) -> None:
+    """Q-02: the messages of document 001, with our path behind them."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"budget": budget})
+    assert str(caught.value) == f"{message} @ argument.budget"
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4), st.lists, max_leaves=4)
+)
+def test_load_settings_loads_or_raises_config_error_whatever_a_value_is(value: object) -> None:
+    """No foreign exception reaches the user, wherever a value stands."""
+    for key in (
+        "window",
+        "window.default",
+        "models",
+        "models.m",
+        "models.m.prices",
+        "budget.counter",
+        "observers",
+        "x",
+    ):
+        try:
+            loaded = load_settings(table(key, value))
+        except ConfigError as error:
+            assert "@ argument" in str(error)  # noqa: PT017  # either outcome is right, and each is checked
+        else:
+            assert isinstance(loaded, Loaded)
+
+
+# -- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_load_settings_reads_the_file_of_the_current_folder_when_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """squidbot.toml is found, and its name stands in errors as in the origins of its values."""
+    monkeypatch.chdir(tmp_path)
+    assert load_settings().source == "default"
+    (tmp_path / PATH).write_text("[window]\ndefault = 4096\n", encoding="utf-8")
+    loaded = load_settings()
+    assert (loaded.settings.window.default, loaded.source, loaded.folder) == (4096, PATH, tmp_path)
+    (tmp_path / PATH).write_text("[window]\ndefault = '4096'\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_settings()
+    assert str(caught.value) == "invalid value for type, expected int @ squidbot.toml.window.default"
+
+
+@pytest.mark.parametrize("content", [b"[window\n", b"\xff\xfe[window]", b"window = 1\nwindow = 2\n"])
+def test_load_settings_names_the_file_when_it_is_no_toml(tmp_path: Path, content: bytes) -> None:
+    """Broken syntax, another encoding, a key twice."""
+    file = tmp_path / PATH
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r" @ squidbot\.toml$"):
+        load_settings(file)
+
+
+def test_load_settings_names_the_file_when_it_is_not_there(tmp_path: Path) -> None:
+    """A file that was named must exist."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path / "other.toml")
+    assert str(caught.value) == f"can't be read: No such file or directory @ {tmp_path / 'other.toml'}"
+
+
+def test_relative_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the current folder is; "~" is the user's home."""
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    (folder / PATH).write_text("[store]\npath = 'a.db'\n", encoding="utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    loaded = load_settings(folder / PATH)
+    assert loaded.absolute("a.db") == str(folder / "a.db")
+    assert loaded.absolute("~/a.db") == str(tmp_path / "a.db")
+
+
+# -- where a value comes from -------------------------------------------------------------------------------------
+
+
+def test_origins_name_the_source_of_every_value() -> None:
+    """What is set says where; the rest is default."""
+    settings = {"window": {"default": 32_768}, "models": {"qwen2.5:7b": {"context_window": 8192}}, "observers": []}
+    origins = {key: (value, source) for key, value, source in load_settings(settings).origins()}
+    assert origins["window.default"] == (32_768, "argument")
+    assert origins['models."qwen2.5:7b".context_window'] == (8192, "argument")
+    assert origins['models."qwen2.5:7b".max_tokens'] == (None, "default")
+    assert origins["observers"] == ((), "argument")
+    assert origins["budget.context_total_max_words"] == (4500, "default")
+
+
+@pytest.mark.parametrize(
+    ("budget", "policy"),
+    [
+        ({}, False),
+        ({"counter": "bytes"}, False),
+        ({"context_total_max_words": 4500}, True),
+        ({"context_total_max_words": 4500, "policy": False}, False),
+        ({"policy": True}, True),
+    ],
+)
+def test_policy_is_on_when_asked_for_or_when_a_cap_is_set(budget: dict[str, object], policy: bool) -> None:  # noqa: FBT001
+    """C7: `budget.policy` decides; where it says nothing, any context_ key does."""
+    assert load_settings({"budget": budget}).policy is policy
