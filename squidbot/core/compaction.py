@@ -59,13 +59,21 @@ class Scene:
 class Batch:
     """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
 
-    `kept_blocks` of the scene's blocks stand in front unchanged.
+    `kept_blocks` of the scene's blocks stand in front unchanged; `runs` are (first, last) seq of what is noted for the
+    first time.
     """
 
     segments: tuple[Segment, ...]
     summaries: tuple[Summary, ...]
     tail_from_seq: int
     kept_blocks: int
+    runs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def merged_through(self) -> int:
+        """The last message that a merged summary stands for; -1 where there is none."""
+        merged = [one.last_seq for one in self.segments if one.representation is Representation.MERGED]
+        return max(merged, default=-1)
 
 
 class NoteTaker(Protocol):
@@ -254,7 +262,8 @@ class Compactor:
             segments.append(_standing(summary, Representation.SUMMARY_USER, verbatim))
             summaries.append(summary)
         tail_from = noted[-1].last_seq + 1 if noted else self._movable_from()
-        return Batch(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks))
+        runs = tuple((made.first_seq, made.last_seq) for made in summaries)
+        return Batch(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks), runs)
 
     def _movable_from(self) -> int:
         return (*self.scene.slimmed, *self.scene.tail)[0].first_seq
@@ -284,7 +293,8 @@ class Compactor:
             verbatim = tuple(part.first_seq for part in beside)
             segments.append(_standing(summary, Representation.MERGED, verbatim))
             summaries.append(summary)
-        return Batch(tuple(segments), tuple(summaries), last + 1, 0)
+        runs = ((noted[0].first_seq, last),) if noted and summaries else ()
+        return Batch(tuple(segments), tuple(summaries), last + 1, 0, runs)
 
     def _verbatim(self, sent: Sequence[Part], step: Step) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""

@@ -85,8 +85,8 @@ class Session:
         self.settings = settings
         self._shelf = shelf
         self._observer = observer
-        notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
-        self._makers = Makers(shelf, notes, settings)
+        self._notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
+        self._makers = Makers(shelf, self._notes, settings)
         self._standing: Standing | None = None
         self._sent: Sent | None = None
         self._calibration = Calibration()
@@ -198,6 +198,7 @@ class Session:
         transcripts = self._shelf.transcripts
         head = transcripts.head(self.session_id)
         if self._standing is None or (self._standing.messages, self._standing.records) != head:
+            self._notes.reopen()
             self._standing = load(self._shelf, self.lease.window_tokens, self.lease.lease_id)
             known = self._standing.records > 0
             self._pins = Pins.of(transcripts.records(self.session_id, PIN)) if known else Pins()
@@ -294,8 +295,10 @@ class Session:
             BudgetError: nothing makes the request fit.
             StoreError: nothing was changed.
         """
+        renewed = self._notes.restart() if trial.opened else ()
         change = make_change(self._makers, trial, moment, Ask(cause, sections, self._pins.seqs))
         if change is None:
+            self._notes.reopen()
             if cause == "high-water":
                 return trial, None
             raise self._too_much(trial, moment)
@@ -305,20 +308,26 @@ class Session:
             return trial, None
         self._skipped = 0
         self._rests_until = None
-        plan = self._written(moment.stored, change)
+        plan = self._written(moment.stored, change, renewed)
         return replace(change.standing, plan=plan), plan
 
-    def _written(self, messages: int, change: Change) -> PlanRecord:
+    def _written(self, messages: int, change: Change, renewed: tuple[Record, ...] = ()) -> PlanRecord:
         """Store an event: its summaries, then the plan that shows them. Returns the plan as stored."""
         plan = replace(change.record, lease_id=self.lease.lease_id)
-        for summary in change.summaries:
+        batch = change.batch
+        for summary in batch.summaries:
             self._shelf.summaries.put(summary)
+        notes = (*renewed, *self._notes.settle(batch.merged_through, batch.runs))
         record = Record("plan", plan.plan_id, plan.to_json())
-        self._shelf.transcripts.append(self.session_id, messages, (), (record,))
+        try:
+            self._shelf.transcripts.append(self.session_id, messages, (), (*notes, record))
+        except StoreError:
+            self._notes.reopen()
+            raise
         self._standing = None
         costs = Cost(0, plan.tokens_before), Cost(0, plan.tokens_after)
         self._notify(events.VIEW_PLAN_CHANGED, plan.cause, plan, *costs)
-        if change.summaries:
+        if batch.summaries:
             self._notify(events.COMPRESSED, plan.cause, plan, *costs)
         return plan
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.compaction import NoteTaker
-    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.messages import Part, StoredMessage
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings
     from squidbot.core.standing import Shelf, Standing
@@ -51,11 +51,11 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A new plan, what stands under it, and the summaries to store before it."""
+    """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
 
     record: PlanRecord
     standing: Standing
-    summaries: tuple[Summary, ...]
+    batch: Batch
 
 
 def room_of(standing: Standing, moment: Moment) -> Cost:
@@ -206,7 +206,7 @@ class _Maker:
                 cold=self.moment.cold,
             ),
         )
-        return Change(record, replace(made, plan=record, opened=False), batch.summaries)
+        return Change(record, replace(made, plan=record, opened=False), batch)
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:

@@ -6,9 +6,9 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from squidbot.core.literals import is_path, literals_of
+from squidbot.core.literals import literals_of
 from squidbot.core.messages import Cost
-from squidbot.core.notes import Line, Reading, Unit, bounded, read
+from squidbot.core.notes import Line, Reading, Unit, bounded, names_in, read
 from squidbot.core.tokens import measure
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message
     from squidbot.core.ports import TokenCounter
 
-__all__ = ["Notes", "extract"]
+__all__ = ["Notes", "extract", "render"]
 
 
 # What costs more tokens for its worth is left out even where there is room.
@@ -53,9 +53,16 @@ def extract(
             if message.role == "user":
                 covered |= literals_of(bounded(message.text))
     reading = read(messages, users_verbatim=users_verbatim)
-    lines = [(line, list(line.units.values())) for line in reading.lines.values()]
-    picks = _ranked(reading, lines, covered)
     header = _header(messages, first_seq)
+    return render(reading, header=header, limit_tokens=limit_tokens, counter=counter, known=frozenset(covered))
+
+
+def render(
+    reading: Reading, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
+) -> Notes:
+    """Return what was read as notes under a header line; `limit_tokens` and `known` as for `extract`."""
+    lines = [(line, list(line.units.values())) for line in reading.lines.values()]
+    picks = _ranked(reading, lines, set(known))
     return _fitting(header, lines, picks, limit_tokens, counter, known)
 
 
@@ -63,19 +70,6 @@ def _header(messages: Sequence[Message], first_seq: int) -> str:
     calls = sum(len(message.calls) for message in messages)
     last_seq = first_seq + max(0, len(messages) - 1)
     return f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"
-
-
-def _worth(reading: Reading, name: str, base: float) -> float:
-    """Return what a literal is worth: how likely it is to be written again.
-
-    Measured on recorded sessions: a name that the assistant wrote in two messages comes back in one case of two,
-    in one message in one of three; of names only shown, `base`; paths that tools print again and again hardly ever.
-    """
-    times = reading.written[name]
-    value = (0.0, 0.33, 0.5, 0.55)[min(times, 3)] or base
-    if not times and reading.shown[name] > 1 and is_path(name):
-        value /= 2
-    return value * (1.3 if "." in name and not is_path(name) else 1.0)
 
 
 def _about_tokens(text: str) -> float:
@@ -89,15 +83,10 @@ def _ranked(reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set
     A head comes before its units. The order does not depend on any limit, so that more room only adds.
     """
     heap: list[tuple[float, int, int]] = []
-    cache: dict[str, set[str]] = {}
-
-    def names(text: str) -> set[str]:
-        if text not in cache:
-            cache[text] = literals_of(text)
-        return cache[text]
+    names = names_in
 
     def gain(unit: Unit) -> float:
-        return unit.weight + sum(_worth(reading, name, unit.base) for name in names(unit.text) if name not in covered)
+        return unit.weight + sum(reading.worth(name, unit.base) for name in names(unit.text) if name not in covered)
 
     def density(line: int, unit: int) -> float:
         if unit >= 0:

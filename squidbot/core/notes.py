@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from squidbot.core.literals import Place, find_literals, is_path, placed_literals
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Message, ToolCall
 
-__all__ = ["Line", "Reading", "Unit", "bounded", "read"]
+__all__ = ["Line", "Reading", "Unit", "bounded", "names_in", "read"]
 
 # Longer texts are read at both ends only: an event must not cost more because a tool printed more.
 _READ_CHARS = 60_000
@@ -111,8 +112,25 @@ class Reading:
     """
 
     lines: dict[str, Line] = field(default_factory=dict)
-    written: Counter[str] = field(default_factory=Counter)
-    shown: Counter[str] = field(default_factory=Counter)
+    written: dict[str, float] = field(default_factory=dict)
+    shown: dict[str, float] = field(default_factory=dict)
+
+    def worth(self, name: str, base: float) -> float:
+        """Return what a literal is worth: how likely it is to be written again.
+
+        Measured on recorded sessions: a name that the assistant wrote in two messages comes back in one case of two,
+        in one message in one of three, seldom in more than six of ten; of names only shown, `base`; paths that tools
+        print again and again hardly ever. Counts fade with age, and worth with them.
+        """
+        times = self.written.get(name, 0.0)
+        value = 0.6 * (1.0 - math.exp(-0.8 * times)) if times else base
+        if not times and self.shown.get(name, 0.0) > 1 and is_path(name):
+            value /= 2
+        return value * (1.3 if "." in name and not is_path(name) else 1.0)
+
+    def gain(self, unit: Unit) -> float:
+        """Return what words are worth with all literals in them."""
+        return unit.weight + sum(self.worth(name, unit.base) for name in names_in(unit.text))
 
 
 @dataclass(slots=True)
@@ -170,7 +188,7 @@ def _read_reply(
         line.add(_argument_units(action))
         names.update(name for value in (call.name, *(value for _, value in leaves)) for name in _names(value))
         names.update(name for unit in line.units.values() if unit.text.startswith("`") for name in _names(unit.text))
-    reading.written.update(names)
+    _count(reading.written, names)
 
 
 def _read_result(reading: Reading, key: str, message: Message, actions: dict[str, _Action]) -> None:
@@ -183,7 +201,7 @@ def _read_result(reading: Reading, key: str, message: Message, actions: dict[str
         line = answered.line
         answered.failure = _failure(text, first_only=bool(answered.target))
     units = list(_result_units(text, of_file=answered is not None and bool(answered.target)))
-    reading.shown.update({name for unit in units for name in _names(unit.text)})
+    _count(reading.shown, {name for unit in units for name in _names(unit.text)})
     line.add(units)
 
 
@@ -347,6 +365,17 @@ def _sentences(text: str) -> Iterator[str]:
         line = _one_line(sentence)
         if sum(map(str.isalpha, line[:_SENTENCE_CHARS])) >= 3:
             yield line
+
+
+@lru_cache(maxsize=16_384)
+def names_in(text: str) -> frozenset[str]:
+    """Return the literals of a short text; the same few thousand are asked for again and again at an event."""
+    return frozenset(_names(text))
+
+
+def _count(counts: dict[str, float], names: Iterable[str]) -> None:
+    for name in names:
+        counts[name] = counts.get(name, 0.0) + 1.0
 
 
 def _names(text: str) -> Iterator[str]:
