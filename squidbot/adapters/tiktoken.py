@@ -44,9 +44,10 @@ PATTERNS = {
     "qwen": "|".join(_CL100K).replace(r"\p{N}{1,3}", r"\p{N}"),
 }
 
-# tiktoken's merging is quadratic in a piece, and a piece is at most one run of this kind: longer ones are cut.
+# tiktoken's merging is quadratic in a piece, and a pattern's piece is one of these runs: letters, marks, whitespace, or
+# letters with combining marks, which make words of any length in some scripts. Longer ones are cut.
 PIECE_CHARS = 1024
-_LONG_RUN = re.compile(rf"\S{{{PIECE_CHARS + 1},}}|\s{{{PIECE_CHARS + 1},}}")
+_LONG_RUN = re.compile(r"[^\W\d_]{1025,}|[^\w\s]{1025,}|\s{1025,}|[^\s\d]{8192,}".replace("1025", str(PIECE_CHARS + 1)))
 # Merging is greedy, so that two halves may take fewer tokens than the whole; a change near one cut stays near it.
 CUT_TOKENS = 4
 
@@ -85,8 +86,9 @@ def _pattern(path: Path, pattern: str | None) -> str:
 class TiktokenCounter:
     """Counts with a tokenizer's own ranks, read from a local `.tiktoken` file when it is constructed.
 
-    Special tokens in a text count as the plain text they are. Where a run without (or of) whitespace is longer than
-    `PIECE_CHARS` characters it is counted in pieces, with `CUT_TOKENS` more for each cut: the answer is then a bound.
+    Special tokens in a text count as the plain text they are. A run of letters, of marks or of whitespace that is
+    longer than `PIECE_CHARS` characters is counted in pieces, with `CUT_TOKENS` more for each: the answer is then a
+    bound, at most the bytes.
     """
 
     def __init__(self, path: str | Path, pattern: str | None = None) -> None:
@@ -127,7 +129,8 @@ class TiktokenCounter:
             for at in range(run.start(), run.end(), PIECE_CHARS):
                 total += self._encoded(text[at : min(at + PIECE_CHARS, run.end())]) + CUT_TOKENS
             start = run.end()
-        return total + self._encoded(text[start:])
+        total += self._encoded(text[start:])
+        return total if start == 0 else min(total, len(text.encode("utf-8", "surrogatepass")))
 
     def upper_bound(self, text: str) -> int:
         """Return the count: an exact counter needs no other bound."""

@@ -7,17 +7,17 @@ Policy caps and reports use `words`, `chars4` and `chars3`; requests are enforce
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from squidbot.core.classes import ClassCounter, utf8_bytes
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
-from squidbot.core.ports import Certificate, TokenCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from squidbot.core.ports import Certificate, TokenCounter
 
 __all__ = ["Anchor", "Calibration", "builtin_counter", "calibrated", "measure"]
 
