@@ -28,27 +28,27 @@ STRANGE = 344
 
 # Five words each: feature, estimate, bound, variance, strange letters.
 _WEIGHTS = """
-letter.lower.spaced 887 1132 0 0  letter.lower.bare 947 1580 0 0  letter.upper.spaced 83 1000 0 0
-letter.upper.bare 886 2031 0 0  known.lower.spaced 987 1031 0 -4  known.lower.bare 795 928 200 -4
-known.title.spaced 1061 1346 100 -4  known.title.bare 863 700 300 -4  known.upper.spaced 775 1077 300 -4
-known.upper.bare 1004 1105 500 -4  word.lower.spaced 1501 1305 1000 0  word.lower.bare 1461 855 1000 0
-word.title.spaced 1332 1124 1000 0  word.title.bare 1333 1298 1000 0  word.upper.spaced 1704 1708 1000 0
-word.upper.bare 1217 769 1000 0  known.upper.long 0 688 0 0  word.lower.letters 0 0 0 1
-word.lower.odd 242 400 0 0  word.lower.long 138 73 0 0  word.title.letters 31 0 0 1  word.title.odd 314 117 0 0
-word.title.long 121 37 0 0  word.upper.letters 172 163 0 1  word.upper.odd 0 383 0 0  word.upper.long 141 0 0 0
-contraction 0 800 0 0  digit 0 1000 0 0  digits3 1233 76 0 0  escape 842 2234 0 0  escape.n 1197 1999 0 0
-escape.t 1023 1895 0 0  escape." 668 330 0 0  mark.spaced 1193 1082 0 0  mark.bare 587 1036 0 0
-marks.known 1017 1193 0 0  marks.spaced 1151 1862 0 0  marks.bare 704 128 0 0  marks.change 237 721 300 0
-marks.rule 0 522 0 0  marks.repeat 32 522 0 0  newline 947 1630 0 0  newline.more 0 300 0 0
-newline.return 39 1067 0 0  newline.tab 108 256 0 0  space 755 1017 0 0  spaces 865 703 0 0
-space.long 0 317 0 0  tab 848 1000 0 0  tab.more 0 69 0 0  han.common 780 1050 200 0
-han.frequent 1029 2306 500 0  han.rare 2259 2445 300 0  kana.common 514 1000 300 0  kana.rare 1686 2025 300 0
-hangul.common 657 1134 200 0  hangul.frequent 885 2160 500 0  hangul.rare 2465 2661 300 0
-hangul.spaced 0 41 0 0  latin.spaced 0 0 0 0  latin.bare 0 0 0 0  latin.plain 0 118 300 0  latin 1264 1825 300 0
-greek.spaced 1394 0 0 0  greek.bare 4000 53 0 0  greek 512 1550 300 0  cyrillic.spaced 352 170 0 0
-cyrillic.bare 2766 0 0 0  cyrillic 275 1340 300 0  hebrew.spaced 0 0 0 0  hebrew.bare 2158 6 0 0
-hebrew 523 1586 300 0  arabic.spaced 0 305 0 0  arabic.bare 649 0 0 0  arabic 431 1185 300 0
-symbol.common 195 1018 0 0  symbol 809 2103 0 0  byte 382 1057 0 0
+letter.lower.spaced 896 1132 0 0  letter.lower.bare 941 1580 0 0  letter.upper.spaced 80 1000 0 0
+letter.upper.bare 888 2031 0 0  known.lower.spaced 987 1031 0 -4  known.lower.bare 795 928 200 -4
+known.title.spaced 1063 1346 100 -4  known.title.bare 865 700 300 -4  known.upper.spaced 776 1077 300 -4
+known.upper.bare 1007 1105 500 -4  word.lower.spaced 1502 1305 1000 0  word.lower.bare 1465 855 1000 0
+word.title.spaced 1333 1124 1000 0  word.title.bare 1334 1298 1000 0  word.upper.spaced 1692 1708 1000 0
+word.upper.bare 1205 769 1000 0  known.upper.long 0 688 0 0  word.lower.letters 0 0 0 1
+word.lower.odd 243 400 0 0  word.lower.long 137 73 0 0  word.title.letters 31 0 0 1  word.title.odd 314 117 0 0
+word.title.long 122 37 0 0  word.upper.letters 175 163 0 1  word.upper.odd 0 383 0 0  word.upper.long 138 0 0 0
+contraction 0 800 0 0  digit 0 1000 0 0  digits3 1236 76 0 0  escape 842 2234 0 0  escape.n 1196 1999 0 0
+escape.t 1023 1895 0 0  escape." 673 330 0 0  mark.spaced 1194 1082 0 0  mark.bare 585 1036 0 0
+marks.known 1018 1193 0 0  marks.spaced 1140 1862 0 0  marks.bare 703 128 0 0  marks.change 236 721 300 0
+marks.rule 0 522 0 0  marks.repeat 32 522 0 0  newline 944 1630 0 0  newline.more 0 300 0 0
+newline.return 39 1067 0 0  newline.tab 108 256 0 0  space 745 1017 0 0  spaces 871 703 0 0
+space.long 0 317 0 0  tab 845 1000 0 0  tab.more 0 69 0 0  han.common 782 1050 200 0
+han.frequent 1029 2306 500 0  han.rare 2256 2445 300 0  kana.common 515 1000 300 0  kana.rare 1706 2144 300 0
+hangul.common 657 1134 200 0  hangul.frequent 885 2160 500 0  hangul.rare 2463 2661 300 0
+hangul.spaced 0 41 0 0  latin.spaced 0 0 0 0  latin.bare 0 0 0 0  latin.plain 4 118 300 0  latin 1249 1825 300 0
+greek.spaced 896 0 0 0  greek.bare 4000 0 0 0  greek 602 1966 300 0  cyrillic.spaced 0 170 0 0
+cyrillic.bare 2581 0 0 0  cyrillic 337 1340 300 0  hebrew.spaced 0 0 0 0  hebrew.bare 2149 6 0 0
+hebrew 524 1586 300 0  arabic.spaced 0 417 0 0  arabic.bare 1045 0 0 0  arabic 369 1200 300 0
+symbol.common 193 1018 0 0  symbol 828 2103 0 0  byte 388 1057 0 0
 """
 WEIGHTS = {name: Weight(*map(int, numbers)) for name, *numbers in zip(*[iter(_WEIGHTS.split())] * 5, strict=True)}
 
