@@ -125,7 +125,8 @@ class Assembly:
 
     def __str__(self) -> str:
         report = self.core.report
-        spent = f"{len(self.messages)} messages, {report.cost.bound:,} of {report.limit.bound:,} tokens"
+        count = len(self.messages)
+        spent = f"{count} message{'s' * (count != 1)}, {report.cost.bound:,} of {report.limit.bound:,} tokens"
         said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
         return "; ".join([f"{spent} ({report.certificate})", *said])
 
