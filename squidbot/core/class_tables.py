@@ -22,33 +22,33 @@ class Weight(NamedTuple):
 
 
 # Thousandths of a token that the bound stands above the sum, for each token of standard deviation.
-SPREAD = 2334
+SPREAD = 2282
 # Thousandths of a token for each strange letter.
-STRANGE = 344
+STRANGE = 361
 
 # Five words each: feature, estimate, bound, variance, strange letters.
 _WEIGHTS = """
-letter.lower.spaced 896 1132 0 0  letter.lower.bare 941 1580 0 0  letter.upper.spaced 80 1000 0 0
-letter.upper.bare 888 2031 0 0  known.lower.spaced 987 1031 0 -4  known.lower.bare 795 928 200 -4
-known.title.spaced 1063 1346 100 -4  known.title.bare 865 700 300 -4  known.upper.spaced 776 1077 300 -4
-known.upper.bare 1007 1105 500 -4  word.lower.spaced 1502 1305 1000 0  word.lower.bare 1465 855 1000 0
-word.title.spaced 1333 1124 1000 0  word.title.bare 1334 1298 1000 0  word.upper.spaced 1692 1708 1000 0
-word.upper.bare 1205 769 1000 0  known.upper.long 0 688 0 0  word.lower.letters 0 0 0 1
-word.lower.odd 243 400 0 0  word.lower.long 137 73 0 0  word.title.letters 31 0 0 1  word.title.odd 314 117 0 0
-word.title.long 122 37 0 0  word.upper.letters 175 163 0 1  word.upper.odd 0 383 0 0  word.upper.long 138 0 0 0
-contraction 0 800 0 0  digit 0 1000 0 0  digits3 1236 76 0 0  escape 842 2234 0 0  escape.n 1196 1999 0 0
-escape.t 1023 1895 0 0  escape." 673 330 0 0  mark.spaced 1194 1082 0 0  mark.bare 585 1036 0 0
-marks.known 1018 1193 0 0  marks.spaced 1140 1862 0 0  marks.bare 703 128 0 0  marks.change 236 721 300 0
-marks.rule 0 522 0 0  marks.repeat 32 522 0 0  newline 944 1630 0 0  newline.more 0 300 0 0
-newline.return 39 1067 0 0  newline.tab 108 256 0 0  space 745 1017 0 0  spaces 871 703 0 0
-space.long 0 317 0 0  tab 845 1000 0 0  tab.more 0 69 0 0  han.common 782 1050 200 0
-han.frequent 1029 2306 500 0  han.rare 2256 2445 300 0  kana.common 515 1000 300 0  kana.rare 1706 2144 300 0
-hangul.common 657 1134 200 0  hangul.frequent 885 2160 500 0  hangul.rare 2463 2661 300 0
-hangul.spaced 0 41 0 0  latin.spaced 0 0 0 0  latin.bare 0 0 0 0  latin.plain 4 118 300 0  latin 1249 1825 300 0
-greek.spaced 896 0 0 0  greek.bare 4000 0 0 0  greek 602 1966 300 0  cyrillic.spaced 0 170 0 0
-cyrillic.bare 2581 0 0 0  cyrillic 337 1340 300 0  hebrew.spaced 0 0 0 0  hebrew.bare 2149 6 0 0
-hebrew 524 1586 300 0  arabic.spaced 0 417 0 0  arabic.bare 1045 0 0 0  arabic 369 1200 300 0
-symbol.common 193 1018 0 0  symbol 828 2103 0 0  byte 388 1057 0 0
+letter.lower.spaced 896 1142 0 0  letter.lower.bare 941 1496 0 0  letter.upper.spaced 80 1000 0 0
+letter.upper.bare 888 1608 0 0  known.lower.spaced 987 1045 0 -4  known.lower.bare 795 1070 200 -4
+known.title.spaced 1063 1410 100 -4  known.title.bare 865 850 300 -4  known.upper.spaced 776 1676 300 -4
+known.upper.bare 1007 1838 500 -4  word.lower.spaced 1502 1361 1000 0  word.lower.bare 1465 760 1000 0
+word.title.spaced 1333 946 1000 0  word.title.bare 1334 1147 1000 0  word.upper.spaced 1692 1423 1000 0
+word.upper.bare 1205 499 1000 0  known.upper.long 0 426 0 0  word.lower.letters 0 0 0 1
+word.lower.odd 243 283 0 0  word.lower.long 137 64 0 0  word.title.letters 31 0 0 1  word.title.odd 314 159 0 0
+word.title.long 122 82 0 0  word.upper.letters 175 156 0 1  word.upper.odd 0 385 0 0  word.upper.long 138 0 0 0
+contraction 0 800 0 0  digit 0 1000 0 0  digits3 1236 116 0 0  escape 842 2136 0 0  escape.n 1196 1999 0 0
+escape.t 1023 1872 0 0  escape." 673 243 0 0  mark.spaced 1194 1160 0 0  mark.bare 585 1051 0 0
+marks.known 1018 1190 0 0  marks.spaced 1140 1021 0 0  marks.bare 703 528 0 0  marks.change 236 700 300 0
+marks.rule 0 509 0 0  marks.repeat 32 509 0 0  newline 944 1458 0 0  newline.more 0 300 0 0
+newline.return 39 1110 0 0  newline.tab 108 284 0 0  space 745 966 0 0  spaces 871 608 0 0  space.long 0 450 0 0
+tab 845 1000 0 0  tab.more 0 69 0 0  han.common 782 1058 200 0  han.frequent 1029 2302 500 0
+han.rare 2256 2446 300 0  kana.common 515 1000 300 0  kana.rare 1706 2145 300 0  hangul.common 657 1132 200 0
+hangul.frequent 885 2158 500 0  hangul.rare 2463 2662 300 0  hangul.spaced 0 59 0 0  latin.spaced 0 0 0 0
+latin.bare 0 0 0 0  latin.plain 4 226 300 0  latin 1249 1826 300 0  greek.spaced 896 0 0 0
+greek.bare 4000 0 0 0  greek 602 1966 300 0  cyrillic.spaced 0 171 0 0  cyrillic.bare 2581 0 0 0
+cyrillic 337 1341 300 0  hebrew.spaced 0 0 0 0  hebrew.bare 2149 6 0 0  hebrew 524 1586 300 0
+arabic.spaced 0 418 0 0  arabic.bare 1045 0 0 0  arabic 369 1200 300 0  symbol.common 193 1018 0 0
+symbol 828 2117 0 0  byte 388 1055 0 0
 """
 WEIGHTS = {name: Weight(*map(int, numbers)) for name, *numbers in zip(*[iter(_WEIGHTS.split())] * 5, strict=True)}
 
