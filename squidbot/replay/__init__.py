@@ -1,0 +1,14 @@
+"""A recorded conversation goes through the engine call by call: what would be sent, that it fits, what it costs.
+
+| file     | holds |
+|----------|-------|
+| command  | one run of `squidbot replay`, without its command line |
+| wiring   | counters, stores and terms from what the user wrote |
+| runner   | the engine over one conversation, as a stream of calls |
+| blocks   | what a request holds, as text |
+| metrics  | cost, cache reuse, breaks, recall of literals, user messages |
+| rivals   | other policies, to compare with |
+| dump     | the requests as JSON lines, in files that are whole or not there |
+| report   | the outcome as JSON |
+| table    | the outcome for people |
+"""

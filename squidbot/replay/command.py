@@ -1,0 +1,178 @@
+"""One run of `squidbot replay`, without its command line: read all, check all, replay, compare."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.codecs.transcripts import read_transcripts
+from squidbot.core.errors import ConfigError
+from squidbot.core.settings import STRATEGIES
+from squidbot.replay.blocks import Reader, recording_of
+from squidbot.replay.dump import is_folder, open_dump
+from squidbot.replay.metrics import Ruler, Tally
+from squidbot.replay.report import Results, Row
+from squidbot.replay.rivals import RIVALS, score_rival
+from squidbot.replay.runner import replay
+from squidbot.replay.wiring import CODECS, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from squidbot.codecs.transcripts import Conversation
+    from squidbot.replay.blocks import Recording
+    from squidbot.replay.dump import Dump
+    from squidbot.replay.rivals import Rival
+    from squidbot.replay.runner import Call, Outcome, Store
+    from squidbot.replay.wiring import Terms
+
+__all__ = ["Places", "conversations_of", "model_calls", "run", "ticks_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a run reads and writes, as the user gave it; None: a temporary store, no dump."""
+
+    transcripts: tuple[str, ...]
+    store: str | None = None
+    dump: str | None = None
+
+
+def conversations_of(places: Places) -> list[Conversation]:
+    """Return every conversation of the transcripts, in order; an id that comes again gets a number behind it.
+
+    Raises:
+        TranscriptError: one of them can't be read.
+        ConfigError: what would be written is what would be read, or is written twice.
+    """
+    found: dict[str, Conversation] = {}
+    for path in places.transcripts:
+        for conversation in read_transcripts(path):
+            name = _unused(conversation.id, found)
+            found[name] = replace(conversation, id=name)
+    _check_apart(places, {conversation.path for conversation in found.values()})
+    return list(found.values())
+
+
+def model_calls(conversations: Iterable[Conversation]) -> int:
+    """Return how many model calls the conversations record."""
+    return sum(
+        message.role == "assistant" and at > 0 for one in conversations for at, message in enumerate(one.messages)
+    )
+
+
+def ticks_of(conversations: Sequence[Conversation], *, compare: bool) -> int:
+    """Return how often `run` ticks: once for each model call and policy."""
+    return model_calls(conversations) * (len(RIVALS) + len(STRATEGIES) if compare else 1)
+
+
+def run(
+    conversations: Sequence[Conversation], terms: Terms, places: Places, *, compare: bool, tick: Callable[[], None]
+) -> Results:
+    """Replay conversations and return what came of it; `compare` sets other policies beside it.
+
+    Raises:
+        ConfigError: the store has one of the sessions already, or a place can't be written.
+        StoreError: the store failed.
+    """
+    one_run = _Run(terms, Ruler(terms.meter.physical), tick)
+    with ExitStack() as stack:
+        store = stack.enter_context(open_store(Path(places.store) if places.store else None))
+        _check_unused(store, conversations)
+        dump = stack.enter_context(_dump(places.dump, several=len(conversations) > 1)) if places.dump else None
+        outcomes = [one_run.replayed(conversation, store, dump) for conversation in conversations]
+    rows = tuple(one_run.compared(conversations, outcomes)) if compare else ()
+    return Results(terms, tuple(outcomes), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    terms: Terms
+    ruler: Ruler
+    tick: Callable[[], None]
+
+    def replayed(self, conversation: Conversation, store: Store, dump: Dump | None) -> Outcome:
+        with ExitStack() as stack:
+            write = stack.enter_context(dump.of(conversation.id)) if dump else None
+
+            def watch(call: Call) -> None:
+                if write:
+                    write(call)
+                self.tick()
+
+            return replay(conversation, self.terms, store, self.ruler, watch)
+
+    def compared(self, conversations: Sequence[Conversation], outcomes: Sequence[Outcome]) -> Iterator[Row]:
+        """Yield each policy over all conversations: the rivals, then squidbot's strategies."""
+        recordings = [recording_of(one, Reader(one, CODECS)) for one in conversations]
+        for kind in RIVALS:
+            yield Row(kind.name, ours=False, tally=_sum(self._scored(kind, one) for one in recordings))
+        for name in STRATEGIES:
+            tallies = [one.tally for one in outcomes]
+            if name != self.terms.strategy:
+                other = replace(self, terms=self.terms.with_strategy(name))
+                store = InMemoryStore()
+                tallies = [other.replayed(one, store, None).tally for one in conversations]
+            yield Row(f"squidbot {name}", ours=True, tally=_sum(tallies))
+
+    def _scored(self, kind: type[Rival], recording: Recording) -> Tally:
+        return score_rival(kind(self.terms.limit_tokens, self.ruler), recording, self.ruler, self.tick)
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    total = Tally()
+    for tally in tallies:
+        total.add(tally)
+    return total
+
+
+def _unused(name: str, taken: dict[str, Conversation]) -> str:
+    """Return a session's name that is not taken: the id, or the id with the first free number from 2."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        # A session's id may have 1,024 characters.
+        free = f"{name[:1000]}-{number}"
+    return free
+
+
+def _dump(given: str, *, several: bool) -> AbstractContextManager[Dump]:
+    target = Path(given)
+    return open_dump(target, folder=is_folder(target, given), several=several)
+
+
+def _check_apart(places: Places, read: Iterable[str]) -> None:
+    """Check that nothing that is read, or written otherwise, would be written over.
+
+    Raises:
+        ConfigError: it would.
+    """
+    outputs = {"--store": places.store, "--dump": places.dump}
+    for option, given in outputs.items():
+        if given and any(_same(given, path) for path in read):
+            raise ConfigError(f"{option} {given} is a transcript that is read; name another file")
+    if places.store and places.dump and _same(places.store, places.dump):
+        raise ConfigError(f"--store and --dump name one file, {places.dump}; name two")
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _check_unused(store: Store, conversations: Iterable[Conversation]) -> None:
+    """Check that a replay begins each session.
+
+    Raises:
+        ConfigError: a session has messages or records already.
+    """
+    for conversation in conversations:
+        if store.head(conversation.id) != (0, 0):
+            raise ConfigError(
+                f"--store has a session {conversation.id!a:.80} already; a replay begins its sessions: "
+                "name another file, or none for a temporary one"
+            )

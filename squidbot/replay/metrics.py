@@ -1,0 +1,312 @@
+"""What a policy costs and keeps, measured on a recorded conversation without any language model.
+
+What the recorded agent wrote next tells what it needed. The measures, for each conversation:
+
+- over: requests whose bound and the reserve exceed the window; pairs: those with a tool result without its call
+  before it, or a call without its result;
+- bite: billed input-token equivalents a call: 0.1 for a token read from the prompt cache, 1.25 for one written to it,
+  where an entry lives 300 s after its last use; every summary a model makes costs 1 x its input and 5 x its output;
+- reuse: the share of all input tokens that were a cached prefix; breaks: requests that do not extend the one before;
+- nlr, needed-literal recall: of the paths, identifiers, hashes and numbers that the agent wrote next and that had
+  stood in the conversation before, the share that stands verbatim in the request, by their age in tokens;
+- users: the share of the user's earlier messages that stand verbatim in the request.
+
+Prices: Anthropic's, in units of an uncached input token (decisions.md section 13).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.messages import Cost
+from squidbot.core.meter import TEMPLATE_TOKENS
+from squidbot.core.tokens import measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.ports import TokenCounter
+    from squidbot.replay.blocks import Block, Recording
+
+__all__ = ["AGES_TOKENS", "Job", "Ruler", "Scorer", "Tally", "bill_of_everything", "literals_in"]
+
+CACHE_TTL_SECONDS = 300.0
+READ_PRICE, WRITE_PRICE = 0.1, 1.25
+JOB_INPUT_PRICE, JOB_OUTPUT_PRICE = 1.0, 5.0
+# How many requests the cache is taken to hold; older ones are never the longest prefix in practice.
+CACHED_REQUESTS = 6
+AGES_TOKENS = (0, 2_000, 8_000, 32_000)
+
+# A run of the characters that names and paths are made of; one longer than this is data that nobody types again.
+_RUN = re.compile(r"[\w@~./-]+")
+_LONGEST_RUN_CHARS = 400
+_LEAST_CHARS = 6
+_LITERAL = re.compile(
+    r"""
+      (?a:[\w@~.-]*(?:/[\w@.-]+)+)                                  # a path
+    | (?a:[A-Za-z_]+(?:[a-z]|[0-9][a-z0-9]*)[A-Z]\w+)               # a name inCamelCase
+    | (?a:[A-Za-z0-9]+_\w+)                                         # a name_with_underscores
+    | \b[0-9a-f]{7,40}\b                                            # a hash
+    | \b\d{4,}\b                                                    # a number
+    | \b[\w-]+\.[a-z]{2,4}\b                                        # a file's or a host's name
+    """,
+    re.VERBOSE,
+)
+
+
+def literals_in(text: str) -> frozenset[str]:
+    """Return the paths, identifiers, hashes, numbers and file names of a text that have six characters or more."""
+    return frozenset(
+        found
+        for run in _RUN.finditer(text)
+        if run.end() - run.start() <= _LONGEST_RUN_CHARS
+        for found in _LITERAL.findall(run.group())
+        if len(found) >= _LEAST_CHARS
+    )
+
+
+class Job(NamedTuple):
+    """A summary that a model made, in tokens."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class Measured:
+    """A block's role and text with what is known of them; there is one for each pair, so identity is equality."""
+
+    __slots__ = ("cost", "role", "text")
+
+    def __init__(self, role: str, text: str, cost: Cost) -> None:
+        self.role = role
+        self.text = text
+        self.cost = cost
+
+
+class Ruler:
+    """Measures texts by one token counter, each text once."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        """Take the counter of the replay."""
+        self._counter = counter
+        self._measured: dict[tuple[str, str], Measured] = {}
+        self._literals: dict[str, frozenset[str]] = {}
+
+    def measured(self, role: str, text: str) -> Measured:
+        """Return a block's role and text with their cost as a message, template included, in tokens."""
+        known = self._measured.get((role, text))
+        if known is None:
+            cost = measure(self._counter, text).plus(Cost(TEMPLATE_TOKENS, TEMPLATE_TOKENS))
+            known = self._measured[role, text] = Measured(role, text, cost)
+        return known
+
+    def cost(self, blocks: Iterable[Block]) -> Cost:
+        """Return what blocks cost as messages, in tokens."""
+        estimate = bound = 0
+        for block in blocks:
+            cost = self.measured(block.role, block.text).cost
+            estimate += cost.estimate
+            bound += cost.bound
+        return Cost(estimate, bound)
+
+    def literals(self, text: str) -> frozenset[str]:
+        """Return `literals_in` of a text."""
+        known = self._literals.get(text)
+        if known is None:
+            known = self._literals[text] = literals_in(text)
+        return known
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted, as sums: those of several conversations add up.
+
+    Tokens are estimates, `largest_tokens` that of the largest request. `needed` and `held` count literals by age.
+    """
+
+    calls: int = 0
+    over: int = 0
+    pairs_broken: int = 0
+    breaks: int = 0
+    billed: float = 0.0
+    tokens: int = 0
+    cached_tokens: int = 0
+    largest_tokens: int = 0
+    users_held: int = 0
+    users_all: int = 0
+    needed: Counter[int] = field(default_factory=Counter)
+    held: Counter[int] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Take in what was counted elsewhere."""
+        for name in ("calls", "over", "pairs_broken", "breaks", "billed", "tokens", "cached_tokens"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.users_held += other.users_held
+        self.users_all += other.users_all
+        self.largest_tokens = max(self.largest_tokens, other.largest_tokens)
+        self.needed.update(other.needed)
+        self.held.update(other.held)
+
+    @property
+    def bite(self) -> float:
+        """Billed input-token equivalents a call."""
+        return self.billed / max(1, self.calls)
+
+    @property
+    def mean_tokens(self) -> float:
+        """Input tokens of a request, on average."""
+        return self.tokens / max(1, self.calls)
+
+    @property
+    def reuse(self) -> float:
+        """The share of input tokens that were read from the prompt cache."""
+        return self.cached_tokens / max(1, self.tokens)
+
+    @property
+    def users_verbatim(self) -> float:
+        """The share of the user's earlier messages that stood verbatim in requests; 1 where there was none."""
+        return self.users_held / self.users_all if self.users_all else 1.0
+
+    @property
+    def nlr(self) -> dict[int, float | None]:
+        """Needed-literal recall by age in tokens; None where nothing of that age was needed."""
+        return {age: self.held[age] / self.needed[age] if self.needed[age] else None for age in AGES_TOKENS}
+
+
+class _Cache:
+    """A provider's prompt cache: the newest requests, each gone `CACHE_TTL_SECONDS` after its last use."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[list[Measured], float]] = []
+
+    def read(self, request: list[Measured], now: float) -> int:
+        """Return the tokens of `request` that stand in the cache already, and take it in."""
+        alive = [entry for entry in self._entries if now - entry[1] <= CACHE_TTL_SECONDS][-CACHED_REQUESTS:]
+        best, best_at = 0, -1
+        for at, (known, _) in enumerate(alive):
+            shared = _tokens(request[: _shared(known, request)])
+            if shared > best:
+                best, best_at = shared, at
+        if best:
+            alive[best_at] = (alive[best_at][0], now)
+        self._entries = [*alive, (request, now)]
+        return best
+
+
+class Scorer:
+    """Counts one policy's requests for one recording, in the order of its calls."""
+
+    def __init__(self, recording: Recording, ruler: Ruler, limit_tokens: int) -> None:
+        """Take what was said, the ruler, and what a request may cost as a bound: the window less the reserve."""
+        self.tally = Tally()
+        self._recording = recording
+        self._ruler = ruler
+        self._limit_tokens = limit_tokens
+        self._cache = _Cache()
+        self._before: list[Measured] | None = None
+        self._read = 0
+        self._position_tokens = 0
+        self._last_seen: dict[str, int] = {}
+        self._users: list[str] = []
+
+    def take(
+        self, index: int, blocks: Sequence[Block], jobs: Iterable[Job] = (), bound_tokens: int | None = None
+    ) -> bool:
+        """Count the request whose answer stands at `index` of the recording; return whether it breaks the prefix.
+
+        `bound_tokens` is the bound that was enforced; None: the sum of the blocks' bounds.
+        """
+        self._hear(index)
+        request = [self._ruler.measured(block.role, block.text) for block in blocks]
+        if bound_tokens is None:
+            bound_tokens = sum(one.cost.bound for one in request)
+        tally = self.tally
+        tally.calls += 1
+        tally.over += bound_tokens > self._limit_tokens
+        tally.pairs_broken += _breaks_pairs(blocks)
+        broken = self._before is not None and request[: len(self._before)] != self._before
+        tally.breaks += broken
+        self._before = request
+        self._bill(request, self._recording.times[index - 1])
+        tally.billed += sum(job.input_tokens * JOB_INPUT_PRICE + job.output_tokens * JOB_OUTPUT_PRICE for job in jobs)
+        self._recall(index, blocks)
+        return broken
+
+    def _bill(self, request: list[Measured], now: float) -> None:
+        tokens = _tokens(request)
+        cached = self._cache.read(request, now)
+        self.tally.tokens += tokens
+        self.tally.cached_tokens += cached
+        self.tally.largest_tokens = max(self.tally.largest_tokens, tokens)
+        self.tally.billed += READ_PRICE * cached + WRITE_PRICE * (tokens - cached)
+
+    def _recall(self, index: int, blocks: Sequence[Block]) -> None:
+        visible = [self._ruler.literals(block.text) for block in blocks]
+        for name in self._spoken(index):
+            if name in self._last_seen:
+                age = self._position_tokens - self._last_seen[name]
+                ages = [each for each in AGES_TOKENS if age >= each]
+                self.tally.needed.update(ages)
+                if any(name in names for names in visible):
+                    self.tally.held.update(ages)
+        texts = {block.text for block in blocks if block.role == "user"}
+        self.tally.users_held += sum(text in texts for text in self._users)
+        self.tally.users_all += len(self._users)
+
+    def _hear(self, index: int) -> None:
+        """Take in what was said before `index`."""
+        for at in range(self._read, index):
+            said = self._recording.said[at]
+            if said[0].role == "user":
+                self._users.append(said[0].text)
+            if said[0].role != "system":
+                self._position_tokens += self._ruler.cost(said).estimate
+                self._last_seen.update(dict.fromkeys(self._spoken(at), self._position_tokens))
+        self._read = max(self._read, index)
+
+    def _spoken(self, index: int) -> set[str]:
+        return set().union(*(self._ruler.literals(block.text) for block in self._recording.said[index]))
+
+
+def bill_of_everything(recording: Recording, ruler: Ruler) -> float:
+    """Return the billed input-token equivalents of all calls together if each had been sent all that was said.
+
+    Such requests extend each other, so one pass will do; that they fit no window is another matter.
+    """
+    answered = set(recording.calls)
+    billed, tokens, before, sent_at = 0.0, 0, 0, float("-inf")
+    for index, said in enumerate(recording.said):
+        if index in answered:
+            now = recording.times[index - 1]
+            cached = before if now - sent_at <= CACHE_TTL_SECONDS else 0
+            billed += READ_PRICE * cached + WRITE_PRICE * (tokens - cached)
+            before, sent_at = tokens, now
+        tokens += ruler.cost(said).estimate
+    return billed
+
+
+def _tokens(request: Sequence[Measured]) -> int:
+    return sum(one.cost.estimate for one in request)
+
+
+def _shared(known: list[Measured], request: list[Measured]) -> int:
+    """Return how many blocks two requests have in common at their beginning."""
+    if known == request[: len(known)]:
+        return len(known)
+    return next(at for at, one in enumerate(known) if at >= len(request) or one is not request[at])
+
+
+def _breaks_pairs(blocks: Sequence[Block]) -> bool:
+    """Return whether a result has no call before it, or a call, unless it is the newest block's, has no result."""
+    answered = {block.tool_result for block in blocks if block.tool_result}
+    called: set[str] = set()
+    for at, block in enumerate(blocks):
+        if block.tool_result and block.tool_result not in called:
+            return True
+        called.update(block.tool_calls)
+        if at < len(blocks) - 1 and not answered.issuperset(block.tool_calls):
+            return True
+    return False

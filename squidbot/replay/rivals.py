@@ -1,0 +1,175 @@
+"""Other policies, small and plain, to set beside squidbot: each takes messages and returns what it would send.
+
+All of them keep the system messages that open a conversation. None keeps a session in a store, and only the last one
+looks at what it throws away.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from squidbot.core.messages import Kind
+from squidbot.replay.blocks import Block
+from squidbot.replay.metrics import Job, Scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from squidbot.replay.blocks import Recording
+    from squidbot.replay.metrics import Ruler, Tally
+
+__all__ = ["RIVALS", "Everything", "LastMessages", "Rival", "Summarizing", "Trimming", "score_rival"]
+
+# What is kept by count; the length that sliding windows of agent frameworks have by default or in their examples.
+WINDOW_MESSAGES = 40
+# When to summarize and what to keep, as shares of the budget.
+THRESHOLD_FRACTION, KEEP_FRACTION = 0.8, 0.2
+# A summary's size, and what asking for one costs on top of the messages.
+SUMMARY_MOST_TOKENS, SUMMARY_BUDGET_SHARE, PROMPT_TOKENS = 1_500, 8, 300
+# Of each user message in a summary; names in it.
+QUOTED_CHARS, MOST_NAMES = 300, 200
+
+Said = tuple[Block, ...]
+
+
+class Rival(ABC):
+    """A policy. `budget_tokens` is what a request may cost as a bound: the window less the reserve."""
+
+    name = ""
+
+    def __init__(self, budget_tokens: int, ruler: Ruler) -> None:
+        self.budget_tokens = budget_tokens
+        self.ruler = ruler
+        self.lead: list[Said] = []
+        self.history: list[Said] = []
+        self.jobs: list[Job] = []
+
+    def add(self, said: Said) -> None:
+        """Take the next message, as one block or more."""
+        opens = not self.history and said[0].role == "system"
+        (self.lead if opens else self.history).append(said)
+
+    @abstractmethod
+    def view(self) -> Sequence[Said]:
+        """Return the messages behind the opening system text that would be sent now."""
+
+    def request(self) -> list[Block]:
+        """Return the request that would be sent now."""
+        view = self.view()
+        return [block for said in (*self.lead, *view) for block in said]
+
+    def bound(self, messages: Iterable[Said]) -> int:
+        """Return what messages cost, in tokens, as a bound."""
+        return sum(self.ruler.cost(said).bound for said in messages)
+
+
+class Everything(Rival):
+    """All that was said, whatever it costs."""
+
+    name = "send everything"
+
+    def view(self) -> Sequence[Said]:
+        """Return the whole history."""
+        return self.history
+
+
+class LastMessages(Rival):
+    """The newest messages by count; what belongs together is not looked at."""
+
+    name = f"last {WINDOW_MESSAGES} messages"
+
+    def view(self) -> Sequence[Said]:
+        """Return the last 40 messages."""
+        return self.history[-WINDOW_MESSAGES:]
+
+
+class Trimming(Rival):
+    """Each turn anew, as much of the newest as fits, from a user message on; from an assistant's where none is left."""
+
+    name = "trim every turn"
+
+    def view(self) -> Sequence[Said]:
+        """Return the longest end of the history that fits and starts well; the newest message where none does."""
+        room_tokens = self.budget_tokens - self.bound(self.lead)
+        starts: dict[str, int] = {}
+        for at in range(len(self.history) - 1, -1, -1):
+            room_tokens -= self.ruler.cost(self.history[at]).bound
+            if room_tokens < 0:
+                break
+            starts[self.history[at][0].role] = at
+        return self.history[starts.get("user", starts.get("assistant", -1)) :]
+
+
+class Summarizing(Rival):
+    """Above 80 % of the budget all but the newest 20 % becomes one summary, the last summary with it."""
+
+    name = "summarize at 80 %"
+
+    def view(self) -> Sequence[Said]:
+        """Return the history, summarized first where it has grown past the threshold."""
+        if self.bound((*self.lead, *self.history)) > THRESHOLD_FRACTION * self.budget_tokens:
+            self._summarize()
+        return self.history
+
+    def _summarize(self) -> None:
+        cut = self._cut()
+        old = self.history[:cut]
+        if all(said[0].kind == Kind.SUMMARY for said in old):
+            return
+        limit = min(SUMMARY_MOST_TOKENS, self.budget_tokens // SUMMARY_BUDGET_SHARE)
+        block = Block("user", Kind.SUMMARY.value, self._summary(old, limit))
+        self.history = [(block,), *self.history[cut:]]
+        read = sum(self.ruler.cost(said).estimate for said in old) + PROMPT_TOKENS
+        self.jobs.append(Job(read, self.ruler.cost([block]).estimate))
+
+    def _cut(self) -> int:
+        """Return where the part that is kept starts: never inside a step, and never behind the newest message."""
+        cut, kept_tokens = len(self.history), 0
+        while cut:
+            kept_tokens += self.ruler.cost(self.history[cut - 1]).bound
+            if kept_tokens > KEEP_FRACTION * self.budget_tokens and cut < len(self.history):
+                break
+            cut -= 1
+        while cut and cut < len(self.history) and self.history[cut][0].role == "tool":
+            cut -= 1
+        return cut
+
+    def _summary(self, old: Sequence[Said], limit_tokens: int) -> str:
+        """Return a summary made by rule: the last one, what the user said, the names that came most often."""
+        blocks = [block for said in old for block in said]
+        before = [block.text for block in blocks if block.kind == Kind.SUMMARY]
+        asked = [block.text[:QUOTED_CHARS] for block in blocks if block.role == "user" and block.kind == Kind.MESSAGE]
+        names = Counter(name for block in blocks for name in self.ruler.literals(block.text))
+        refs = " ".join(sorted(names, key=lambda name: (-names[name], name))[:MOST_NAMES])
+        sections = (
+            f"[Summary of {len(old)} messages]",
+            self._clipped("\n".join(before), limit_tokens // 2),
+            "The user said: " + self._clipped("\n".join(asked), limit_tokens // 2),
+            "Names: " + refs,
+        )
+        return self._clipped("\n".join(filter(None, sections)), limit_tokens)
+
+    def _clipped(self, text: str, limit_tokens: int) -> str:
+        """Return the beginning of a text that costs about `limit_tokens` at most."""
+        while (tokens := self.ruler.measured("user", text).cost.estimate) > limit_tokens and text:
+            text = text[: len(text) * limit_tokens // (tokens + 1)]
+        return text
+
+
+RIVALS: tuple[type[Rival], ...] = (Everything, LastMessages, Trimming, Summarizing)
+
+
+def score_rival(rival: Rival, recording: Recording, ruler: Ruler, tick: Callable[[], None]) -> Tally:
+    """Return the measures of a policy over a recording; `tick` is called for each model call."""
+    scorer = Scorer(recording, ruler, rival.budget_tokens)
+    answered = set(recording.calls)
+    for index, said in enumerate(recording.said):
+        if index in answered:
+            request = rival.request()
+            scorer.take(index, request, rival.jobs)
+            rival.jobs = []
+            tick()
+        rival.add(said)
+    return scorer.tally

@@ -1,0 +1,175 @@
+"""Drives the engine over one recorded conversation: for each of its model calls, the request that would be sent."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from squidbot.core.engine import ContextEngine, Inputs
+from squidbot.core.errors import BudgetError, InvalidRequestError
+from squidbot.core.plan import PlanRecord
+from squidbot.core.ports import SummaryStore, TranscriptStore
+from squidbot.replay.blocks import Reader, recording_of
+from squidbot.replay.metrics import Scorer, Tally, bill_of_everything
+from squidbot.replay.wiring import CODECS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from squidbot.codecs.transcripts import Conversation
+    from squidbot.replay.blocks import Block
+    from squidbot.replay.metrics import Ruler
+    from squidbot.replay.wiring import Terms
+
+__all__ = ["Call", "Event", "Failure", "Outcome", "Store", "replay"]
+
+
+class Store(TranscriptStore, SummaryStore, Protocol):
+    """Both stores in one, as the adapters are."""
+
+
+class Event(NamedTuple):
+    """A change of the plan, and the call that it came with."""
+
+    call: int
+    plan: PlanRecord
+
+
+class Failure(NamedTuple):
+    """A call for which no request could be made, and why."""
+
+    call: int
+    error: BudgetError | InvalidRequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call of the replay.
+
+    Attributes:
+        number: counts the assistant's messages that something stands before, from 0.
+        index: the place of the recorded answer in the conversation.
+        seconds: what deciding on the request took.
+        bound_tokens: the bound of the request that was enforced; 0 where there is none.
+        blocks: the request; None where none could be made.
+        plans: the plans that were made for it; more than one only where an attempt failed.
+        error: why there is no request; None where there is one.
+    """
+
+    number: int
+    index: int
+    seconds: float
+    bound_tokens: int = 0
+    blocks: tuple[Block, ...] | None = None
+    plans: tuple[PlanRecord, ...] = ()
+    error: BudgetError | InvalidRequestError | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the replay of one conversation came to.
+
+    Attributes:
+        conversation: what was replayed.
+        said_tokens: all that was said, as an estimate.
+        everything_billed: what sending everything would have been billed, in input-token equivalents.
+        tally: the measures of the requests.
+        calls: model calls of the recording, those included for which no request could be made.
+        largest_bound_tokens: the largest bound that was enforced.
+        certificate: how far the bounds can be trusted.
+        events: every change of the plan, in order.
+        failures: the calls without a request, in order.
+        unexplained: calls that broke the prefix without an event; there are none unless the engine is wrong.
+        seconds: what each call took to decide.
+        newest_request: the newest call for which there is a request; -1 before there is one.
+    """
+
+    conversation: Conversation
+    said_tokens: int
+    everything_billed: float
+    tally: Tally
+    calls: int = 0
+    largest_bound_tokens: int = 0
+    events: list[Event] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    unexplained: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    newest_request: int = -1
+
+
+def replay(
+    conversation: Conversation,
+    terms: Terms,
+    store: Store,
+    ruler: Ruler,
+    watch: Callable[[Call], None],
+) -> Outcome:
+    """Replay a conversation into an empty session of the store and return what it came to.
+
+    `watch` is told every call as soon as it is decided. What the recording says about usage is not passed on: it
+    belongs to the requests that were sent then, and would calibrate the counter with the size of others.
+
+    Raises:
+        StoreError: the store failed; what was recorded before stays in it.
+    """
+    reader = Reader(conversation, CODECS)
+    recording = recording_of(conversation, reader)
+    scorer = Scorer(recording, ruler, terms.limit_tokens)
+    said_tokens = sum(ruler.cost(said).estimate for said in recording.said)
+    outcome = Outcome(conversation, said_tokens, bill_of_everything(recording, ruler), scorer.tally)
+    for call in _Driver(conversation, terms, store, reader).calls():
+        broken = call.blocks is not None and scorer.take(call.index, call.blocks, (), call.bound_tokens)
+        _enter(outcome, call, broken=broken)
+        watch(call)
+    return outcome
+
+
+class _Driver:
+    """A session and a reader of its requests, for one conversation."""
+
+    def __init__(self, conversation: Conversation, terms: Terms, store: Store, reader: Reader) -> None:
+        engine = ContextEngine(store, store, CODECS)
+        self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
+        self._messages = conversation.messages
+        self._store = store
+        self._reader = reader
+        self._plans_seen = 0
+
+    def calls(self) -> Iterator[Call]:
+        """Record the conversation message by message, and yield the request that stands before each answer."""
+        number = 0
+        for index, message in enumerate(self._messages):
+            if message.role == "assistant" and index:
+                yield self._decided(number, index)
+                number += 1
+            self._session.record(message)
+
+    def _decided(self, number: int, index: int) -> Call:
+        began = time.perf_counter()
+        try:
+            assembly = self._session.assemble((), Inputs(now=self._messages[index - 1].time))
+        except (BudgetError, InvalidRequestError) as error:
+            return Call(number, index, time.perf_counter() - began, plans=self._new_plans(), error=error)
+        seconds = time.perf_counter() - began
+        plans = self._new_plans() if assembly.event else ()
+        return Call(number, index, seconds, assembly.cost.bound, self._reader.blocks(assembly), plans)
+
+    def _new_plans(self) -> tuple[PlanRecord, ...]:
+        """Return the plans made since the last time: an attempt that failed may leave one behind, too."""
+        records = self._store.records(self._session.session_id, "plan", self._plans_seen)
+        self._plans_seen += len(records)
+        return tuple(PlanRecord.from_json(record.body) for record in records)
+
+
+def _enter(outcome: Outcome, call: Call, *, broken: bool) -> None:
+    outcome.calls += 1
+    outcome.seconds.append(call.seconds)
+    outcome.largest_bound_tokens = max(outcome.largest_bound_tokens, call.bound_tokens)
+    outcome.events.extend(Event(call.number, plan) for plan in call.plans)
+    if call.error is not None:
+        outcome.failures.append(Failure(call.number, call.error))
+    if broken and (not outcome.events or outcome.events[-1].call <= outcome.newest_request):
+        outcome.unexplained.append(call.number)
+    if call.blocks is not None:
+        outcome.newest_request = call.number
