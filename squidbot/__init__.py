@@ -53,11 +53,13 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    """Return a public name from the module where it is at home (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # a type checker knows the names above, and so finds a misspelt one
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module where it is at home (PEP 562)."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
