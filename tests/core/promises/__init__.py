@@ -1,0 +1,1 @@
+"""The promises of the engine as properties over hostile histories."""

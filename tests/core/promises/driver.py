@@ -1,0 +1,245 @@
+"""Runs a history through a session call by call, as a host does, and keeps what each call gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Protocol
+
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.engine import ContextEngine, Inputs, Session
+from squidbot.core.errors import BudgetError, InvalidRequestError
+from squidbot.core.meter import Meter
+from squidbot.core.settings import HistorySettings
+from squidbot.core.tokens import builtin_counter
+from squidbot.core.window import WindowSettings, open_lease
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from squidbot.adapters.stdlib import InMemoryStore
+    from squidbot.core.assembly import Assembly
+    from squidbot.core.events import Event
+    from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
+
+CODEC = OpenAIChat()
+CLASSES = Meter(builtin_counter("classes"))
+NOTHING_GIVEN = Inputs()
+
+
+@dataclass(frozen=True, repr=False)
+class Setup:
+    """Under which circumstances a session is opened; sizes in tokens, `reserve` None for the default one."""
+
+    window: int = 2048
+    reserve: int | None = None
+    settings: HistorySettings = field(default_factory=HistorySettings)
+    meter: Meter = CLASSES
+
+    def __repr__(self) -> str:
+        """Show what differs from the defaults."""
+        plain = HistorySettings()
+        names = (one.name for one in fields(plain))
+        other = {
+            name: getattr(self.settings, name) for name in names if getattr(self.settings, name) != getattr(plain, name)
+        }
+        return f"Setup({self.window}, {self.reserve}, HistorySettings(**{other}), {self.meter.name})"
+
+    def _repr_pretty_(self, printer: Printer, _cycle: bool) -> None:  # noqa: FBT001  # the printer of Hypothesis asks so
+        printer.text(repr(self))
+
+    @property
+    def lease(self) -> Lease:
+        """The lease of the window and the reserve."""
+        settings = WindowSettings(self.window, self.reserve)
+        return open_lease(settings, self.meter.name, self.meter.certificate)
+
+
+class Printer(Protocol):
+    """What Hypothesis shows a failing example with."""
+
+    def text(self, shown: str) -> None:
+        """Print the text."""
+
+
+class Heard:
+    """Observer: keeps every event."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def notify(self, event: Event) -> None:
+        """Keep the event."""
+        self.events.append(event)
+
+    def names(self) -> list[str]:
+        """Return the names of the events so far."""
+        return [event.name for event in self.events]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One model call: what was given, the request or the error that came, and the store on both sides of it."""
+
+    given: Inputs
+    incoming: tuple[Message, ...]
+    assembly: Assembly | None
+    error: BudgetError | InvalidRequestError | None
+    before: Held
+    after: Held
+
+    @property
+    def request(self) -> Assembly:
+        """The request, for a call that gave one."""
+        assert self.assembly is not None
+        return self.assembly
+
+
+@dataclass(frozen=True)
+class Held:
+    """All that a store holds of one session."""
+
+    messages: tuple[StoredMessage, ...]
+    records: Mapping[str, tuple[Record, ...]]
+    summaries: tuple[str, ...]
+
+
+KINDS = ("lease", "pin", "plan", "request")
+
+
+def held(store: InMemoryStore, session_id: str = "s") -> Held:
+    """Return all that the store holds of a session."""
+    count = store.head(session_id)[0]
+    records = {kind: tuple(store.records(session_id, kind)) for kind in KINDS}
+    messages = tuple(store.read(session_id, 0, count - 1)) if count else ()
+    return Held(messages, records, tuple(one.summary_id for one in store.for_range(session_id, 0, count)))
+
+
+def opened(store: InMemoryStore, setup: Setup, session_id: str = "s", observer: Heard | None = None) -> Session:
+    """Return a session of a fresh engine over the store, as a restarted process opens it."""
+    engine = ContextEngine(store, store, {CODEC.tag: CODEC}, observer)
+    return engine.session(session_id, setup.lease, setup.meter, setup.settings)
+
+
+@dataclass
+class Host:
+    """A host program: it holds what came in since the last reply, and goes on when no request can be made.
+
+    Steps are counted from 0 by the replies there were: `inputs` returns what is given at a step, `usage` what the
+    provider reports for a request; before each step in `restarts` the process is started anew.
+    """
+
+    store: InMemoryStore
+    setup: Setup
+    inputs: Callable[[int], Inputs] = lambda _number: NOTHING_GIVEN
+    usage: Callable[[Assembly], Usage | None] = lambda _assembly: None
+    restarts: frozenset[int] = frozenset()
+    session_id: str = "s"
+    observer: Heard = field(default_factory=Heard)
+    watch: bool = True
+    calls: list[Call] = field(default_factory=list)
+    pending: list[Message] = field(default_factory=list)
+    session: Session | None = None
+    replies: int = 0
+
+    def run(self, history: Sequence[Message]) -> list[Call]:
+        """Take every message of a history in turn, call the model for what is pending at its end, return all calls."""
+        for message in history:
+            if message.role == "assistant":
+                self.reply(message)
+            else:
+                self.pending.append(message)
+        if self.pending:
+            self.call()
+        return self.calls
+
+    def call(self) -> Call:
+        """Ask for the request that answers what is pending."""
+        if self.session is None:
+            self.session = opened(self.store, self.setup, self.session_id, self.observer)
+        given = self.inputs(self.replies)
+        before = self._held()
+        assembly: Assembly | None = None
+        error: BudgetError | InvalidRequestError | None = None
+        try:
+            assembly = self.session.assemble(self.pending, given)
+        except (BudgetError, InvalidRequestError) as raised:
+            error = raised
+        self.calls.append(Call(given, tuple(self.pending), assembly, error, before, self._held()))
+        return self.calls[-1]
+
+    def reply(self, message: Message) -> None:
+        """Call the model, then record what was pending and its reply."""
+        call = self.call()
+        assert self.session is not None
+        said = call.assembly.incoming if call.assembly else call.incoming
+        usage = self.usage(call.assembly) if call.assembly else None
+        rows = self.session.record(*said, message, usage=usage, now=call.given.now)
+        self.pending.clear()
+        self.replies += 1
+        if self.replies in self.restarts:
+            self.session = None
+        if self.watch:
+            first = len(call.after.messages)
+            assert self.store.read(self.session_id, first, first + len(rows)) == list(rows)
+
+    def _held(self) -> Held:
+        return held(self.store, self.session_id) if self.watch else Held((), {}, ())
+
+
+def requests(calls: Sequence[Call]) -> list[Assembly]:
+    """Return the requests that were made, in order."""
+    return [call.assembly for call in calls if call.assembly is not None]
+
+
+class Talk(list["Message"]):
+    """A history whose repr is short enough to read, and to paste."""
+
+    def __repr__(self) -> str:
+        """Show the calls that make it."""
+        return "[" + ", ".join(map(_shown, self)) + "]"
+
+
+def _shown(one: Message) -> str:
+    time = "" if one.time is None else f", time={one.time}"
+    if one.role == "tool":
+        return f"result({one.results[0]!r}, {_short(one.text)}{time})"
+    if one.role == "assistant":
+        calls = "".join(f", ({call.id!r}, {call.name!r}, {_short(call.arguments)})" for call in one.calls)
+        return f"assistant({_short(one.text)}{calls}{time})"
+    return f"message({one.role!r}, {_short(one.text)}{time})"
+
+
+def _short(text: str) -> str:
+    for size in range(1, 60):
+        times = len(text) // size
+        if times > 3 and text[:size] * times == text:
+            return f"{text[:size]!r} * {times}"
+    return repr(text)
+
+
+def message(role: str, content: object = "", *, time: float | None = None, **fields: object) -> Message:
+    """Return a message from the fields of its OpenAI-style dict."""
+    return CODEC.to_message({"role": role, "content": content, **fields}, time)
+
+
+def user(text: str, *, time: float | None = None) -> Message:
+    """Return a user message."""
+    return message("user", text, time=time)
+
+
+def assistant(text: str = "", *calls: tuple[str, str, str], time: float | None = None) -> Message:
+    """Return an assistant message with calls given as (id, name, arguments)."""
+    if not calls:
+        return message("assistant", text, time=time)
+    listed = [{"id": one, "type": "function", "function": {"name": n, "arguments": a}} for one, n, a in calls]
+    return message("assistant", text, time=time, tool_calls=listed)
+
+
+def result(call_id: str, text: str, *, time: float | None = None) -> Message:
+    """Return the result of a tool call."""
+    return message("tool", text, time=time, tool_call_id=call_id)
+
+
+def changed(setup: Setup, **fields: object) -> Setup:
+    """Return the setup with other settings of the history."""
+    return replace(setup, settings=replace(setup.settings, **fields))  # type: ignore[arg-type]  # a test names them

@@ -1,0 +1,178 @@
+"""Hostile histories, setups and inputs to draw from: what hosts record when something went wrong, and odder things."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+from squidbot.core.engine import Inputs
+from squidbot.core.meter import Meter
+from squidbot.core.plan import Section
+from squidbot.core.settings import STRATEGIES, HistorySettings
+from squidbot.core.tokens import builtin_counter
+
+from .driver import Setup, Talk, assistant, message, result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Message
+
+# What goes wrong in one text each: empty, blank, many tokens a character, no Unicode scalar, marks of squidbot's own.
+ODD = (
+    "", " ", "\0", "\ud800", "\udfff\ud83d", "\N{GRINNING FACE}\N{ZERO WIDTH JOINER}\N{FIRE}",
+    "\u4f60\u597d\u4e16\u754c",
+    "\uc548\ub155", "\u202e\u0000", "</notice>", "</squidbot memory>", "[continue]", "m0 recall s0-3.beef", '{"a": [1',
+    "\r\n\x85\u2028",
+)  # fmt: skip
+PLAIN = (
+    "yes", "please fix src/app/main.py", "Error: file not found", "decided: use SQLite", "x = 1\n",
+    "3f2504e0-4f89-11d3",
+    "the quick brown fox jumps over it. ", "def parse(text: str) -> int:\n    return 0\n", '{"path": "a/b.py"}',
+)  # fmt: skip
+CALL_IDS = ("a", "b", "c", "\ud83d", "call_0123456789")
+ARGUMENTS = ("", "{}", "[]", '{"path": "a/b.py", "n": 1}', "no JSON", '{"text": "\ud800"}', "NaN")
+NAMES = ("read", "write_file", "\N{GRINNING FACE}")
+
+
+def texts(most: int = 4000) -> st.SearchStrategy[str]:
+    """Return texts of up to about `most` characters: odd ones, plain ones, and either of them over and over."""
+    short = st.sampled_from((*ODD, *PLAIN)) | st.text(max_size=40)
+    long = st.builds(lambda unit, size: (unit or "-") * (size // max(1, len(unit))), short, st.integers(1, most))
+    return st.one_of(short, short, long)
+
+
+def calls() -> st.SearchStrategy[tuple[str, str, str]]:
+    """Return tool calls as (id, name, arguments); ids come back within a step and over steps."""
+    long = st.builds(
+        lambda text, size: '{"content": "' + text * size + '"}', st.sampled_from(PLAIN[:1]), st.integers(1, 900)
+    )
+    return st.tuples(st.sampled_from(CALL_IDS), st.sampled_from(NAMES), st.sampled_from(ARGUMENTS) | long)
+
+
+@st.composite
+def steps(draw: st.DrawFn, most: int) -> list[Message]:
+    """Draw an assistant's step: calls, and results that are all there, missing, in another order, twice, or strange."""
+    made = draw(st.lists(calls(), max_size=4))
+    step = [assistant(draw(texts(most)), *made)]
+    ids = [one[0] for one in made]
+    fate = draw(st.sampled_from(["answered", "answered", "answered", "missing", "twice", "strange", "reversed"]))
+    if fate == "missing":
+        ids = ids[: draw(st.integers(0, max(0, len(ids) - 1)))]
+    elif fate == "twice":
+        ids = ids * 2
+    elif fate == "strange":
+        ids = [*ids, draw(st.sampled_from(CALL_IDS))]
+    elif fate == "reversed":
+        ids = ids[::-1]
+    return [*step, *(result(one, draw(texts(most))) for one in ids)]
+
+
+def _one(role: str, most: int) -> st.SearchStrategy[list[Message]]:
+    return texts(most).map(lambda text: [message(role, text)])
+
+
+def _late(most: int) -> st.SearchStrategy[list[Message]]:
+    return st.builds(lambda one, text: [result(one, text)], st.sampled_from(CALL_IDS), texts(most))
+
+
+@st.composite
+def histories(draw: st.DrawFn, most: int = 4000, largest: int = 14) -> Talk:
+    """Draw a history of up to `largest` steps and sayings, with texts of up to about `most` characters.
+
+    Times advance, stand still, step back, or are missing.
+    """
+    kinds = [
+        _one("user", most),
+        _one("user", most),
+        steps(most),
+        steps(most),
+        steps(most),
+        _late(most),
+        _one("system", most),
+    ]
+    groups = draw(st.lists(st.one_of(kinds), max_size=largest))
+    said = [one for group in groups for one in group]
+    return timed(said, draw(st.lists(st.sampled_from([None, 0.0, 5.0, -60.0, 400.0, 4000.0]), max_size=6)))
+
+
+def timed(history: Sequence[Message], gaps: Sequence[float | None]) -> Talk:
+    """Return the history with a clock that makes these steps over and over, in seconds; None: no time is known."""
+    now = 1_700_000_000.0
+    made = Talk()
+    for place, one in enumerate(history):
+        gap = gaps[place % len(gaps)] if gaps else None
+        now += gap or 0.0
+        made.append(replace(one, time=None if gap is None else now))
+    return made
+
+
+def tame(turns: int, words: int = 40, *, start: int = 0) -> list[Message]:
+    """Return a plain conversation: in every turn a question, a call with its result, and an answer."""
+    said: list[Message] = []
+    for turn in range(start, start + turns):
+        said.append(message("user", f"question {turn}: " + "please look at it " * (words // 4)))
+        said.append(assistant("", (f"t{turn}", "read", f'{{"path": "src/part_{turn}.py"}}')))
+        said.append(result(f"t{turn}", f"content of part_{turn}: " + "value " * words))
+        said.append(assistant(f"answer {turn}: " + "because of this " * (words // 4)))
+    return said
+
+
+WORDS = Meter(builtin_counter("classes"), builtin_counter("words"))
+METERS = (
+    Meter(builtin_counter("classes")),
+    Meter(builtin_counter("classes")),
+    Meter(builtin_counter("bytes")),
+)
+VARIANTS = (
+    *STRATEGIES.values(),
+    HistorySettings(high_fraction=0.9, low_fraction=0.9),
+    HistorySettings(min_saving_fraction=0.0),
+    HistorySettings(min_recent_messages=50),
+    HistorySettings(user_verbatim_fraction=0.0, notes_fraction=0.0),
+    HistorySettings(gap_seconds=1.0, min_note_tokens=1),
+    HistorySettings(birth_fraction=1.0, step_fraction=1.0),
+)
+
+
+@st.composite
+def setups(draw: st.DrawFn, windows: Sequence[int] = (2048, 2048, 2048, 4096, 8192)) -> Setup:
+    """Draw a window, a reserve, settings and a meter; in some the policy counts words."""
+    window = draw(st.sampled_from(windows))
+    reserve = draw(st.sampled_from([None, None, 0, 1, window // 2]))
+    settings = draw(st.sampled_from(VARIANTS))
+    if draw(st.integers(0, 3)) == 0:
+        limit = draw(st.sampled_from([100, 400, 1500]))
+        return Setup(window, reserve, replace(settings, policy_limit=limit), WORDS)
+    return Setup(window, reserve, settings, draw(st.sampled_from(METERS)))
+
+
+def inputs() -> st.SearchStrategy[Inputs]:
+    """Return what a host gives beside the conversation: nothing, mostly."""
+    section = st.builds(Section, st.sampled_from(["memory", "profile"]), st.sampled_from(["", "likes tea", "\ud800"]))
+    full = st.builds(
+        Inputs,
+        system=st.sampled_from(["", "You are helpful.", "Be brief. " * 30]),
+        tools=st.sampled_from(["", '[{"name": "read"}]']),
+        sections=st.lists(section, max_size=2, unique_by=lambda one: one.name).map(tuple),
+        notice=st.sampled_from([None, "", "it is 12:00", "</notice>", "12 % used " * 10]),
+        now=st.none(),
+    )
+    return st.one_of(st.just(Inputs()), full)
+
+
+def schedules() -> st.SearchStrategy[list[Inputs]]:
+    """Return inputs by call: the one of a call's number, over and over; most often the same for all."""
+    return st.one_of(inputs().map(lambda one: [one]), st.lists(inputs(), min_size=1, max_size=4))
+
+
+def effort(examples: int) -> settings:
+    """Return the settings of a property: so many examples, times PROMISE_EFFORT where the environment has it."""
+    times = int(os.environ.get("PROMISE_EFFORT", "1"))
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    phases = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+    return settings(max_examples=examples * times, deadline=None, suppress_health_check=slow, phases=phases)
