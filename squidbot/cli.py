@@ -9,7 +9,7 @@ import errno
 import io
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -33,19 +33,6 @@ __all__ = ["main"]
 ANSWER_IS_NO, USAGE, BUDGET_IMPOSSIBLE, DAMAGED_DATA, INTERRUPTED = 1, 2, 3, 4, 130
 
 
-class _Stop(click.ClickException):
-    """An error as one line on standard error, and the exit code."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
-
-    def show(self, file: object = None) -> None:
-        """Print the line; `file` is click's own and not used."""
-        del file
-        _complain(self.message)
-
-
 class _Faces(click.Group):
     """The commands; whatever they raise on purpose ends in one line and an exit code, never in a traceback."""
 
@@ -53,33 +40,23 @@ class _Faces(click.Group):
         try:
             return super().invoke(ctx)
         except SquidbotError as error:
-            raise _Stop(str(error), _exit_code(error)) from error
+            _stop(str(error), _exit_code(error))
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # click ends quietly where nobody reads on
-            raise _Stop(str(error), ANSWER_IS_NO) from error
+            _stop(str(error), ANSWER_IS_NO)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-class _Tokens(click.ParamType[int]):
-    """A number of tokens: 32000, 32k (32,000), 32Ki (32,768)."""
-
-    name = "tokens"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self._zero = zero
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of tokens that a text names."""
-        if isinstance(value, int):
-            return value
-        if self._zero and value == "0":
-            return 0
-        try:
-            return parse_tokens(value)
-        except ConfigError as error:
-            self.fail(str(error), param, ctx)
+def _tokens(_: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Return the tokens that an option names; a reserve of 0 is one, a window of 0 is none."""
+    if value is None or (value == "0" and param.name == "reserve"):
+        return None if value is None else 0
+    try:
+        return parse_tokens(value)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.group(cls=_Faces, context_settings={"help_option_names": ["-h", "--help"]})
@@ -93,8 +70,8 @@ def main() -> None:
 
 @main.command()
 @click.argument("transcripts", metavar="TRANSCRIPT...", nargs=-1, required=True)
-@click.option("--window", type=_Tokens(), required=True, help="Context window, input and output: 32000, 32k, 32Ki.")
-@click.option("--reserve", type=_Tokens(zero=True), help="Of it for the answer.  [default: 4096, at most a quarter]")
+@click.option("--window", metavar="N", callback=_tokens, required=True, help="In and out: 32000, 32k, 32Ki tokens.")
+@click.option("--reserve", metavar="N", callback=_tokens, help="For the answer.  [default: 4096, at most a quarter]")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="balanced", show_default=True)
 @click.option("--counter", default="classes", show_default=True, help="Token counter: a name or a FILE.tiktoken.")
 @click.option(
@@ -146,7 +123,7 @@ def _terms(window: int, reserve: int | None, strategy: str, counter: TokenCounte
     except BudgetError:
         given = default_reserve_tokens(window) if reserve is None else reserve
         text = f"--reserve {given} leaves no room for input in --window {window}; make it smaller or the window larger"
-        raise _Stop(text, BUDGET_IMPOSSIBLE) from None
+        _stop(text, BUDGET_IMPOSSIBLE)
 
 
 def _verdict(results: Results) -> int:
@@ -167,6 +144,11 @@ def _verdict(results: Results) -> int:
         return BUDGET_IMPOSSIBLE
     wrong = totals.tally.over or totals.tally.pairs_broken or totals.unexplained
     return ANSWER_IS_NO if wrong else 0
+
+
+def _stop(text: str, exit_code: int) -> NoReturn:
+    _complain(text)
+    raise click.exceptions.Exit(exit_code)
 
 
 def _complain(text: str) -> None:

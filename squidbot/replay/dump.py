@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.replay.blocks import Block
     from squidbot.replay.runner import Call
 
-__all__ = ["Dump", "dump_line", "file_name", "is_folder", "open_dump"]
+__all__ = ["Dump", "block_json", "dump_line", "file_name", "is_folder", "open_dump"]
 
 # A file's name may have 255 bytes; the ending and the mark of an unfinished file need some.
 _LONGEST_NAME_CHARS = 180

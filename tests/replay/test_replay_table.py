@@ -1,0 +1,183 @@
+"""What people read: plain text within 80 columns, every figure explained, nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.transcripts import Conversation
+from squidbot.core.errors import BudgetError
+from squidbot.core.plan import FirstChanged, PlanRecord, Price
+from squidbot.replay.metrics import Tally
+from squidbot.replay.report import Results, Row
+from squidbot.replay.runner import Event, Failure, Outcome
+from squidbot.replay.table import as_text, plain, progress
+from squidbot.replay.wiring import Unit, open_counter, terms_for
+
+ESCAPE = "\x1b"
+
+
+def tally(calls: int = 200) -> Tally:
+    """Return a tally with round figures."""
+    return Tally(
+        calls=calls,
+        breaks=14,
+        billed=3_000.0 * calls,
+        tokens=20_000 * calls,
+        cached_tokens=19_000 * calls,
+        largest_tokens=27_000,
+        users_held=199,
+        users_all=200,
+        needed=Counter({0: 100, 2_000: 50, 8_000: 10}),
+        held=Counter({0: 98, 2_000: 45, 8_000: 4}),
+    )
+
+
+def outcome(name: str = "talk", happenings: int = 14, **changes: object) -> Outcome:
+    """Return an outcome with so many events."""
+    made = OpenAIChat().to_message({"role": "user", "content": "x"})
+    talk = Conversation(name, f"{name}.jsonl", made.codec, (made,) * 411, (1,) * 411, tuple(range(411)), (None,) * 411)
+    plan = PlanRecord(0, None, "lease", None, "overflow", tokens_before=27_900, tokens_after=9_100)
+    moved = PlanRecord(
+        1,
+        0,
+        "lease",
+        None,
+        "high-water",
+        tokens_before=25_000,
+        tokens_after=9_000,
+        first_changed=FirstChanged(12, 40, 4_208),
+        price=Price(5_510.0, 1_600.0, 0.0, 3.4),
+    )
+    happened = [Event(7 * at, moved if at else plan) for at in range(happenings)]
+    result = Outcome(talk, 366_753, 20_000.0 * 200, tally(), 200, 27_500, happened, seconds=[0.0004] * 199 + [0.3])
+    for key, value in changes.items():
+        setattr(result, key, value)
+    return result
+
+
+def shown(*outcomes: Outcome, rows: tuple[Row, ...] = (), unit: Unit = "tokens") -> str:
+    """Return the text for outcomes under a window of 32,000 tokens."""
+    terms = terms_for(32_000, 4_096, "balanced", open_counter("classes"), unit)
+    return as_text(Results(terms, outcomes or (outcome(),), rows))
+
+
+def test_text_says_what_was_replayed_sent_paid_and_kept() -> None:
+    """The figures of one conversation, in words."""
+    text = shown()
+    for part in (
+        "talk: 411 messages, 200 model calls, 366,753 tokens of history",
+        "window 32,000 tokens, 4,096 of them for the answer; strategy balanced",
+        "20,000 tokens a call on average, largest 27,500 of 27,904 by its bound",
+        "0 requests over the window, 0 with a broken tool pair",
+        "3,000 input tokens' worth a call: 15 % of sending everything (20,000)",
+        "95 % of the input was cached",
+        "14 requests broke the cached prefix, each at an event",
+        "99.5 % of the user's messages, word for word",
+        "98 % of the names and numbers that the agent used next",
+        "90 % after 2,000, 40 % after 8,000",
+        "0.40 ms to decide on a request (median)",
+    ):
+        assert part in " ".join(text.split()), part
+
+
+def test_text_has_neither_colour_nor_boxes_nor_long_lines_in_a_pipe() -> None:
+    """Eighty columns of characters that every terminal and every mail shows."""
+    rows = (Row("send everything", ours=False, tally=tally()), Row("squidbot balanced", ours=True, tally=tally()))
+    for text in (shown(rows=rows), shown(outcome("a"), outcome("b" * 300), rows=rows), shown(unit="words")):
+        assert text.isascii()
+        assert ESCAPE not in text
+        assert max(map(len, text.splitlines())) <= 80
+        assert not re.search(r"[ \t]$", text, re.MULTILINE)
+        assert text.endswith("\n")
+
+
+def test_events_are_listed_up_to_twelve_with_what_moved_and_what_it_cost() -> None:
+    """The rest is counted, and said where to find."""
+    lines = shown().splitlines()
+    rows = [line.split() for line in lines if re.match(r" +\d+ +(overflow|high-water) ", line)]
+    assert len(rows) == 12
+    assert rows[0] == ["0", "overflow", "27,900", "9,100", "-", "-", "-", "-"]
+    assert rows[1] == ["7", "high-water", "25,000", "9,000", "4,208", "m40", "5,510", "3"]
+    assert "... 2 more; --json lists all" in lines
+    assert "more;" not in shown(outcome(happenings=12))
+    assert "Events" not in shown(outcome(happenings=0))
+
+
+def test_every_column_is_explained() -> None:
+    """One line each, under its table."""
+    rows = (Row("send everything", ours=False, tally=tally()), Row("squidbot balanced", ours=True, tally=tally()))
+    lines = shown(rows=rows).splitlines()
+    for column in (
+        "before",
+        "kept",
+        "from",
+        "price",
+        "pays after",
+        "cost",
+        "cached",
+        "over",
+        "pairs",
+        "breaks",
+        "users",
+    ):
+        assert any(line.startswith(f"{column}  ") for line in lines), column
+    assert any(line.startswith("squidbot balanced *") for line in lines)
+    assert not any(line.startswith("send everything *") for line in lines)
+
+
+def test_many_conversations_show_totals_and_those_that_lost_most() -> None:
+    """Calls without a request come first, then what recall lost."""
+    worst = outcome("worst", failures=[Failure(3, BudgetError("tools", cost=9, budget=5, unit="tokens", key="k"))])
+    forgetful = outcome("forgetful", tally=Tally(calls=9, needed=Counter({0: 10}), held=Counter({0: 1})))
+    text = shown(*(outcome(f"fine-{at}") for at in range(9)), forgetful, worst)
+    assert "11 conversations: 4,521 messages, 2,200 model calls" in text
+    assert "no request for 1 call\n" in text
+    names = [line.split()[0] for line in text.splitlines() if re.match(r"(worst|forgetful|fine-\d) ", line)]
+    assert names[:2] == ["worst", "forgetful"]
+    assert len(names) == 8
+    assert "... 3 more; --json lists all" in text
+
+
+def test_breaks_without_an_event_are_not_hidden() -> None:
+    """That would be a fault of the engine."""
+    assert "14 requests broke the cached prefix, 2 WITHOUT AN EVENT" in shown(outcome(unexplained=[3, 4]))
+    assert "every request extends the one before it" in shown(outcome(tally=Tally(calls=3)))
+
+
+def test_nothing_to_show_is_said_in_words() -> None:
+    """No call, no literal, no user: no division, no empty line of figures."""
+    text = shown(outcome(tally=Tally(), calls=0, seconds=[], events=[], everything_billed=0.0))
+    assert "the agent used no name or number again" in text
+    assert "0 model calls" in text
+    assert "no call" in text
+
+
+@pytest.mark.parametrize(("held", "shown_as"), [(1.0, "100 %"), (0.9999, "99.9 %"), (0.0, "0 %"), (0.0001, "0.1 %")])
+def test_shares_are_never_rounded_to_all_or_nothing(held: float, shown_as: str) -> None:
+    """Ninety-nine of a hundred thousand is not none."""
+    counted = Tally(calls=1, users_held=round(held * 10_000), users_all=10_000)
+    assert f"kept  {shown_as} of the user's messages" in shown(outcome(tally=counted))
+
+
+def test_words_are_named_where_they_limit() -> None:
+    """The policy cap stands beside the window."""
+    assert "and at most 4,500 words" in " ".join(shown(unit="words").split())
+
+
+def test_names_can_not_command_the_terminal() -> None:
+    """An id comes from a file that anybody may have written."""
+    assert plain("a\x1b[31mb\nc\ud800") == "a?[31mb?c?"
+    text = shown(outcome("\x1b]0;gotcha\x07"))
+    assert ESCAPE not in text
+    assert "?]0;gotcha?: 411 messages" in text
+
+
+def test_progress_is_silent_where_standard_error_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Logs and pipes stay clean."""
+    with progress(3) as tick:
+        tick()
+    assert capsys.readouterr() == ("", "")
