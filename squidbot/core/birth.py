@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from squidbot.core.atoms import opens_turn
 from squidbot.core.messages import Cost, StoredMessage
 from squidbot.core.slim import slim, slim_arguments
+from squidbot.core.view import NOTICE_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Birth", "Births", "Place"]
 
-# Tokens around a notice behind a user message: the marks that fence it, with room for a number in them.
-NOTICE_TOKENS = 16
 # A cut below this says nothing but its own marker.
 LEAST_TOKENS = 48
 

@@ -107,13 +107,17 @@ class Step:
 
 def steps(settings: HistorySettings) -> list[Step]:
     """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
+    if settings.scope == "none":
+        return [Step(0.0, 0.0, 0.0, 0.0)]
     users, notes = settings.user_verbatim_fraction, settings.notes_fraction
     return [
         Step(settings.low_fraction, settings.slim_fraction, users, notes, gentle=True),
         Step(settings.low_fraction, 0.0, users, notes),
         Step(0.0, 0.0, users, notes),
-        Step(0.0, 0.0, users / 4, notes / 2),
-        Step(0.0, 0.0, 0.0, notes / 6),
+        # What the assistant and its tools did gives way before what the user said (C2).
+        Step(0.0, 0.0, users, notes / 2),
+        Step(0.0, 0.0, users, notes / 6),
+        Step(0.0, 0.0, users / 4, notes / 6),
         Step(0.0, 0.0, 0.0, 0.0),
     ]
 
@@ -201,7 +205,8 @@ class Compactor:
         They are the newest, those that came with this call, and the configured number of messages while these fit.
         """
         tail = self.scene.tail
-        floor = min(len(tail), max(1, sum(atom.last_seq >= self.scene.stored for atom in tail)))
+        stays_from = self.scene.in_flight_seq if self.settings.scope == "none" else self.scene.stored
+        floor = min(len(tail), max(1, sum(atom.last_seq >= stays_from for atom in tail)))
         if not step.keep_fraction:
             return floor
         used = seen = 0
@@ -220,6 +225,8 @@ class Compactor:
 
     def _append_pays(self, zones: Zones, step: Step) -> bool:
         """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
+        if not self.settings.chain:
+            return False
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self._blocks(zones.noted))
         users = sum(self._size(part.cost) for block in self.scene.blocks for part in block.parts if is_user_part(part))

@@ -93,6 +93,7 @@ class Session:
         self._skipped = 0
         self._rests_until: float | None = None
         self._requests = 0
+        self._notes_at = 0
         self._pins = Pins()
         self._outside = Cost(0, 0)
 
@@ -151,6 +152,7 @@ class Session:
                 continue
             grown = stored.extended(rows, self._shelf.renderer)
             self._standing = replace(grown, records=stored.records + len(records))
+            self._notes_at = self._standing.records
             self._requests += len(records)
             if self._sent and records:
                 self._sent = replace(self._sent, recorded=True)
@@ -189,7 +191,7 @@ class Session:
         change = make_change(self._makers, stored, moment, Ask("manual", sections, self._pins.seqs))
         if change is None or change.record.tokens_after >= change.record.tokens_before:
             return None
-        return self._written(stored.messages, change)
+        return self._written((stored.messages, stored.records), change)
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -198,7 +200,9 @@ class Session:
         transcripts = self._shelf.transcripts
         head = transcripts.head(self.session_id)
         if self._standing is None or (self._standing.messages, self._standing.records) != head:
-            self._notes.reopen()
+            if head[1] != self._notes_at:
+                self._notes.reopen()
+            self._notes_at = head[1]
             self._standing = load(self._shelf, self.lease.window_tokens, self.lease.lease_id)
             known = self._standing.records > 0
             self._pins = Pins.of(transcripts.records(self.session_id, PIN)) if known else Pins()
@@ -308,10 +312,10 @@ class Session:
             return trial, None
         self._skipped = 0
         self._rests_until = None
-        plan = self._written(moment.stored, change, renewed)
+        plan = self._written((moment.stored, trial.records), change, renewed)
         return replace(change.standing, plan=plan), plan
 
-    def _written(self, messages: int, change: Change, renewed: tuple[Record, ...] = ()) -> PlanRecord:
+    def _written(self, head: tuple[int, int], change: Change, renewed: tuple[Record, ...] = ()) -> PlanRecord:
         """Store an event: its summaries, then the plan that shows them. Returns the plan as stored."""
         plan = replace(change.record, lease_id=self.lease.lease_id)
         batch = change.batch
@@ -320,11 +324,12 @@ class Session:
         notes = (*renewed, *self._notes.settle(batch.merged_through, batch.runs))
         record = Record("plan", plan.plan_id, plan.to_json())
         try:
-            self._shelf.transcripts.append(self.session_id, messages, (), (*notes, record))
+            self._shelf.transcripts.append(self.session_id, head[0], (), (*notes, record))
         except StoreError:
             self._notes.reopen()
             raise
         self._standing = None
+        self._notes_at = head[1] + len(notes) + 1
         costs = Cost(0, plan.tokens_before), Cost(0, plan.tokens_after)
         self._notify(events.VIEW_PLAN_CHANGED, plan.cause, plan, *costs)
         if batch.summaries:

@@ -78,6 +78,8 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
         return "overflow"
     if moment.changed is not None:
         return moment.changed
+    if settings.scope == "none" and moment.new_turn and len(standing.tail.atoms) > 1:
+        return "rollover"
     if not moment.new_turn or moment.paused:
         return None
     if pressure > settings.high_fraction:
@@ -143,8 +145,7 @@ class _Maker:
         slimmed = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
         rows: list[StoredMessage] = []
         if slimmed:
-            transcripts, session_id = self.shelf.transcripts, self.shelf.session_id
-            rows = transcripts.read(session_id, slimmed[0].first_seq, slimmed[-1].last_seq)
+            rows = self.shelf.read(slimmed[0].first_seq, slimmed[-1].last_seq)
         blocks = base.blocks[: len(base.blocks) - len(slimmed)]
         stored, atoms = self.moment.stored, tuple(atoms_of(rows))
         return Scene(room, blocks, atoms, base.tail.atoms, stored, self.pinned, base.turn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from squidbot.core.literals import literals_of
@@ -62,7 +63,7 @@ def render(
 ) -> Notes:
     """Return what was read as notes under a header line; `limit_tokens` and `known` as for `extract`."""
     lines = [(line, list(line.units.values())) for line in reading.lines.values()]
-    picks = _ranked(reading, lines, set(known))
+    picks = _ranked(reading, lines, set(known), ENOUGH * limit_tokens)
     return _fitting(header, lines, picks, limit_tokens, counter, known)
 
 
@@ -72,21 +73,37 @@ def _header(messages: Sequence[Message], first_seq: int) -> str:
     return f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"
 
 
+# The words ranked for a note cost, roughly counted, this many times its limit: the rough count is under the bound.
+ENOUGH = 1.3
+
+
+@lru_cache(maxsize=16_384)
 def _about_tokens(text: str) -> float:
     """Return roughly what words cost in tokens; it only ranks, and never decides what fits."""
     return 1.0 + len(text) / 4.5 + 0.3 * sum(map(str.isdigit, text))
 
 
-def _ranked(reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set[str]) -> list[tuple[int, int]]:
+def _ranked(
+    reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set[str], enough: float
+) -> list[tuple[int, int]]:
     """Return (line, unit) in the order in which they are worth their tokens; unit -1 is a line's head.
 
-    A head comes before its units. The order does not depend on any limit, so that more room only adds.
+    A head comes before its units. The order does not depend on any limit, so that more room only adds; it ends where
+    about `enough` tokens are named.
     """
     heap: list[tuple[float, int, int]] = []
+    best_units: dict[int, list[int]] = {}
     names = names_in
 
     def gain(unit: Unit) -> float:
         return unit.weight + sum(reading.worth(name, unit.base) for name in names(unit.text) if name not in covered)
+
+    def promising(line: int) -> list[int]:
+        if line not in best_units:
+            units = lines[line][1]
+            worth = [-gain(unit) / _about_tokens(unit.text) for unit in units]
+            best_units[line] = heapq.nsmallest(12, range(len(units)), key=worth.__getitem__)
+        return best_units[line]
 
     def density(line: int, unit: int) -> float:
         if unit >= 0:
@@ -95,16 +112,17 @@ def _ranked(reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set
         value = gain(Unit(head, weight=lines[line][0].weight))
         cost = _about_tokens(head) + 2
         best = value / cost
-        extra = sorted(((gain(u), _about_tokens(u.text)) for u in lines[line][1]), key=lambda g: -g[0] / g[1])
-        for more, tokens in extra[:12]:
-            value, cost = value + more, cost + tokens
+        for at in promising(line):
+            more = lines[line][1][at]
+            value, cost = value + gain(more), cost + _about_tokens(more.text)
             best = max(best, value / cost)
         return best
 
     for index in range(len(lines)):
         heapq.heappush(heap, (-density(index, -1), index, -1))
     picks: list[tuple[int, int]] = []
-    while heap:
+    used = 0.0
+    while heap and used <= enough:
         _, line, unit = heapq.heappop(heap)
         now = density(line, unit)
         if now <= LEAST_WORTH_PER_TOKEN:
@@ -113,6 +131,7 @@ def _ranked(reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set
             heapq.heappush(heap, (-now, line, unit))
             continue
         picks.append((line, unit))
+        used += _about_tokens(_head(lines[line][0], covered) if unit < 0 else lines[line][1][unit].text)
         covered |= names(_head(lines[line][0], covered) if unit < 0 else lines[line][1][unit].text)
         if unit < 0:
             for at in range(len(lines[line][1])):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Fragment", "Ledger"]
 
 # What is kept of one block, and of all together: more than any note can show, little enough to be sorted at an event.
-FRAGMENT_LINES, FRAGMENT_UNITS = 40, 200
-LEDGER_LINES, LEDGER_UNITS = 240, 2_400
+FRAGMENT_LINES, FRAGMENT_UNITS = 80, 800
+LEDGER_LINES, LEDGER_UNITS = 400, 5_000
 # How fast what was used long ago loses worth: by a factor of e in so many tokens of conversation. On recorded coding
 # sessions 80,000 to 200,000 were equally good, 30,000 was worse at every age above that.
 FADING_TOKENS = 120_000

@@ -19,6 +19,8 @@ _MOST_CHARS = 400
 _LINE_CHARS = 600
 
 _RUN = re.compile(r"[\w@~./\-]+")
+# Only a run with one of these can hold a literal; it spares most words the closer look.
+_MARKED = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
 # A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
 _PIECE = re.compile(r"[\w-]+\.[a-z]{2,4}(?!\w)|\w+(?:-\w+)*")
 _WORD = re.compile(r"\w+")
@@ -59,12 +61,13 @@ def literals_of(text: str) -> set[str]:
 def find_literals(text: str) -> Iterator[tuple[int, str]]:
     """Yield (position in characters, literal) in order of position. Linear in the length of `text`."""
     for run in _RUN.finditer(text):
-        if run.end() - run.start() > _MOST_CHARS:
+        word = run.group()
+        if not _MARKED.search(word) or len(word) > _MOST_CHARS:
             continue
-        if "/" in run.group():
-            yield from _paths(run.group(), run.start())
+        if "/" in word:
+            yield from _paths(word, run.start())
         else:
-            yield from _words(run.group(), run.start())
+            yield from _words(word, run.start())
 
 
 def placed_literals(text: str) -> dict[str, Place]:
@@ -74,7 +77,12 @@ def placed_literals(text: str) -> dict[str, Place]:
         code = len(line) <= _LINE_CHARS
         imports = code and bool(_IMPORT.match(line))
         opens = code and line.rstrip().endswith("{")
-        for at, name in find_literals(line):
+        for at, found in find_literals(line):
+            name = found
+            if line[at - 1 : at] == "\\" and found[0] in "nrt":
+                name = found[1:]
+                if not _is_name(name):
+                    continue
             if places.get(name) is Place.DEFINED:
                 continue
             if code and _is_defined(line, at, name, opens=opens):

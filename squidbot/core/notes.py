@@ -24,16 +24,16 @@ _HEAD_CHARS = 160
 _SENTENCE_CHARS = 220
 _EXCERPT_CHARS = 60
 _VALUE_CHARS = 80
+_SHORT_CHARS = 600
 _MOST_FACTS = 400
 
 _ERROR = re.compile(
-    r"\b(?:error|exception|traceback|failed|failures?|fatal|denied|refused|panic|not found|no such|timed? ?out|invalid|"
-    r"exit(?:ed)?(?: with)?(?: code| status)? [1-9])\b|\bERR!|\w(?:Error|Exception)\b|[✗✘❌]",
-    re.IGNORECASE,
+    r"\b(?:[Ee]rror|ERROR)(?:\[\w+\])?(?: [A-Z]+\d+)?[\"']?:|\w(?:Error|Exception)\b(?=[:(]|$)|\bERR!|\bFAIL(?:ED|URE|S)?\b|"
+    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|\b(?:fatal|panic|Traceback)\b[: (]|\b[Nn]ot [Ff]ound\b|\bNo such\b|"
+    r"[Pp]ermission denied|\bexit(?:ed)?(?: with)?(?: code| status)? [1-9]|\btimed out\b|\bCannot \w+|"
+    r"\bFehler\b|\b[Ee]rreur\b|\u9519\u8bef|\u5931\u8d25|\u5931\u6557|\u30a8\u30e9\u30fc|[\u2717\u2718\u274c]"
 )
-_NO_ERROR = re.compile(
-    r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.IGNORECASE
-)
+_NO_ERROR = re.compile(r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.I)
 _DECISION = re.compile(
     r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]|\b(?:decided?|decision|we will|must|never|always|because|so that|"
     r"root cause|the (?:problem|issue|bug|reason)|turns out|fixed|instead of|should not|agreed|confirmed|plan is|"
@@ -56,8 +56,19 @@ _NAME_END = re.compile(r"[\w@~./-]+\Z")
 _JSON_LINE = re.compile(r"(?=\\[nr])")
 _GLUED = re.compile(r"(?:\\[nrt]|\s)*(\\[nrt][^\s\\].*)", re.DOTALL)
 
-# How likely a name that was only shown, not written, comes back; measured on recorded coding sessions.
-_DEFINED_WORTH, _IMPORTED_WORTH, _USED_WORTH, _SHOWN_PATH_WORTH, _FACT_WORTH = 0.45, 0.35, 0.2, 0.08, 0.3
+# The words of a tool's name that changes something outside.
+_CHANGES = re.compile(
+    r"(?:^|_|\b)(?:add|apply|book|cancel|change|commit|create|delete|edit|exec|insert|merge|modify|move|patch|pay|post|push|put|"
+    r"refund|remove|rename|replace|save|send|set|submit|transfer|update|upload|write)(?:_|\b|[A-Z]|$)",
+    re.IGNORECASE,
+)
+# Keys whose values name something that is asked for again, and values that hardly ever are.
+_NAMING_KEY = re.compile(r"(?:^|_|\b)(?:id|no|number|code|key|ref|reference|name|path|url|file|sha|hash|order|status)s?\Z|I[dD]s?\Z")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT|\d{1,2}:\d\d(?::\d\d)?\Z")
+
+# How likely a name that was only shown, not written, comes back; measured on recorded sessions with tools.
+_DEFINED_WORTH, _IMPORTED_WORTH, _USED_WORTH, _LISTED_WORTH = 0.45, 0.35, 0.2, 0.08
+_NAMING_WORTH, _FACT_WORTH, _STAMP_WORTH = 0.3, 0.12, 0.03
 _LABEL_RANK = {"wrote": 0, "with": 0, "defines": 1, "imports": 2}
 
 
@@ -186,7 +197,7 @@ def _read_reply(
         action = actions[call.id] = _Action(call, leaves, target, line)
         groups.setdefault(subject, []).append(action)
         line.add(_argument_units(action))
-        names.update(name for value in (call.name, *(value for _, value in leaves)) for name in _names(value))
+        names.update(name for value in (call.name, *(text for leaf in leaves for text in leaf)) for name in _names(value))
         names.update(name for unit in line.units.values() if unit.text.startswith("`") for name in _names(unit.text))
     _count(reading.written, names)
 
@@ -199,7 +210,7 @@ def _read_result(reading: Reading, key: str, message: Message, actions: dict[str
         line = reading.lines[key] = Line(f"tool result: {_clip(_first_line(text), _VALUE_CHARS)}", 0.1)
     else:
         line = answered.line
-        answered.failure = _failure(text, first_only=bool(answered.target))
+        answered.failure = _failure(text, of_file=bool(answered.target))
     units = list(_result_units(text, of_file=answered is not None and bool(answered.target)))
     _count(reading.shown, {name for unit in units for name in _names(unit.text)})
     line.add(units)
@@ -237,7 +248,8 @@ def _finish(line: Line, group: list[_Action]) -> None:
         line.short = f"{names} {target.rpartition('/')[2]}{outcome}"
     else:
         times = f" x{len(group)}" if len(group) > 1 else ""
-        line.head, line.weight = f"{_call_head(group[0])}{times}{outcome}", 1.5 if failed else 0.3
+        changes = 0.8 if _CHANGES.search(group[0].call.name) else 0.3
+        line.head, line.weight = f"{_call_head(group[0])}{times}{outcome}", 1.5 if failed else changes
 
 
 def _outcome(group: list[_Action]) -> str:
@@ -258,6 +270,9 @@ def _call_head(action: _Action) -> str:
     shown = [
         f"{key}: {_one_line(value)}" if key else value for key, value in action.leaves if len(value) <= _VALUE_CHARS
     ]
+    if not shown and action.leaves:
+        longest = max((value for _, value in action.leaves), key=len)
+        return f"{action.call.name}: {_clip(_one_line(longest[: _HEAD_CHARS * 4]), _HEAD_CHARS)}"
     return f"{action.call.name}({_clip(', '.join(shown), _HEAD_CHARS)})"
 
 
@@ -266,9 +281,11 @@ def _counted(names: list[str]) -> list[str]:
     return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def _failure(text: str, *, first_only: bool) -> str:
-    """Return what went wrong in a call, in few words, or ""; where a file was shown, only its first line can tell."""
-    for line in text.splitlines()[: 1 if first_only else 400]:
+def _failure(text: str, *, of_file: bool) -> str:
+    """Return what went wrong in a call, in few words, or ""; a file that was shown may speak of errors itself."""
+    if of_file and len(text) > _SHORT_CHARS:
+        return ""
+    for line in text.splitlines()[:400]:
         if _ERROR.search(line[:400]) and not _NO_ERROR.search(line[:400]):
             return _clip(_one_line(line), _HEAD_CHARS)
     return ""
@@ -304,7 +321,8 @@ def _result_units(text: str, *, of_file: bool) -> Iterator[Unit]:
         elif place is Place.IMPORTED:
             yield Unit(name, "imports", base=_IMPORTED_WORTH)
         else:
-            yield Unit(name, "uses" if of_file else "shows", base=_SHOWN_PATH_WORTH if is_path(name) else _USED_WORTH)
+            listed = is_path(name) or name.isdigit() or not any(map(str.isupper, name)) and "_" not in name
+            yield Unit(name, "uses" if of_file else "shows", base=_LISTED_WORTH if listed else _USED_WORTH)
 
 
 def _facts(text: str) -> list[Unit] | None:
@@ -324,8 +342,14 @@ def _facts(text: str) -> list[Unit] | None:
         elif isinstance(value, list):
             stack.extend((key, item) for item in reversed(value))
         elif value is not None and value != "":
-            units.append(Unit(_clip(_one_line(str(value)), _VALUE_CHARS), key or "gave", 0.05, _FACT_WORTH))
+            units.append(_fact(key, _clip(_one_line(str(value)), _VALUE_CHARS)))
     return units
+
+
+def _fact(key: str, value: str) -> Unit:
+    """Return one value of JSON under its key."""
+    base = _STAMP_WORTH if _STAMP.match(value) else _NAMING_WORTH if _NAMING_KEY.search(key) else _FACT_WORTH
+    return Unit(value, key or "gave", 0.05 if base > _STAMP_WORTH else 0.0, base)
 
 
 def _asked(text: str) -> Line:
@@ -343,8 +367,8 @@ def _said(text: str, *, report: bool) -> Line:
     prose = [sentence for part in parts[::2] for sentence in _sentences(part)]
     opening = next((at for at, sentence in enumerate(prose) if len(sentence) >= 25), 0)
     head = _clip(prose[opening], _SENTENCE_CHARS) if prose else "code"
-    weight = 0.02 if _FILLER.match(head) else 0.5 if report else 0.1
-    line = Line(f"said: {head}", weight + (0.8 if _DECISION.search(head) else 0.0))
+    weight = 0.02 if _FILLER.match(head) else _sentence_unit(head, 0.2 if report else 0.05).weight
+    line = Line(f"said: {head}", weight)
     line.add(_sentence_unit(sentence, 0.0) for sentence in prose[opening + 1 : opening + 80])
     for at, part in enumerate(parts):
         for name, place in placed_literals(part).items():

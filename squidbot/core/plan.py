@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Section", "Segment"]
 
 # Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
+# "rollover": only the turn in flight is wanted, or fits.
 CAUSES = frozenset(
     {
         "opened",

@@ -35,6 +35,7 @@ class HistorySettings:
         keep_fraction: raw messages that stay at an event in any case, if they fit at all.
         notes_fraction: what all notes together may take.
         note_rate: tokens of notes for one token of what was said.
+        chain: whether notes are added behind notes until their room is full; else every event makes one note on all.
         fold_fraction: what one note on everything takes of `notes_fraction` when the chain of notes is full.
         min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
         user_verbatim_fraction: user messages stay verbatim while all of them cost no more (C2).
@@ -56,6 +57,7 @@ class HistorySettings:
     keep_fraction: float = 0.1
     notes_fraction: float = 0.35
     note_rate: float = 0.08
+    chain: bool = True
     fold_fraction: float = 0.6
     min_note_tokens: int = 48
     user_verbatim_fraction: float = 0.5
@@ -104,5 +106,11 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
     if room_tokens >= 12_000:
         return chosen
     return replace(
-        chosen, high_fraction=0.95, notes_fraction=0.6, fold_fraction=1.0, user_verbatim_fraction=0.25, low_fraction=0.5
+        chosen,
+        high_fraction=0.95,
+        notes_fraction=0.6,
+        fold_fraction=1.0,
+        chain=False,
+        user_verbatim_fraction=0.25,
+        low_fraction=0.5,
     )

@@ -145,6 +145,11 @@ class Shelf:
     summaries: SummaryStore
     renderer: Renderer
 
+    def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Return messages first_seq..last_seq with their costs by this session's counter."""
+        rows = self.transcripts.read(self.session_id, first_seq, last_seq)
+        return [self.renderer.counted(row) for row in rows]
+
     def blocks(self, segments: Sequence[Segment], slim_tokens: int, made: Sequence[Summary] = ()) -> list[Block]:
         """Return segments as they are sent; summaries that are not stored yet are taken from `made`."""
         texts = {summary.summary_id: summary for summary in made}
@@ -152,7 +157,8 @@ class Shelf:
         if wanted:
             texts |= {one.summary_id: one for one in self.summaries.by_id(self.session_id, wanted)}
         picked = {seq for segment in segments for seq in segment.verbatim}
-        rows = {row.seq: row for row in self.transcripts.pick(self.session_id, sorted(picked))} if picked else {}
+        found = self.transcripts.pick(self.session_id, sorted(picked)) if picked else []
+        rows = {row.seq: self.renderer.counted(row) for row in found}
         blocks = []
         for segment in segments:
             summary = texts.get(segment.summary_id) if segment.summary_id else None
@@ -162,14 +168,14 @@ class Shelf:
 
     def _rows(self, segment: Segment, rows: dict[int, StoredMessage]) -> list[StoredMessage]:
         if segment.representation in {Representation.RAW, Representation.SLIMMED}:
-            return self.transcripts.read(self.session_id, segment.first_seq, segment.last_seq)
+            return self.read(segment.first_seq, segment.last_seq)
         return [rows[seq] for seq in segment.verbatim if seq in rows]
 
     def lead(self, before_seq: int | None) -> list[StoredMessage]:
         """Return the system messages that open the transcript; at most those before `before_seq` where it is given."""
         found: list[StoredMessage] = []
         while before_seq is None or len(found) < before_seq:
-            row = self.transcripts.read(self.session_id, len(found), len(found))
+            row = self.read(len(found), len(found))
             if not row or row[0].role != "system":
                 break
             found.extend(row)
@@ -205,9 +211,9 @@ def _tail_rows(
     shelf: Shelf, plan: PlanRecord | None, lead: int, messages: int, window_tokens: int
 ) -> list[StoredMessage]:
     if plan and plan.segments:
-        return shelf.transcripts.read(shelf.session_id, plan.tail_from_seq, messages - 1)
+        return shelf.read(plan.tail_from_seq, messages - 1)
     rows = shelf.transcripts.newest(shelf.session_id, READ_BACK_WINDOWS * window_tokens) if messages else []
-    rows = [row for row in rows if row.seq >= lead]
+    rows = [shelf.renderer.counted(row) for row in rows if row.seq >= lead]
     if rows and rows[0].seq > lead:
         # The oldest rows read may stand inside an atom whose beginning was not: start at a message that opens one.
         opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.atoms import Atom, atoms_of, opens_turn
@@ -13,12 +13,15 @@ from squidbot.core.slim import slim
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from squidbot.core.messages import StoredMessage, Summary
+    from squidbot.core.messages import Message, StoredMessage, Summary
     from squidbot.core.meter import Meter
     from squidbot.core.plan import Section, Segment
     from squidbot.core.ports import Codec
 
 __all__ = ["Renderer"]
+
+# Tokens around a notice behind a user message: the marks that fence it, with room for a number in them.
+NOTICE_TOKENS = 16
 
 CONTINUE = "[continue]"
 BEGINS = "[the conversation begins with the assistant]"
@@ -89,6 +92,26 @@ class Renderer:
     def closing(self, parts: Sequence[Part]) -> list[Part]:
         """Return the notice to put behind `parts` where the assistant would have spoken last, else nothing (R5)."""
         return [self._notice(CONTINUE)] if parts and parts[-1].role == "assistant" else []
+
+    def counted(self, message: StoredMessage) -> StoredMessage:
+        """Return a stored message with its costs by this meter; one that another counter has counted is counted anew."""
+        if message.counter == self.meter.name:
+            return message
+        codec = self.codecs[message.codec]
+        said, extra = codec.decode(message.payload), codec.extra_tokens(message.payload)
+        cost = self.meter.message(said.rendered, extra)
+        sent = cost if message.sent_text is None and message.sent_arguments is None else self._cut_cost(message, said)
+        if message.notice is not None:
+            added = self.meter.text(message.notice)
+            sent = Cost(sent.estimate + added.estimate, sent.bound + added.bound + NOTICE_TOKENS)
+        return replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
+
+    def _cut_cost(self, message: StoredMessage, said: Message) -> Cost:
+        arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
+        calls = "".join(f"\n{call.name} {given}" for call, given in zip(said.calls, arguments, strict=True))
+        text = said.text if message.sent_text is None else message.sent_text
+        extra = self.codecs[message.codec].extra_tokens(message.payload)
+        return self.meter.message(text + calls, extra)
 
     def text_of(self, message: StoredMessage) -> str:
         """Return what a stored message said, tool calls left out."""
