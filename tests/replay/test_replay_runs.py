@@ -21,7 +21,7 @@ from squidbot.core.request import build
 from squidbot.core.settings import STRATEGIES
 from squidbot.replay.command import Places, conversations_of, model_calls, run, ticks_of
 from squidbot.replay.metrics import Ruler
-from squidbot.replay.report import Results, Totals, percentile, to_json
+from squidbot.replay.report import Results, Totals, to_json
 from squidbot.replay.rivals import RIVALS
 from squidbot.replay.runner import Call, replay
 from squidbot.replay.wiring import Terms, open_counter, terms_for
@@ -294,14 +294,6 @@ def test_to_json_of_many_conversations_has_each_and_the_totals(tmp_path: Path) -
     assert totals["events"] == sum(len(holds(one["events"])) for one in each)
     bites = [float(str(one["bite"])) * int(str(one["calls"])) for one in each]
     assert totals["bite"] == pytest.approx(sum(bites) / totals["calls"])
-
-
-def test_percentile_is_the_nearest_rank() -> None:
-    """Of a hundred values the 99th, of one the one, of none none."""
-    assert percentile(range(1, 101), 0.99) == 99
-    assert percentile([3.0], 0.5) == 3.0
-    assert percentile([4.0, 1.0, 2.0, 3.0], 0.5) == 2.0
-    assert percentile([], 0.5) is None
 
 
 def test_totals_of_no_call_divide_by_nothing(tmp_path: Path) -> None:

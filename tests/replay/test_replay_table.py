@@ -12,7 +12,7 @@ from squidbot.codecs.transcripts import Conversation
 from squidbot.core.errors import BudgetError
 from squidbot.core.plan import FirstChanged, PlanRecord, Price
 from squidbot.replay.metrics import Tally
-from squidbot.replay.report import Results, Row
+from squidbot.replay.report import Results, Row, percentile
 from squidbot.replay.runner import Event, Failure, Outcome
 from squidbot.replay.table import as_text, plain, progress
 from squidbot.replay.wiring import Unit, open_counter, terms_for
@@ -181,3 +181,11 @@ def test_progress_is_silent_where_standard_error_is_no_terminal(capsys: pytest.C
     with progress(3) as tick:
         tick()
     assert capsys.readouterr() == ("", "")
+
+
+def test_percentile_is_the_nearest_rank() -> None:
+    """Of a hundred values the 99th, of one the one, of none none."""
+    assert percentile(range(1, 101), 0.99) == 99
+    assert percentile([3.0], 0.5) == 3.0
+    assert percentile([4.0, 1.0, 2.0, 3.0], 0.5) == 2.0
+    assert percentile([], 0.5) is None
