@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ EVENT_KEYS = (
     ("pays after", "so many requests, by what the shorter ones save; - never"),
 )
 COMPARED_KEYS = (
-    ("cost", "input tokens' worth of a call: cached 0.1, new 1.25; summaries in 1, out 5"),
+    ("cost", "input tokens' worth a call: cached 0.1, new 1.25; summaries in 1, out 5"),
     ("cached", "share of the input that the prompt cache had already"),
     ("over", "calls that do not fit the window less the reserve, by the bound"),
     ("pairs", "calls with a tool call and its result parted: providers refuse them"),
@@ -47,7 +48,7 @@ COMPARED_KEYS = (
     (">8K", "the same for those last seen 8,000 tokens ago or earlier"),
 )
 WORST_KEYS = (
-    ("cost", "input tokens' worth of a call: cached 0.1, new 1.25"),
+    ("cost", "input tokens' worth a call: cached 0.1, new 1.25"),
     ("of all", "the same as a share of what sending everything would cost"),
     ("no fit", "calls for which no request could be made"),
 )
@@ -169,7 +170,7 @@ def _show_events(events: Sequence[Event], console: Console) -> None:
             f"{place.token_offset:,}" if place else "-",
             f"m{place.seq}" if place and place.seq >= 0 else "-",
             f"{price.written_tokens:,.0f}" if price else "-",
-            f"{pays:,.0f}" if pays is not None else "-",
+            f"{math.ceil(pays):,}" if pays is not None else "-",
         )
     more = len(events) - MOST_EVENTS
     note = f"... {more:,} more; --json lists all" if more > 0 else ""

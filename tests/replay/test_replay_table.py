@@ -101,7 +101,7 @@ def test_events_are_listed_up_to_twelve_with_what_moved_and_what_it_cost() -> No
     rows = [line.split() for line in lines if re.match(r" +\d+ +(overflow|high-water) ", line)]
     assert len(rows) == 12
     assert rows[0] == ["0", "overflow", "27,900", "9,100", "-", "-", "-", "-"]
-    assert rows[1] == ["7", "high-water", "25,000", "9,000", "4,208", "m40", "5,510", "3"]
+    assert rows[1] == ["7", "high-water", "25,000", "9,000", "4,208", "m40", "5,510", "4"]
     assert "... 2 more; --json lists all" in lines
     assert "more;" not in shown(outcome(happenings=12))
     assert "Events" not in shown(outcome(happenings=0))
@@ -125,6 +125,7 @@ def test_every_column_is_explained() -> None:
         "users",
     ):
         assert any(line.startswith(f"{column}  ") for line in lines), column
+    assert "cost    input tokens' worth a call: cached 0.1, new 1.25; summaries in 1, out 5" in lines
     assert any(line.startswith("squidbot balanced *") for line in lines)
     assert not any(line.startswith("send everything *") for line in lines)
 
