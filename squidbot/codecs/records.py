@@ -43,23 +43,20 @@ def read_entries(path: pathlib.Path) -> list[Entry]:
     lines = [(number, line) for number, line in enumerate(_LINE_END.split(_read_text(path)), 1) if line.strip()]
     if not lines:
         raise TranscriptError(str(path), None, "the file is empty; a transcript holds at least one message")
-    if len(lines) > 1 and _goes_over_lines(lines[0][1], lines[1][1]):
+    if len(lines) > 1 and not _is_json(lines[0][1]):
         whole = "\n".join(line for _, line in lines)
-        return [Entry(_parse(path, lines, whole), whole, lines[0][0], 0)]
+        # A first line that is broken in itself, with objects below, is a broken line and no value of many lines.
+        if whole.lstrip().startswith("[") or _is_json(whole) or not _is_json(lines[1][1]):
+            return [Entry(_parse(path, lines, whole), whole, lines[0][0], 0)]
     return [
         Entry(_parse(path, [(number, line)], line), line.strip(), number, index)
         for index, (number, line) in enumerate(lines)
     ]
 
 
-def _goes_over_lines(first: str, second: str) -> bool:
-    """Whether a file's value is spread over its lines; a first line that is broken in itself does not make it so."""
-    return not _is_json(first) and not (second.lstrip().startswith("{") and _is_json(second))
-
-
-def _is_json(line: str) -> bool:
+def _is_json(text: str) -> bool:
     try:
-        jsontext.parse(line)
+        jsontext.parse(text)
     except jsontext.JsonTextError as error:
         # What has a place is broken syntax; the rest is refused for what it says and gets its message later.
         return error.line is None
