@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from squidbot.core.literals import literals_of
-from squidbot.core.messages import Cost
 from squidbot.core.notes import Line, Reading, Unit, bounded, names_in, read
 from squidbot.core.tokens import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.core.messages import Message
+    from squidbot.core.messages import Cost, Message
     from squidbot.core.ports import TokenCounter
 
 __all__ = ["Notes", "extract", "render"]
 
-
 # What costs more tokens for its worth is left out even where there is room.
-LEAST_WORTH_PER_TOKEN = 0.015
+LEAST_WORTH_PER_TOKEN = 0.012
+# A line is opened for its head and the best of its words; more of them hardly change the choice.
+_OPENING_UNITS = 12
+# Words are ranked until they cost so many times the limit by a rough count, and further only if that was too rough.
+_RANKED_PER_LIMIT = 1.6
+_SENTENCE_ENDS = (".", "!", "?", ":", ";", "\u2026", "\u3002", "\uff01", "\uff1f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Notes:
     cost: Cost
 
 
-def extract(
+def extract(  # noqa: PLR0913 - one keyword for each thing that a caller may know
     messages: Sequence[Message],
     *,
     limit_tokens: int,
@@ -48,104 +51,130 @@ def extract(
     `users_verbatim` the users' messages follow the notes word for word, so the notes leave them out. `first_seq` is
     the seq of the first message. A limit too small for any notes gives an empty text.
     """
-    covered = set(known)
+    covered = known
     if users_verbatim:
-        for message in messages:
-            if message.role == "user":
-                covered |= literals_of(bounded(message.text))
+        covered = known.union(*(literals_of(bounded(said.text)) for said in messages if said.role == "user"))
+    calls = sum(len(message.calls) for message in messages)
+    last_seq = first_seq + max(0, len(messages) - 1)
+    header = f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"
     reading = read(messages, users_verbatim=users_verbatim)
-    header = _header(messages, first_seq)
-    return render(reading, header=header, limit_tokens=limit_tokens, counter=counter, known=frozenset(covered))
+    return render(reading, header=header, limit_tokens=limit_tokens, counter=counter, known=covered)
 
 
 def render(
     reading: Reading, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
 ) -> Notes:
     """Return what was read as notes under a header line; `limit_tokens` and `known` as for `extract`."""
-    lines = [(line, list(line.units.values())) for line in reading.lines.values()]
-    picks = _ranked(reading, lines, set(known), ENOUGH * limit_tokens)
-    return _fitting(header, lines, picks, limit_tokens, counter, known)
+    shelves = [_Shelf.of(line, reading, known) for line in reading.lines.values()]
+    picks: list[tuple[int, int]] = []
+    roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
+    for line, unit in _ranked(shelves, set(known)):
+        picks.append((line, unit))
+        roughly += shelves[line].words(unit).tokens
+        if roughly > enough:
+            if measure(counter, _text(header, shelves, picks, known)).bound > limit_tokens:
+                break
+            enough *= 2
+    return _fitting(header, shelves, picks, limit_tokens, counter, known)
 
 
-def _header(messages: Sequence[Message], first_seq: int) -> str:
-    calls = sum(len(message.calls) for message in messages)
-    last_seq = first_seq + max(0, len(messages) - 1)
-    return f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Words as they are ranked: what they are worth beside the literals in them, what each of these is worth.
+
+    `tokens` is roughly what the words cost; it only ranks, and never decides what fits.
+    """
+
+    label: str
+    weight: float
+    worths: tuple[tuple[str, float], ...]
+    tokens: float
+
+    @classmethod
+    def of(cls, unit: Unit, reading: Reading) -> _Words:
+        worths = tuple((name, reading.worth(name, unit.base)) for name in names_in(f"{unit.label} {unit.text}"))
+        return cls(unit.label, unit.weight, worths, _about_tokens(unit.text))
+
+    def gain(self, covered: set[str]) -> float:
+        """Return what they add to what is covered already."""
+        return self.weight + sum(worth for name, worth in self.worths if name not in covered)
 
 
-# The words ranked for a note cost, roughly counted, this many times its limit: the rough count is under the bound.
-ENOUGH = 1.3
+@dataclass(slots=True)
+class _Shelf:
+    """A line with all that could stand in it."""
+
+    line: Line
+    units: list[Unit]
+    head: _Words
+    ranked: list[_Words]
+    best: list[_Words]
+    labels: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, line: Line, reading: Reading, known: frozenset[str]) -> _Shelf:
+        units = list(line.units.values())
+        ranked = [_Words.of(unit, reading) for unit in units]
+        nothing = set(known)
+        best = heapq.nlargest(_OPENING_UNITS, ranked, key=lambda words: words.gain(nothing) / words.tokens)
+        head = _Words.of(Unit(_head(line, known), weight=line.weight), reading)
+        return cls(line, units, head, ranked, best)
+
+    def words(self, unit: int) -> _Words:
+        """Return the words of a unit; of the head for -1."""
+        return self.head if unit < 0 else self.ranked[unit]
+
+    def density(self, unit: int, covered: set[str]) -> float:
+        """Return what a unit is worth for a token; a head (-1) together with the best that could stand behind it."""
+        if unit >= 0:
+            words = self.ranked[unit]
+            label = 0.0 if words.label in self.labels else _about_tokens(words.label) / 2
+            return words.gain(covered) / (words.tokens + label)
+        gain, tokens = self.head.gain(covered), self.head.tokens + 2
+        best = gain / tokens
+        for words in self.best:
+            gain, tokens = gain + words.gain(covered), tokens + words.tokens
+            best = max(best, gain / tokens)
+        return best
 
 
 @lru_cache(maxsize=16_384)
 def _about_tokens(text: str) -> float:
-    """Return roughly what words cost in tokens; it only ranks, and never decides what fits."""
+    """Return roughly what words cost in tokens, with what parts them from the next."""
     return 1.0 + len(text) / 4.5 + 0.3 * sum(map(str.isdigit, text))
 
 
-def _ranked(
-    reading: Reading, lines: list[tuple[Line, list[Unit]]], covered: set[str], enough: float
-) -> list[tuple[int, int]]:
-    """Return (line, unit) in the order in which they are worth their tokens; unit -1 is a line's head.
+def _ranked(shelves: list[_Shelf], covered: set[str]) -> Iterator[tuple[int, int]]:
+    """Yield (line, unit) in the order in which they are worth their tokens; unit -1 is a line's head.
 
-    A head comes before its units. The order does not depend on any limit, so that more room only adds; it ends where
-    about `enough` tokens are named.
+    A head comes before its units. The order does not depend on any limit, so that more room only adds.
     """
-    heap: list[tuple[float, int, int]] = []
-    best_units: dict[int, list[int]] = {}
-    names = names_in
-
-    def gain(unit: Unit) -> float:
-        return unit.weight + sum(reading.worth(name, unit.base) for name in names(unit.text) if name not in covered)
-
-    def promising(line: int) -> list[int]:
-        if line not in best_units:
-            units = lines[line][1]
-            worth = [-gain(unit) / _about_tokens(unit.text) for unit in units]
-            best_units[line] = heapq.nsmallest(12, range(len(units)), key=worth.__getitem__)
-        return best_units[line]
-
-    def density(line: int, unit: int) -> float:
-        if unit >= 0:
-            return gain(lines[line][1][unit]) / _about_tokens(lines[line][1][unit].text)
-        head = _head(lines[line][0], covered)
-        value = gain(Unit(head, weight=lines[line][0].weight))
-        cost = _about_tokens(head) + 2
-        best = value / cost
-        for at in promising(line):
-            more = lines[line][1][at]
-            value, cost = value + gain(more), cost + _about_tokens(more.text)
-            best = max(best, value / cost)
-        return best
-
-    for index in range(len(lines)):
-        heapq.heappush(heap, (-density(index, -1), index, -1))
-    picks: list[tuple[int, int]] = []
-    used = 0.0
-    while heap and used <= enough:
+    heap = [(-shelf.density(-1, covered), at, -1) for at, shelf in enumerate(shelves)]
+    heapq.heapify(heap)
+    while heap:
         _, line, unit = heapq.heappop(heap)
-        now = density(line, unit)
+        shelf = shelves[line]
+        now = shelf.density(unit, covered)
         if now <= LEAST_WORTH_PER_TOKEN:
             continue
         if heap and now < -heap[0][0] - 1e-12:
             heapq.heappush(heap, (-now, line, unit))
             continue
-        picks.append((line, unit))
-        used += _about_tokens(_head(lines[line][0], covered) if unit < 0 else lines[line][1][unit].text)
-        covered |= names(_head(lines[line][0], covered) if unit < 0 else lines[line][1][unit].text)
-        if unit < 0:
-            for at in range(len(lines[line][1])):
-                heapq.heappush(heap, (-density(line, at), line, at))
-    return picks
+        yield line, unit
+        words = shelf.words(unit)
+        covered.update(name for name, _ in words.worths)
+        shelf.labels.add(words.label)
+        for at in range(len(shelf.units)) if unit < 0 else ():
+            heapq.heappush(heap, (-shelf.density(at, covered), line, at))
 
 
-def _head(line: Line, covered: set[str] | frozenset[str]) -> str:
-    return line.short if line.short and line.path in covered else line.head
+def _head(line: Line, known: set[str] | frozenset[str]) -> str:
+    return line.short if line.short and line.path in known else line.head
 
 
-def _fitting(
+def _fitting(  # noqa: PLR0913, PLR0917 - the parts of one search
     header: str,
-    lines: list[tuple[Line, list[Unit]]],
+    shelves: list[_Shelf],
     picks: list[tuple[int, int]],
     limit_tokens: int,
     counter: TokenCounter,
@@ -156,7 +185,7 @@ def _fitting(
     best = Notes("", measure(counter, ""))
     while low <= high:
         middle = (low + high) // 2
-        text = _text(header, lines, picks[:middle], known)
+        text = _text(header, shelves, picks[:middle], known)
         cost = measure(counter, text)
         if cost.bound <= limit_tokens:
             best, low = Notes(text, cost), middle + 1
@@ -165,23 +194,32 @@ def _fitting(
     return best
 
 
-def _text(
-    header: str, lines: list[tuple[Line, list[Unit]]], picks: list[tuple[int, int]], known: frozenset[str]
-) -> str:
+def _text(header: str, shelves: list[_Shelf], picks: Iterable[tuple[int, int]], known: frozenset[str]) -> str:
+    """Return the picks as text: lines in order, in each its head, then what was picked of it, in order."""
     chosen: dict[int, list[int]] = {}
     for line, unit in picks:
         chosen.setdefault(line, [])
         if unit >= 0:
             chosen[line].append(unit)
-    rows = ["- " + _head(lines[at][0], known) + _behind(lines[at][1], sorted(chosen[at])) for at in sorted(chosen)]
-    return "\n".join([header, *rows])
+    rows = [header]
+    said = set(known)
+    for at in sorted(chosen):
+        shelf = shelves[at]
+        head = _head(shelf.line, said)
+        rows.append(f"- {head}{_behind(head, [shelf.units[unit] for unit in sorted(chosen[at])])}")
+        said.update(names_in(head))
+        said.update(name for unit in chosen[at] for name, _ in shelf.ranked[unit].worths)
+    return "\n".join(rows)
 
 
-def _behind(units: list[Unit], chosen: list[int]) -> str:
-    parts: dict[str, list[str]] = {}
-    for at in chosen:
-        parts.setdefault(units[at].label, []).append(units[at].text)
-    text = ""
+def _behind(head: str, units: list[Unit]) -> str:
+    """Return units as they stand behind a head: sentences first, then words by what they are."""
+    parts: dict[str, list[str]] = {"": []}
+    for unit in units:
+        parts.setdefault(unit.label, []).append(unit.text)
+    text = head
+    for sentence in parts.pop(""):
+        text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + sentence
     for label, words in parts.items():
-        text += f"; {label}: {', '.join(words)}" if label else " | " + " ".join(words)
-    return text
+        text += f"; {label} {', '.join(words)}"
+    return text[len(head) :]

@@ -74,24 +74,30 @@ def placed_literals(text: str) -> dict[str, Place]:
     """Return each literal of a text with the strongest place it has there: defined, imported, else used."""
     places: dict[str, Place] = {}
     for line in text.split("\n"):
-        code = len(line) <= _LINE_CHARS
-        imports = code and bool(_IMPORT.match(line))
-        opens = code and line.rstrip().endswith("{")
-        for at, found in find_literals(line):
-            name = found
-            if line[at - 1 : at] == "\\" and found[0] in "nrt":
-                name = found[1:]
-                if not _is_name(name):
-                    continue
-            if places.get(name) is Place.DEFINED:
-                continue
-            if code and _is_defined(line, at, name, opens=opens):
-                places[name] = Place.DEFINED
-            elif imports:
-                places[name] = Place.IMPORTED
-            else:
-                places.setdefault(name, Place.USED)
+        for name, place in _placed_in(line):
+            if name not in places or (place is not Place.USED and places[name] is not Place.DEFINED):
+                places[name] = place
     return places
+
+
+def _placed_in(line: str) -> Iterator[tuple[str, Place]]:
+    """Yield each literal of one line with its place there."""
+    if len(line) > _LINE_CHARS:
+        yield from ((name, Place.USED) for _, name in find_literals(line))
+        return
+    otherwise = Place.IMPORTED if _IMPORT.match(line) else Place.USED
+    opens = line.rstrip().endswith("{")
+    for at, name in find_literals(line):
+        bare = _without_escape(line, at, name)
+        if bare:
+            yield bare, Place.DEFINED if _is_defined(line, at, name, opens=opens) else otherwise
+
+
+def _without_escape(line: str, at: int, name: str) -> str:
+    r"""Return a name without the letter of an escape in front of it (`\nFoo` in a quoted text); "" if none is left."""
+    if line[at - 1 : at] != "\\" or name[0] not in "nrt":
+        return name
+    return name[1:] if _is_name(name[1:]) else ""
 
 
 def is_path(literal: str) -> bool:
