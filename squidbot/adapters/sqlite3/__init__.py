@@ -3,6 +3,7 @@
 | file    | holds |
 |---------|-------|
 | store   | `SqliteStore`: the two ports |
+| queries | every statement that reads or writes rows |
 | rows    | a message as a row and back, with its checksum |
 | files   | a file is created, recognised, opened, copied |
 | access  | one thread at a time; SQLite's errors become ours |
