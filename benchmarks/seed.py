@@ -54,6 +54,11 @@ class ChatMessage(TypedDict):
 
 
 CHUNK = 10_000  # messages a transaction
+# Tokens of this vocabulary's texts as the class estimator counts them, measured on 3,000 messages: 4.29 characters a
+# token by the estimate, 3.50 by the bound. Counting a million messages would take minutes and give the same sums.
+CHARS_PER_ESTIMATED_TOKEN, CHARS_PER_BOUND_TOKEN = 4.29, 3.5
+TEMPLATE_TOKENS = 4
+COUNTER = "classes"
 WORDS = (
     "cache price index page token window budget store append plan lease session turn summary recall journal server",
     "request answer error timeout retry queue worker thread lock commit branch merge review test build deploy log",
@@ -78,7 +83,7 @@ def _turns(chance: random.Random, pool: str) -> Iterator[StoredMessage]:
         for message in _turn(chance, pool, turn):
             role: Role = message["role"]
             payload = json.dumps(message)
-            cost = Cost(len(payload) // 4, len(payload) // 3 + 8)
+            cost = _cost(message)
             yield StoredMessage(
                 seq=seq,
                 turn=opening,
@@ -90,10 +95,18 @@ def _turns(chance: random.Random, pool: str) -> Iterator[StoredMessage]:
                 result_ids=(message["tool_call_id"],) if role == "tool" else (),
                 cost=cost,
                 sent_cost=cost,
-                counter="chars4",
+                counter=COUNTER,
                 time=now,
             )
             seq += 1
+
+
+def _cost(message: ChatMessage) -> Cost:
+    """Return about what the default counter says of a message, in tokens."""
+    calls = (call["function"] for call in message.get("tool_calls", ()))
+    chars = len(message["content"]) + sum(len(call["name"]) + len(call["arguments"]) + 2 for call in calls)
+    estimate = TEMPLATE_TOKENS + round(chars / CHARS_PER_ESTIMATED_TOKEN)
+    return Cost(estimate, TEMPLATE_TOKENS + 2 + round(chars / CHARS_PER_BOUND_TOKEN))
 
 
 def _turn(chance: random.Random, pool: str, turn: int) -> list[ChatMessage]:

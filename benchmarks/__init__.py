@@ -1,0 +1,18 @@
+"""What squidbot costs, measured in one run beside the least that it could cost: `python -m benchmarks`.
+
+| file     | holds |
+|----------|-------|
+| turn     | assemble, record and events at 1,000 to 1,000,000 stored messages, beside plain SQLite |
+| process  | fresh processes: opening a session, memory, import time |
+| disk     | bytes and syncs of real exchanges |
+| policy   | a long conversation replayed: cache reuse, price, requests over budget |
+| host     | a session as a host holds it, and what it says |
+| talk     | the conversation that `policy` replays |
+| seed     | a store filled in bulk |
+| child    | what the fresh processes run |
+| clocks   | CPU and wall times, quantiles |
+| report   | tables, bars and JSON |
+| tokens   | a command of its own: how far the token bound stands above real counts |
+
+CPU times and ratios within one run are what to compare: wall times depend on who else uses the machine.
+"""

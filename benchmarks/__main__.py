@@ -1,0 +1,99 @@
+"""The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks import disk, process, turn
+from benchmarks.report import Progress, as_json, as_text
+from benchmarks.sizes import FULL, QUICK, TINY, Files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.report import Result
+    from benchmarks.sizes import Sizes
+
+__all__ = ["main"]
+
+
+class Run(NamedTuple):
+    """What the parts work with."""
+
+    sizes: Sizes
+    files: Files
+    folder: Path
+    ranks: Path | None
+    progress: Progress
+
+    def turn(self) -> Result:
+        """Measure turns."""
+        amount = turn.Amount(self.sizes.windows, self.sizes.turns, self.sizes.fresh)
+        return turn.measure(self.files.all(), self.folder, amount, self.progress)
+
+    def opening(self) -> Result:
+        """Measure opening a session."""
+        messages, path = self.files.largest()
+        return process.opening(path, messages, self._window, self.sizes.processes, self.progress)
+
+    def memory(self) -> Result:
+        """Measure memory."""
+        return process.memory(self.files.all(), self.sizes.windows[1:] or self.sizes.windows, self.progress)
+
+    def imports(self) -> Result:
+        """Measure imports."""
+        return process.imports(self.sizes.processes, self.progress)
+
+    def disk(self) -> Result:
+        """Measure bytes and syncs."""
+        return disk.measure(self.folder, self.sizes.exchanges, self.progress)
+
+    @property
+    def _window(self) -> int:
+        return min(32_000, max(self.sizes.windows))
+
+
+PARTS: dict[str, Callable[[Run], Result]] = {
+    "turn": Run.turn,
+    "opening": Run.opening,
+    "memory": Run.memory,
+    "import": Run.imports,
+    "disk": Run.disk,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the tables, write the JSON; return the exit code, 0 whatever the figures are."""
+    args = _parser().parse_args(arguments)
+    sizes = TINY if args.tiny else QUICK if args.quick else FULL
+    progress = Progress()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squidbot-benchmarks-", dir=args.keep)))
+        run = Run(sizes, Files(sizes.messages, folder, args.keep, progress), folder, args.ranks, progress)
+        results = [PARTS[name](run) for name in args.only or PARTS]
+    progress("")
+    print(as_text(results))
+    if args.json:
+        args.json.write_text(json.dumps(as_json(results), indent=2), encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What squidbot costs, and its bars.")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and repetitions: about a minute")
+    parser.add_argument("--tiny", action="store_true", help="hardly anything: shows that the command works")
+    parser.add_argument("--only", action="append", choices=PARTS, help="this part alone; may be given again")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")
+    parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count as the real tokenizer")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

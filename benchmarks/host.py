@@ -1,0 +1,100 @@
+"""A session as a host holds it, and turns as a host has them."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.engine import ContextEngine
+from squidbot.core.meter import Meter
+from squidbot.core.settings import strategy
+from squidbot.core.tokens import builtin_counter
+from squidbot.core.window import WindowSettings, open_lease
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from squidbot.core.engine import Session
+    from squidbot.core.messages import Message
+    from squidbot.core.ports import SummaryStore, TranscriptStore
+
+__all__ = ["CODEC", "SESSION", "Call", "Host", "Stores", "open_session"]
+
+CODEC = OpenAIChat()
+# The session that a seeded store holds.
+SESSION = "benchmark"
+# An exchange of 1.5 KB, as in the table of spec C1 that the bars come from: a question, and an answer of four times it.
+ASKED_CHARS, ANSWERED_CHARS, RESULT_CHARS = 300, 1200, 4000
+WORDS = (
+    "cache price index page token window budget store append plan lease session turn summary recall journal server "
+    "request answer error timeout retry queue worker thread lock commit branch merge review test build deploy log "
+    "src/app/main.py config.toml https://example.org/docs 404 1024 0x7f3a None True def return import class the a of "
+    "to in is that we should with for and not on it as was at by this be have"
+)
+NOW = 1_900_000_000.0
+
+
+class Stores(NamedTuple):
+    """Where transcripts and summaries stand."""
+
+    transcripts: TranscriptStore
+    summaries: SummaryStore
+
+
+def open_session(stores: Stores, window_tokens: int, session_id: str = SESSION) -> Session:
+    """Return a new session object with the default reserve, counter and strategy."""
+    meter = Meter(builtin_counter("classes"))
+    lease = open_lease(WindowSettings(window_tokens), meter.name, meter.certificate)
+    settings = strategy("balanced", lease.window_tokens - lease.reserved_output_tokens)
+    engine = ContextEngine(stores.transcripts, stores.summaries, {CODEC.tag: CODEC})
+    return engine.session(session_id, lease, meter, settings)
+
+
+class Call(NamedTuple):
+    """One model call: what the host adds, and what the model says to it."""
+
+    incoming: tuple[Message, ...]
+    reply: Message
+    time: float
+
+
+class Host:
+    """Says something new each turn, the same things in each run; a turn in four calls a tool."""
+
+    def __init__(self, seed: int = 1) -> None:
+        """Hosts of one seed say the same."""
+        self.seed = seed
+        self.turns = 0
+        self._chance = random.Random(seed)  # noqa: S311  # text to measure with, no secret
+        self._pool = " ".join(self._chance.choices(WORDS.split(), k=40_000))
+
+    def turn(self) -> Iterator[Call]:
+        """Yield the calls of the next turn."""
+        self.turns += 1
+        now = NOW + 45.0 * self.turns
+        asked = self.said("user", self._text(ASKED_CHARS))
+        answered = self.said("assistant", self._text(ANSWERED_CHARS))
+        if self.turns % 4:
+            yield Call((asked,), answered, now)
+            return
+        call_id = f"call_{self.seed}_{self.turns}"
+        function = {"name": "read_file", "arguments": json.dumps({"path": f"src/part{self.turns % 97}.py"})}
+        calls = [{"id": call_id, "type": "function", "function": function}]
+        yield Call((asked,), self.said("assistant", "", tool_calls=calls), now)
+        result = self.said("tool", self._text(RESULT_CHARS), tool_call_id=call_id)
+        yield Call((result,), answered, now + 5.0)
+
+    def question(self) -> Message:
+        """Return something the user says."""
+        return self.said("user", self._text(ASKED_CHARS))
+
+    def said(self, role: str, content: str, **more: object) -> Message:
+        """Return a message of the host's form."""
+        native: Mapping[str, object] = {"role": role, "content": content, **more}
+        return CODEC.to_message(native)
+
+    def _text(self, chars: int) -> str:
+        start = self._chance.randrange(len(self._pool) - chars)
+        return self._pool[start : start + chars]

@@ -1,0 +1,130 @@
+"""Results as values, as text for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from math import isnan
+
+__all__ = ["Bar", "Progress", "Result", "Table", "as_json", "as_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Figures side by side. Each row is a name and a value for each column; None where there is none."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One figure and what it has to be: at most, or at least, so much."""
+
+    name: str
+    value: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the figure is where it has to be; what could not be measured is not."""
+        over = self.at_most is not None and self.value > self.at_most
+        under = self.at_least is not None and self.value < self.at_least
+        return not (over or under or isnan(self.value))
+
+
+@dataclass(slots=True)
+class Result:
+    """What one part of the benchmarks found. `remarks` are sentences that the figures need beside them."""
+
+    part: str
+    tables: list[Table] = field(default_factory=list)
+    bars: list[Bar] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+class Progress:
+    """One line on standard error that says what is being measured; a line each where that is no terminal."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, doing: str) -> None:
+        """Show what is being done now; "" clears the line."""
+        seconds = time.monotonic() - self._began
+        if self._live:
+            print(f"\r\x1b[K{f'{seconds:4.0f} s  {doing}' if doing else ''}", end="", file=sys.stderr, flush=True)
+        elif doing:
+            print(f"{seconds:4.0f} s  {doing}", file=sys.stderr, flush=True)
+
+
+def as_text(results: list[Result]) -> str:
+    """Return all tables, then every bar with its figure."""
+    lines: list[str] = []
+    for result in results:
+        for table in result.tables:
+            lines += _table_lines(table)
+        lines += [f"  {remark}" for remark in result.remarks] + [""]
+    bars = [bar for result in results for bar in result.bars]
+    if bars:
+        lines.append("Bars")
+        width = max(len(bar.name) for bar in bars)
+        lines += [f"  {bar.name:{width}}  {_number(bar.value):>9}  {_wanted(bar)}" for bar in bars]
+    return "\n".join(lines)
+
+
+def as_json(results: list[Result]) -> dict[str, object]:
+    """Return everything as values for JSON, with the machine it was measured on."""
+    machine = {
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "system": platform.platform(),
+        "processors": os.cpu_count(),
+    }
+    bars = [{**asdict(bar), "part": result.part, "met": bar.met} for result in results for bar in result.bars]
+    parts = [
+        {"part": one.part, "tables": list(map(_table_json, one.tables)), "remarks": one.remarks} for one in results
+    ]
+    return {"machine": machine, "bars": [_finite(bar) for bar in bars], "parts": parts}
+
+
+def _table_lines(table: Table) -> list[str]:
+    width = max(28, *(len(name) for name, _ in table.rows))
+    columns = [max(10, len(column) + 2) for column in table.columns]
+    head = "".join(f"{column:>{size}}" for column, size in zip(table.columns, columns, strict=True))
+    lines = [table.title, f"  {'':{width}}{head}"]
+    for name, values in table.rows:
+        cells = "".join(f"{_number(value):>{size}}" for value, size in zip(values, columns, strict=True))
+        lines.append(f"  {name:{width}}{cells}")
+    return [*lines, ""]
+
+
+def _table_json(table: Table) -> dict[str, object]:
+    rows = {name: _finite(dict(zip(table.columns, values, strict=True))) for name, values in table.rows}
+    return {"title": table.title, "rows": rows}
+
+
+def _finite(values: dict[str, float | None] | dict[str, object]) -> dict[str, object]:
+    """Return values with None for what is not a number: JSON has no other form for it."""
+    return {key: None if isinstance(value, float) and isnan(value) else value for key, value in values.items()}
+
+
+def _number(value: float | None) -> str:
+    if value is None or isnan(value):
+        return "-"
+    if value == int(value) and abs(value) >= 10:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _wanted(bar: Bar) -> str:
+    wanted = [f"at most {_number(bar.at_most)}"] if bar.at_most is not None else []
+    wanted += [f"at least {_number(bar.at_least)}"] if bar.at_least is not None else []
+    return f"{' and '.join(wanted):18} {'met' if bar.met else 'MISSED'}"
