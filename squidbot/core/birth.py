@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.atoms import opens_turn
-from squidbot.core.messages import Cost, StoredMessage
+from squidbot.core.messages import StoredMessage
 from squidbot.core.slim import slim, slim_arguments
-from squidbot.core.view import NOTICE_TOKENS
+from squidbot.core.view import Renderer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
     from squidbot.core.settings import HistorySettings
     from squidbot.core.standing import Standing
-    from squidbot.core.view import Renderer
 
 __all__ = ["Birth", "Births", "Place"]
 
@@ -72,9 +71,7 @@ class Birth:
             time=now if message.time is None else message.time,
         )
         if notice is not None and opens_turn(stored):
-            added = self.meter.text(notice)
-            sent = Cost(cost.estimate + added.estimate, cost.bound + added.bound + NOTICE_TOKENS)
-            return replace(stored, notice=notice, sent_cost=sent)
+            return Renderer(self.meter, self.codecs).noticed(stored, notice, extra)
         if message.results:
             room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
             return self._cut_output(message, stored, room, extra)
@@ -153,7 +150,8 @@ class Births:
     def _said(self, message: Message | StoredMessage) -> tuple[Message, str | None]:
         if not isinstance(message, StoredMessage):
             return message, None
-        return replace(self.birth.codecs[message.codec].decode(message.payload), time=message.time), message.notice
+        said = self.birth.codecs[message.codec].decode(message.payload)
+        return replace(said, time=message.time, category=message.category), message.notice
 
 
 def _speaks(message: Message) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core.atoms import Atom, session_blocks, total
+from squidbot.core.messages import Kind
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.pricing import Outlook
 from squidbot.core.view import born, is_user_part, shown, spent
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
 
 __all__ = ["Batch", "Block", "Compactor", "NoteTaker", "Scene", "Step", "steps"]
+
+
+_SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ class Scene:
         slimmed: the atoms of the slimmed segments behind them, oldest first.
         tail: the atoms behind those, all sent raw; what is in flight is at their end.
         stored: how many messages the store holds; later ones came with this call and must stay raw.
-        pinned: seqs of pinned messages.
+        pinned: seqs of the messages of pinned atoms.
+        held: messages inside `blocks` that must be sent verbatim: pinned atoms, the message that is being answered.
         in_flight_seq: the user message that is being answered.
     """
 
@@ -52,6 +57,7 @@ class Scene:
     tail: tuple[Atom, ...]
     stored: int
     pinned: frozenset[int]
+    held: tuple[StoredMessage, ...]
     in_flight_seq: int
 
 
@@ -147,7 +153,7 @@ class Compactor:
             return None
         if zones.noted and not (step.gentle and self._append_pays(zones, step)):
             return self._slimmed_behind(self._fold(zones.noted, step), zones)
-        if not zones.noted and not step.gentle:
+        if not zones.noted and not step.gentle and self._foldable():
             return self._slimmed_behind(self._fold((), step), zones)
         return self._slimmed_behind(self._append(zones.noted), zones)
 
@@ -170,7 +176,7 @@ class Compactor:
         slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
         budget = step.slim_fraction * self._room
         slimmed = used = 0
-        for atom in reversed(movable[: len(movable) - raw]):
+        for atom in reversed(movable[: len(movable) - raw]) if budget else ():
             used += sum(self._slim_size(message, slim_tokens) for message in atom.messages)
             if used > budget:
                 break
@@ -225,7 +231,7 @@ class Compactor:
 
     def _append_pays(self, zones: Zones, step: Step) -> bool:
         """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
-        if not self.settings.chain:
+        if not self.settings.chain or self._lost():
             return False
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self._blocks(zones.noted))
@@ -240,6 +246,11 @@ class Compactor:
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
         after = prefix - standing + folded + raw
         return appended <= outlook.cost_per_request(after=after, written=after)
+
+    def _lost(self) -> bool:
+        """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
+        sent = {part.first_seq for block in self.scene.blocks for part in block.parts}
+        return any(row.seq not in sent for row in self.scene.held)
 
     def _outlook(self) -> Outlook:
         tail = self.scene.tail
@@ -283,9 +294,10 @@ class Compactor:
     def _fold(self, noted: Sequence[Atom], step: Step) -> Batch:
         blocks = self._foldable()
         absent = [one.segment for one in self.scene.blocks if one.segment.representation is Representation.ABSENT]
-        old = [part for block in self.scene.blocks for part in block.parts if part.payload is not None]
-        new = [born(message) for atom in noted if self._stays(atom) for message in atom.messages]
-        kept = self._verbatim((*old, *new), step)
+        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
+        new = [message for atom in noted if self._stays(atom) for message in atom.messages]
+        old = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
+        kept = self._verbatim([old[seq] for seq in sorted(old)], step)
         first = blocks[0].segment.first_seq if blocks else noted[0].first_seq
         last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
         limit = self._fold_tokens(step)
@@ -310,11 +322,8 @@ class Compactor:
         used = 0
         for part in reversed(sent):
             must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
-            if must or not is_user_part(part):
-                kept.append(part)
-                continue
-            used += self._size(part.cost)
-            if used <= budget:
+            used += 0 if must else self._size(part.cost)
+            if must or (is_user_part(part) and used <= budget):
                 kept.append(part)
         return kept[::-1]
 

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
 from squidbot.core.birth import Births
-from squidbot.core.errors import BudgetError, StoreError
-from squidbot.core.event import Ask, Change, Makers, Moment, due, make_change, saves_enough
+from squidbot.core.errors import SquidbotError, StoreError
+from squidbot.core.event import Ask, Change, Makers, Moment, check_fixed, due, make_change, saves_enough
 from squidbot.core.events import Event
 from squidbot.core.messages import Cost, Record
 from squidbot.core.notebook import Notebook
+from squidbot.core.past import REQUEST, Past, seal
 from squidbot.core.pins import KIND as PIN
-from squidbot.core.pins import Pins
-from squidbot.core.request import (
-    Call,
-    Inputs,
-    Sent,
-    announcement,
-    build,
-    check_fixed,
-    head_digest,
-    pin_record,
-    request_record,
-    sections_for,
-)
+from squidbot.core.request import Call, Inputs, build
 from squidbot.core.standing import Shelf, load
-from squidbot.core.tokens import Calibration
-from squidbot.core.view import Renderer
+from squidbot.core.view import Renderer, spent
 from squidbot.core.window import input_limit
 
 if TYPE_CHECKING:
@@ -50,8 +39,6 @@ MOST_TRIES = 1000
 SILENT_CUT_FRACTION = 0.5
 # Events in a row that saved too little, after which compaction rests (decisions.md section 5, 11).
 MOST_SKIPS = 2
-# Room for the short notices that keep a request valid: one in front, one behind.
-NOTICE_TOKENS = 40
 
 
 class ContextEngine:
@@ -88,14 +75,11 @@ class Session:
         self._notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
         self._makers = Makers(shelf, self._notes, settings)
         self._standing: Standing | None = None
-        self._sent: Sent | None = None
-        self._calibration = Calibration()
-        self._skipped = 0
-        self._rests_until: float | None = None
-        self._requests = 0
+        # How many records the store held when the notes were read: a different number means that they are stale.
         self._notes_at = 0
-        self._pins = Pins()
-        self._outside = Cost(0, 0)
+        # What the newest recorded request left, and what the newest assembled one will leave once it is recorded.
+        self._past = Past()
+        self._next: Past | None = None
 
     @property
     def session_id(self) -> str:
@@ -118,10 +102,8 @@ class Session:
             stored = self._current()
             try:
                 return self._assembled(stored, incoming, given)
-            except StoreError:
-                self._standing = None
-                if self._shelf.transcripts.head(self.session_id) == (stored.messages, stored.records):
-                    raise
+            except StoreError as error:
+                self._make_way(stored, error)
         raise StoreError(f"{MOST_TRIES} other writers came first; no request was made for {self.session_id!r}")
 
     def record(
@@ -141,22 +123,20 @@ class Session:
         """
         for _ in range(MOST_TRIES):
             stored = self._current()
-            rows = self._births(stored, self._outside).placed(messages, stored, now)
-            records = self._request_records(stored, usage) if rows else ()
+            rows = self._births(stored, self._past.outside).placed(messages, stored, now)
+            answered = self._answered(usage) if rows else None
+            records = (answered.record(usage),) if answered else ()
             try:
                 self._shelf.transcripts.append(self.session_id, stored.messages, rows, records)
-            except StoreError:
-                self._standing = None
-                if self._shelf.transcripts.head(self.session_id) == (stored.messages, stored.records):
-                    raise
+            except StoreError as error:
+                self._make_way(stored, error)
                 continue
             grown = stored.extended(rows, self._shelf.renderer)
             self._standing = replace(grown, records=stored.records + len(records))
             self._notes_at = self._standing.records
-            self._requests += len(records)
-            if self._sent and records:
-                self._sent = replace(self._sent, recorded=True)
-            self._learn(usage)
+            if answered:
+                self._check_reported(answered, usage)
+                self._past, self._next = answered, None
             return rows
         raise StoreError(f"{MOST_TRIES} other writers came first; nothing was written to {self.session_id!r}")
 
@@ -187,11 +167,13 @@ class Session:
         given = inputs or Inputs()
         stored = self._current()
         moment = self._moment(stored, stored, given)
-        sections = sections_for(self._pins, given)
-        change = make_change(self._makers, stored, moment, Ask("manual", sections, self._pins.seqs))
+        change = make_change(self._makers, stored, moment, Ask("manual", given.head(stored.pins), stored.pins.seqs))
         if change is None or change.record.tokens_after >= change.record.tokens_before:
+            self._notes.reopen()
             return None
-        return self._written((stored.messages, stored.records), change)
+        plan = replace(change.record, lease_id=self.lease.lease_id)
+        self._write(stored, replace(change, record=plan), ())
+        return plan
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -204,12 +186,16 @@ class Session:
                 self._notes.reopen()
             self._notes_at = head[1]
             self._standing = load(self._shelf, self.lease.window_tokens, self.lease.lease_id)
-            known = self._standing.records > 0
-            self._pins = Pins.of(transcripts.records(self.session_id, PIN)) if known else Pins()
-            last = transcripts.last_record(self.session_id, "request") if known else None
-            self._requests = last.number + 1 if last else 0
-            self._sent = self._sent or (Sent.of(last) if last else None)
+            last = transcripts.last_record(self.session_id, REQUEST) if head[1] else None
+            if last and last.number != self._past.number:
+                self._past = Past.of(last)
         return self._standing
+
+    def _make_way(self, stored: Standing, error: StoreError) -> None:
+        """Forget what is held where another writer has changed the store; raise the error where none has."""
+        self._standing = None
+        if self._shelf.transcripts.head(self.session_id) == (stored.messages, stored.records):
+            raise error
 
     @property
     def _limit(self) -> Cost:
@@ -219,168 +205,156 @@ class Session:
         if policy is None:
             policy = input_limit(lease.window_tokens, 0, lease.safety_fraction)
         physical = lease.window_tokens - lease.reserved_output_tokens
-        return Cost(policy, int(physical / self._calibration.bound_ratio))
+        return Cost(policy, int(physical / self._past.calibration.bound_ratio))
 
     def _births(self, stored: Standing, outside: Cost) -> Births:
         return Births.within(self._shelf.renderer, self.settings, self._limit.bound - outside.bound, stored)
 
-    def _announced(self, stored: Standing, wanted: tuple[Section, ...]) -> str | None:
-        """Return what to tell the model about a head that has changed, once; the first plan of a session freezes it."""
-        told = self._sent.head if self._sent else ""
-        if not stored.messages or told == head_digest(wanted):
-            return None
-        return announcement(stored.plan.sections if stored.plan else (), wanted)
-
     def _moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
         renderer = self._shelf.renderer
-        self._outside = given.outside(renderer.meter)
         now = given.now if given.now is not None else trial.newest_time
         idle = now - stored.newest_time if now is not None and stored.newest_time is not None else 0.0
+        rests_until = self._past.rests_until
         return Moment(
             limit=self._limit,
-            outside=self._outside.plus(Cost(0, NOTICE_TOKENS)),
+            system=given.system_parts(renderer.meter),
+            tools=given.tools_cost(renderer.meter),
+            notices=renderer.notices,
             new_turn=trial.at_turn,
             cold=idle > self.settings.cache_ttl_seconds,
             stored=stored.messages,
             changed=self._changed(stored, given),
             now=now,
-            paused=self._rests_until is not None and (now or 0.0) < self._rests_until,
+            paused=rests_until is not None and now is not None and now < rests_until,
+            unit="tokens" if self.settings.policy_limit is None else "words",
         )
 
     def _changed(self, stored: Standing, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
-        if stored.opened:
+        first = stored.plan is None and not stored.messages
+        if stored.opened or (first and given.head(stored.pins)):
             return "opened"
-        if self._sent is None or not stored.messages:
+        if not self._past.known:
             return None
-        if self._sent.tools != given.tools_digest:
+        if self._past.tools != given.tools_digest:
             return "tools-changed"
-        return "system-changed" if self._sent.system != given.system_digest else None
+        return "system-changed" if self._past.system != given.system_digest else None
 
     # -- deciding ---------------------------------------------------------------------------------------------
 
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
-        wanted = sections_for(self._pins, given)
-        notice = given.notice_with(self._announced(stored, wanted))
-        births = self._births(stored, given.outside(self._shelf.renderer.meter))
-        born = births.placed(incoming, stored, given.now, notice)
+        meter = self._shelf.renderer.meter
+        head = given.head(stored.pins)
+        news = self._past.news(head) if stored.messages else None
+        notice = "\n".join(text for text in (given.notice, news) if text) or None
+        outside = spent(given.system_parts(meter)).plus(given.tools_cost(meter))
+        born = self._births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = stored.extended(born, self._shelf.renderer)
         moment = self._moment(stored, trial, given)
-        check_fixed(trial, moment, given, self._shelf.renderer.meter)
-        cause = due(trial, moment, self.settings)
-        if cause is None and wanted and not stored.messages:
-            cause = "opened"
-        event = None
-        if cause is not None:
-            trial, event = self._changed_to(trial, moment, cause, wanted)
-        assembly = build(self._shelf, Call(self.lease, given, moment, born), trial, event)
-        if event is None and self._breaks(assembly):
-            trial, event = self._changed_to(trial, moment, "repaired", wanted)
-            assembly = build(self._shelf, Call(self.lease, given, moment, born), trial, event)
-        self._sent = Sent.from_assembly(assembly, given, wanted)
-        self._notify(events.CONTEXT_ASSEMBLED, "", trial.plan, assembly.cost, assembly.cost)
+        check_fixed(trial, moment)
+        past = replace(self._past, outside=outside, system=given.system_digest, tools=given.tools_digest)
+        renewed = self._notes.restart() if trial.opened else ()
+        try:
+            change, past = self._decided(trial, moment, head, past)
+            assembly = build(self._shelf, Call(self.lease, moment, born), change.standing if change else trial, None)
+            plan_id = trial.plan.plan_id if trial.plan else -1
+            if change is None and self._past.broken_by(assembly.parts, plan_id):
+                change = self._asked(trial, moment, "repaired", head)
+            if change:
+                assembly = build(self._shelf, Call(self.lease, moment, born), change.standing, change.record)
+                self._write(stored, change, renewed)
+        except SquidbotError:
+            self._notes.reopen()
+            raise
+        told = change is not None or (news is not None and any(row.notice for row in born))
+        self._next = self._leaving(assembly, past.told_of(head) if told else past)
+        self._notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
         return assembly
 
-    def _breaks(self, assembly: Assembly) -> bool:
-        """Return whether a request does not extend the one before it although nothing has changed the plan."""
-        before = self._sent.parts if self._sent else ()
-        return assembly.parts[: len(before)] != before
+    def _leaving(self, assembly: Assembly, past: Past) -> Past:
+        """Return what a request leaves behind once it is recorded."""
+        return replace(
+            past,
+            number=self._past.number + 1,
+            cost=assembly.cost,
+            plan_id=assembly.plan.plan_id if assembly.plan else -1,
+            parts=len(assembly.parts),
+            seal=seal(assembly.parts),
+        )
 
-    def _changed_to(
-        self,
-        trial: Standing,
-        moment: Moment,
-        cause: str,
-        sections: tuple[Section, ...],
-    ) -> tuple[Standing, PlanRecord | None]:
-        """Return what stands after an event, and its plan; the same and None where it was skipped.
+    def _decided(
+        self, trial: Standing, moment: Moment, head: tuple[Section, ...], past: Past
+    ) -> tuple[Change | None, Past]:
+        """Return the change that is due, None where none is or it would not pay, and what to remember of it.
 
         Raises:
             BudgetError: nothing makes the request fit.
-            StoreError: nothing was changed.
         """
-        renewed = self._notes.restart() if trial.opened else ()
-        change = make_change(self._makers, trial, moment, Ask(cause, sections, self._pins.seqs))
+        cause = due(trial, moment, self.settings)
+        change = self._asked(trial, moment, cause, head) if cause else None
         if change is None:
+            return None, past
+        if cause == "high-water" and not saves_enough(change.record, self.settings):
             self._notes.reopen()
-            if cause == "high-water":
-                return trial, None
-            raise self._too_much(trial, moment)
-        record = change.record
-        if cause == "high-water" and not saves_enough(record, self.settings):
-            self._skip(record, moment)
-            return trial, None
-        self._skipped = 0
-        self._rests_until = None
-        plan = self._written((moment.stored, trial.records), change, renewed)
-        return replace(change.standing, plan=plan), plan
+            return None, self._skipping(change.record, moment, past)
+        return change, replace(past, skipped=0, rests_until=None)
 
-    def _written(self, head: tuple[int, int], change: Change, renewed: tuple[Record, ...] = ()) -> PlanRecord:
-        """Store an event: its summaries, then the plan that shows them. Returns the plan as stored."""
+    def _asked(self, trial: Standing, moment: Moment, cause: str, head: tuple[Section, ...]) -> Change | None:
+        change = make_change(self._makers, trial, moment, Ask(cause, head, trial.pins.seqs))
+        if change is None:
+            return None
         plan = replace(change.record, lease_id=self.lease.lease_id)
-        batch = change.batch
+        return replace(change, record=plan, standing=replace(change.standing, plan=plan))
+
+    def _skipping(self, record: PlanRecord, moment: Moment, past: Past) -> Past:
+        """Return the past with an event skipped that would not pay; after two in a row compaction rests."""
+        costs = Cost(0, record.tokens_before), Cost(0, record.tokens_after)
+        self._notify(events.COMPRESSION_SKIPPED, record.cause, record, *costs)
+        if past.skipped + 1 < MOST_SKIPS or moment.now is None:
+            return replace(past, skipped=past.skipped + 1)
+        self._notify(events.COMPACTION_PAUSED, record.cause, record, *costs)
+        return replace(past, skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def _write(self, stored: Standing, change: Change, renewed: tuple[Record, ...]) -> None:
+        """Store an event: its summaries, then the plan that shows them, with what its notes are made from."""
+        plan, batch = change.record, change.batch
         for summary in batch.summaries:
             self._shelf.summaries.put(summary)
         notes = (*renewed, *self._notes.settle(batch.merged_through, batch.runs))
         record = Record("plan", plan.plan_id, plan.to_json())
-        try:
-            self._shelf.transcripts.append(self.session_id, head[0], (), (*notes, record))
-        except StoreError:
-            self._notes.reopen()
-            raise
+        self._shelf.transcripts.append(self.session_id, stored.messages, (), (*notes, record))
         self._standing = None
-        self._notes_at = head[1] + len(notes) + 1
+        self._notes_at = stored.records + len(notes) + 1
         costs = Cost(0, plan.tokens_before), Cost(0, plan.tokens_after)
         self._notify(events.VIEW_PLAN_CHANGED, plan.cause, plan, *costs)
         if batch.summaries:
             self._notify(events.COMPRESSED, plan.cause, plan, *costs)
-        return plan
 
-    def _skip(self, record: PlanRecord, moment: Moment) -> None:
-        """Remember an event that would not pay; after two in a row compaction rests, with one warning."""
-        self._skipped += 1
-        costs = Cost(0, record.tokens_before), Cost(0, record.tokens_after)
-        self._notify(events.COMPRESSION_SKIPPED, record.cause, record, *costs)
-        if self._skipped >= MOST_SKIPS:
-            self._rests_until = (moment.now or 0.0) + self.settings.backoff_seconds
-            self._skipped = 0
-            self._notify(events.COMPACTION_PAUSED, record.cause, record, *costs)
+    def _answered(self, usage: Usage | None) -> Past | None:
+        """Return what the newest request leaves, with what its usage taught; None where none waits to be recorded."""
+        if self._next is None or usage is None:
+            return self._next
+        return replace(self._next, calibration=self._past.calibration.learn(self._next.cost, usage.input_tokens))
 
-    def _too_much(self, trial: Standing, moment: Moment) -> BudgetError:
-        need = trial.fixed.bound + moment.outside.bound + trial.in_flight.bound
-        culprit = "the turn in flight, with system text, tools and pins,"
-        return BudgetError(culprit, cost=need, budget=moment.limit.bound, unit="tokens", key="window.default")
-
-    # -- writing ----------------------------------------------------------------------------------------------
-
-    def _request_records(self, stored: Standing, usage: Usage | None) -> tuple[Record, ...]:
-        """Return the record of the request that these messages answer, if one was made since the last."""
-        sent = self._sent
-        if sent is None or sent.recorded:
-            return ()
-        return (request_record(self._requests, sent, stored, usage),)
-
-    def _learn(self, usage: Usage | None) -> None:
-        sent = self._sent
-        if usage is None or sent is None:
+    def _check_reported(self, answered: Past, usage: Usage | None) -> None:
+        if usage is None or usage.input_tokens >= SILENT_CUT_FRACTION * answered.cost.estimate:
             return
-        self._calibration = self._calibration.learn(sent.cost, usage.input_tokens)
-        if usage.input_tokens < SILENT_CUT_FRACTION * sent.cost.estimate:
-            cut = Cost(0, usage.input_tokens)
-            self._notify(events.SILENT_TRUNCATION, "the provider reports far less than was sent", None, sent.cost, cut)
+        cut = Cost(0, usage.input_tokens)
+        self._notify(events.SILENT_TRUNCATION, "the provider reports far less than was sent", None, answered.cost, cut)
 
     def _add_pin(self, body: Mapping[str, object]) -> None:
         for _ in range(MOST_TRIES):
             stored = self._current()
-            record = pin_record(self._pins.count, body)
+            record = Record(PIN, stored.pins.count, json.dumps(body, separators=(",", ":")))
             try:
                 self._shelf.transcripts.append(self.session_id, stored.messages, (), (record,))
-            except StoreError:
-                self._standing = None
-                if self._shelf.transcripts.head(self.session_id) == (stored.messages, stored.records):
-                    raise
+            except StoreError as error:
+                self._make_way(stored, error)
                 continue
             self._standing = None
+            self._notes_at += 1
             return
         raise StoreError(f"{MOST_TRIES} other writers came first; nothing was pinned in {self.session_id!r}")
 

@@ -39,9 +39,10 @@ class BudgetError(SquidbotError):
         key: the setting to change, as it is written in squidbot.toml.
     """
 
-    def __init__(self, culprit: str, *, cost: int, budget: int, unit: str, key: str) -> None:
-        """Name the culprit, the amounts in `unit`, and the key to change."""
-        super().__init__(f"{culprit} cost {cost} of {budget} {unit}; make it smaller or raise {key}")
+    def __init__(self, culprit: str, *, cost: int, budget: int, unit: str, key: str, detail: str = "") -> None:
+        """Name the culprit, the amounts in `unit`, and the key to change; `detail` says more of the culprit."""
+        lead = detail or f"{culprit} cost"
+        super().__init__(f"{lead} {cost} of {budget} {unit}; make it smaller or raise {key}")
         self.culprit = culprit
         self.cost = cost
         self.budget = budget

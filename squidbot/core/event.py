@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.atoms import atoms_of
 from squidbot.core.compaction import Batch, Compactor, Scene, steps
-from squidbot.core.messages import Cost
+from squidbot.core.errors import BudgetError
+from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
 from squidbot.core.standing import Pieces, standing
 from squidbot.core.tail import Tail
+from squidbot.core.view import spent, unanswerable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.standing import Shelf, Standing
 
-__all__ = ["Ask", "Change", "Makers", "Moment", "due", "make_change", "saves_enough"]
+__all__ = ["Ask", "Change", "Makers", "Moment", "check_fixed", "due", "make_change", "saves_enough", "too_much"]
+
+# What to change where a request does not fit (docs/configuration.md).
+_WINDOW_KEY = "window.default or models.<name>.context_window"
+_POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +36,36 @@ class Moment:
 
     Attributes:
         limit: what the whole request may cost.
-        outside: what tools and the host's system text cost.
+        system: the host's system text as a part; empty for none.
+        tools: what its tool definitions cost.
+        notices: what the notices cost that keep a request valid: the one in front, the one behind.
         new_turn: whether the newest message opens a turn.
         cold: whether the provider has forgotten the cached prefix.
         stored: how many messages are in the store; later ones came with this call and stay raw.
-        changed: the cause that the host has given already ("tools-changed", ...), None where it gave none.
+        changed: the cause that lies outside the history ("tools-changed", ...), None where there is none.
         now: seconds since 1970, None where unknown.
         paused: whether compaction rests, having saved too little.
+        unit: what estimates count: "tokens", or the policy's "words".
     """
 
     limit: Cost
-    outside: Cost
+    system: tuple[Part, ...]
+    tools: Cost
+    notices: tuple[Cost, Cost]
     new_turn: bool
     cold: bool
     stored: int
     changed: str | None
     now: float | None
-    paused: bool = False
+    paused: bool
+    unit: str
+
+    def outside(self, standing: Standing) -> Cost:
+        """Return what is sent beside the session: system text, tools, and the notices that it needs."""
+        opening, closing = standing.needs_notices
+        cost = spent(self.system).plus(self.tools)
+        cost = cost.plus(self.notices[0]) if opening else cost
+        return cost.plus(self.notices[1]) if closing else cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +79,7 @@ class Change:
 
 def room_of(standing: Standing, moment: Moment) -> Cost:
     """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
-    fixed = standing.fixed.plus(moment.outside)
+    fixed = standing.fixed.plus(moment.outside(standing))
     return Cost(moment.limit.estimate - fixed.estimate, moment.limit.bound - fixed.bound)
 
 
@@ -69,6 +88,17 @@ def pressure_fraction(history: Cost, room: Cost) -> float:
     if room.bound <= 0 or room.estimate <= 0:
         return float("inf") if history.bound or history.estimate else 0.0
     return max(history.bound / room.bound, history.estimate / room.estimate)
+
+
+def check_fixed(standing: Standing, moment: Moment) -> None:
+    """Check that what is sent in any case leaves room for a conversation.
+
+    Raises:
+        BudgetError: it does not.
+    """
+    room = room_of(standing, moment)
+    if room.bound <= 0 or room.estimate <= 0:
+        raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
 
 
 def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | None:
@@ -89,6 +119,10 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
     return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
 
 
+# Causes that come from the history's size, or from somebody who wants it smaller.
+PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
+
+
 class Makers(NamedTuple):
     """What a change is made with: where the session's data stand, and who takes notes."""
 
@@ -106,9 +140,12 @@ class Ask(NamedTuple):
 
 
 def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> Change | None:
-    """Return the change that an event of this cause makes, or None where nothing it may do makes the request fit.
+    """Return the change that an event of this cause makes, or None where there is nothing it may do.
 
     A cause that does not come from pressure compacts only where the history is above the high-water mark.
+
+    Raises:
+        BudgetError: the request does not fit, and nothing makes it fit.
     """
     shelf, notes, settings = makers
     return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned).change(ask.cause)
@@ -130,25 +167,42 @@ class _Maker:
         base = standing(self.before.plan, pieces, self.before)
         room = room_of(base, self.moment)
         pressure = pressure_fraction(base.history, room)
-        pressing = cause in {"overflow", "high-water", "cold-cache", "manual", "rollover"}
-        if not pressing and pressure <= self.settings.high_fraction:
+        if cause not in PRESSING and pressure <= self.settings.high_fraction:
             return self._same(cause, base)
+        least: Standing | None = None
         compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
         for step in steps(self.settings):
             batch = compactor.batch(step)
             made = self._applied(base, batch) if batch else None
-            if made and batch and pressure_fraction(made.history, room) <= 1:
+            if made and batch and pressure_fraction(made.history, room_of(made, self.moment)) <= 1:
                 return self._recorded(cause, made, batch)
-        return None
+            least = made or least
+        if pressure > 1:
+            smallest = least or base
+            outside = self.moment.outside(smallest)
+            raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
+        return None if cause in PRESSING else self._same(cause, base)
 
     def _scene(self, base: Standing, room: Cost) -> Scene:
         slimmed = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
-        rows: list[StoredMessage] = []
-        if slimmed:
-            rows = self.shelf.read(slimmed[0].first_seq, slimmed[-1].last_seq)
+        rows = self.shelf.read(slimmed[0].first_seq, slimmed[-1].last_seq) if slimmed else []
         blocks = base.blocks[: len(base.blocks) - len(slimmed)]
-        stored, atoms = self.moment.stored, tuple(atoms_of(rows))
-        return Scene(room, blocks, atoms, base.tail.atoms, stored, self.pinned, base.turn)
+        noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
+        kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
+        answered = self.shelf.steps_with(seq for seq in (base.turn,) if seq in noted)
+        movable = (*atoms_of(rows), *base.tail.atoms)
+        steps_pinned = (atom for atom in movable if any(row.seq in self.pinned for row in atom.messages))
+        pinned = {row.seq for row in kept} | {row.seq for atom in steps_pinned for row in atom.messages}
+        return Scene(
+            room=room,
+            blocks=blocks,
+            slimmed=tuple(atoms_of(rows)),
+            tail=base.tail.atoms,
+            stored=self.moment.stored,
+            pinned=frozenset(pinned),
+            held=(*kept, *answered),
+            in_flight_seq=base.turn,
+        )
 
     def _applied(self, base: Standing, batch: Batch) -> Standing:
         kept = base.blocks[: batch.kept_blocks]
@@ -156,8 +210,7 @@ class _Maker:
         slim = self.settings.slim_tokens(self.moment.limit.bound)
         blocks = (*kept, *self.shelf.blocks(segments, slim, batch.summaries))
         rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
-        sent = [part for block in blocks for part in block.parts]
-        behind = Tail(after_assistant=bool(sent) and sent[-1].role == "assistant")
+        behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
         tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
         return standing(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
 
@@ -167,20 +220,19 @@ class _Maker:
         return steps[-1] if steps else self.before.messages
 
     def _same(self, cause: str, base: Standing) -> Change:
+        """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
         tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
         segments = tuple(block.segment for block in base.blocks)
         batch = Batch(segments, (), tail_from, len(base.blocks))
-        return self._recorded(cause, base, batch)
+        return self._recorded(cause, self._applied(base, batch), batch)
 
     def _recorded(self, cause: str, made: Standing, batch: Batch) -> Change:
-        before = self.before
-        parent = before.plan
-        old = (*before.prefix, *before.tail.parts)
-        new = (*made.prefix, *made.tail.parts)
+        parent = self.before.plan
+        old = self.before.parts(self.moment.system, self.shelf.renderer)
+        new = made.parts(self.moment.system, self.shelf.renderer)
         changed = first_changed(old, new)
-        whole_before = before.fixed.plus(before.history).plus(self.moment.outside)
-        whole_after = made.fixed.plus(made.history).plus(self.moment.outside)
-        unchanged = changed.token_offset + self.moment.outside.bound
+        whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
+        unchanged = changed.token_offset + self.moment.tools.bound
         settings = self.settings
         record = PlanRecord(
             plan_id=parent.plan_id + 1 if parent else 0,
@@ -213,6 +265,34 @@ class _Maker:
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
     """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
     return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
+
+
+def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
+    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named."""
+    by_estimate = cost.bound <= moment.limit.bound
+    what = {
+        "system text": spent((*standing.lead, *moment.system)),
+        "tools": moment.tools,
+        "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
+        "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
+    }
+    rest = cost
+    for one in what.values():
+        rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
+    what["turn in flight"] = rest
+
+    def size(one: Cost) -> int:
+        return one.estimate if by_estimate else one.bound
+
+    culprit = max(what, key=lambda name: size(what[name]))
+    shown = f"{culprit}: {size(what[culprit])}; with all that must stand beside it the request costs"
+    unit = moment.unit if by_estimate else "tokens"
+    key = _POLICY_KEY if by_estimate else _WINDOW_KEY
+    return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
+
+
+def _is_pinned(part: Part, standing: Standing) -> bool:
+    return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
 
 
 def first_changed(old: Sequence[Part], new: Sequence[Part]) -> FirstChanged:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.atoms import atoms_of
 from squidbot.core.compaction import Block
 from squidbot.core.messages import Cost
+from squidbot.core.pins import KIND as PIN
+from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.tail import Tail
-from squidbot.core.view import born, spent
+from squidbot.core.view import born, spent, unanswerable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from squidbot.core.messages import Part, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
@@ -23,6 +26,9 @@ __all__ = ["Standing", "load"]
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
 READ_BACK_WINDOWS = 4
+# How many messages are read at once beyond these, where oversized outputs that were cut at birth fill them.
+READ_BACK_MESSAGES = 64
+NO_PINS = Pins()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class Standing:
         messages, records: how many the store holds.
         turn: the seq that opened the newest turn.
         newest_time: when the newest message was said, in seconds since 1970; None where unknown.
+        pins: what is pinned.
         opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
     """
 
@@ -56,6 +63,24 @@ class Standing:
     turn: int
     newest_time: float | None = None
     opened: bool = False
+    pins: Pins = NO_PINS
+
+    def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
+        """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
+        said = self.prefix[self.lead_count :] + self.tail.parts
+        return (*system, *self.lead, *renderer.opening(said), *said, *renderer.closing(said))
+
+    @property
+    def needs_notices(self) -> tuple[bool, bool]:
+        """Whether a request of these parts needs a notice in front, and one behind, to be valid (R5)."""
+        said = self.prefix[self.lead_count : self.lead_count + 1] or self.tail.parts[:1]
+        last = self.tail.parts[-1:] or self.prefix[self.lead_count :][-1:]
+        return not said or unanswerable(said[0]), bool(last) and unanswerable(last[0])
+
+    @property
+    def sent(self) -> tuple[Part, ...]:
+        """What stands, in order, without the host's system text and without notices."""
+        return (*self.prefix, *self.tail.parts)
 
     @property
     def at_turn(self) -> bool:
@@ -133,6 +158,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
         turn=counts.turn,
         newest_time=counts.newest_time,
         opened=counts.opened,
+        pins=counts.pins,
     )
 
 
@@ -151,7 +177,10 @@ class Shelf:
         return [self.renderer.counted(row) for row in rows]
 
     def blocks(self, segments: Sequence[Segment], slim_tokens: int, made: Sequence[Summary] = ()) -> list[Block]:
-        """Return segments as they are sent; summaries that are not stored yet are taken from `made`."""
+        """Return segments as they are sent, the first of them behind a part that can be answered.
+
+        Summaries that are not stored yet are taken from `made`.
+        """
         texts = {summary.summary_id: summary for summary in made}
         wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
         if wanted:
@@ -159,12 +188,25 @@ class Shelf:
         picked = {seq for segment in segments for seq in segment.verbatim}
         found = self.transcripts.pick(self.session_id, sorted(picked)) if picked else []
         rows = {row.seq: self.renderer.counted(row) for row in found}
-        blocks = []
+        blocks: list[Block] = []
+        after = False
         for segment in segments:
             summary = texts.get(segment.summary_id) if segment.summary_id else None
-            messages = self._rows(segment, rows)
-            blocks.append(Block(segment, tuple(self.renderer.segment(segment, summary, messages, slim_tokens))))
+            said = self._rows(segment, rows)
+            parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
+            blocks.append(Block(segment, tuple(parts)))
+            after = unanswerable(parts[-1])
         return blocks
+
+    def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the messages of the atoms in which the named ones stand, in order, each once."""
+        found: dict[int, StoredMessage] = {}
+        for seq in sorted(seqs):
+            if seq not in found:
+                near = self.read(max(0, seq - READ_BACK_MESSAGES), seq + READ_BACK_MESSAGES)
+                step = next((atom for atom in atoms_of(near) if atom.first_seq <= seq <= atom.last_seq), None)
+                found.update({row.seq: row for row in (step.messages if step else ())})
+        return [found[seq] for seq in sorted(found)]
 
     def _rows(self, segment: Segment, rows: dict[int, StoredMessage]) -> list[StoredMessage]:
         if segment.representation in {Representation.RAW, Representation.SLIMMED}:
@@ -188,23 +230,37 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
     A plan made under another lease is not in force: detail may come back in a larger window.
     """
     messages, records = shelf.transcripts.head(shelf.session_id)
+    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if records else NO_PINS
     stored = shelf.transcripts.last_record(shelf.session_id, "plan") if records else None
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
     lead = shelf.lead(valid.segments[0].first_seq if valid and valid.segments else None) if messages else []
-    blocks = shelf.blocks(valid.segments, valid.slim_tokens) if valid else []
-    head = [shelf.renderer.section(section) for section in valid.sections] if valid else []
+    newest = shelf.read(messages - 1, messages - 1) if messages else []
     rows = _tail_rows(shelf, valid, len(lead), messages, window_tokens)
-    unread = bool(rows) and not blocks and rows[0].seq > len(lead)
+    segments = valid.segments if valid else ()
+    unread = bool(rows) and not segments and rows[0].seq > len(lead)
     if unread:
-        blocks = shelf.blocks([Segment(len(lead), rows[0].seq - 1, Representation.ABSENT)], 0)
-    opening = tuple(born(row) for row in lead)
-    base = standing(plan, Pieces(opening, tuple(head), tuple(blocks), Tail()))
-    opened = unread or (plan is not None and valid is None)
-    last = (rows or lead)[-1] if rows or lead else None
-    turn, time = (last.turn, last.time) if last else (0, None)
-    grown = base.extended(rows, shelf.renderer)
-    return replace(grown, messages=messages, records=records, turn=turn, newest_time=time, opened=opened)
+        segments = (_absent(shelf, len(lead), rows[0].seq - 1, (*pins.seqs, newest[0].turn)),)
+    blocks = shelf.blocks(segments, valid.slim_tokens if valid else 0)
+    head = tuple(shelf.renderer.section(section) for section in valid.sections) if valid else ()
+    behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
+    base = standing(plan, Pieces(tuple(born(row) for row in lead), head, tuple(blocks), behind))
+    return replace(
+        base.extended(rows, shelf.renderer),
+        messages=messages,
+        records=records,
+        turn=newest[0].turn if newest else 0,
+        newest_time=newest[0].time if newest else None,
+        opened=unread or (plan is not None and valid is None),
+        pins=pins,
+    )
+
+
+def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
+    """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
+    rows = shelf.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
+    verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
+    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
 
 
 def _tail_rows(
@@ -212,8 +268,15 @@ def _tail_rows(
 ) -> list[StoredMessage]:
     if plan and plan.segments:
         return shelf.read(plan.tail_from_seq, messages - 1)
-    rows = shelf.transcripts.newest(shelf.session_id, READ_BACK_WINDOWS * window_tokens) if messages else []
-    rows = [shelf.renderer.counted(row) for row in rows if row.seq >= lead]
+    budget = READ_BACK_WINDOWS * window_tokens
+    rows = shelf.transcripts.newest(shelf.session_id, budget) if messages else []
+    rows = [shelf.renderer.counted(row) for row in rows]
+    sent = sum(row.sent_cost.bound for row in rows)
+    while rows and rows[0].seq > lead and sent <= budget:
+        more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
+        sent += sum(row.sent_cost.bound for row in more)
+        rows = more + rows
+    rows = [row for row in rows if row.seq >= lead]
     if rows and rows[0].seq > lead:
         # The oldest rows read may stand inside an atom whose beginning was not: start at a message that opens one.
         opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)

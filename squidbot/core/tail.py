@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.atoms import Atom, atoms_of
 from squidbot.core.messages import Cost
-from squidbot.core.view import spent
+from squidbot.core.view import spent, unanswerable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Tail:
         parts: what is sent for them, in order.
         cost: tokens of the parts.
         last_parts: how many of the parts belong to the newest atom, which may still grow.
-        after_assistant: whether the part in front of the tail is the assistant's.
+        after_assistant: whether nobody can answer the part in front of the tail (`view.unanswerable`).
     """
 
     atoms: tuple[Atom, ...] = ()
@@ -53,7 +53,7 @@ class Tail:
         last = 0
         for atom in grown:
             behind = made or parts
-            after = behind[-1].role == "assistant" if behind else self.after_assistant
+            after = unanswerable(behind[-1]) if behind else self.after_assistant
             rendered = renderer.raw([atom], after_assistant=after, drop_thinking=atom.first_seq < dropped_before)
             made.extend(rendered)
             last = len(rendered)

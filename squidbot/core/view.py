@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.atoms import Atom, atoms_of, opens_turn
+from squidbot.core.atoms import Atom, atoms_of
 from squidbot.core.messages import Cost, Kind, Part
 from squidbot.core.plan import Representation
 from squidbot.core.slim import slim
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 __all__ = ["Renderer"]
-
-# Tokens around a notice behind a user message: the marks that fence it, with room for a number in them.
-NOTICE_TOKENS = 16
 
 CONTINUE = "[continue]"
 BEGINS = "[the conversation begins with the assistant]"
@@ -39,15 +36,16 @@ class Renderer:
     def raw(self, atoms: Iterable[Atom], *, after_assistant: bool = False, drop_thinking: bool = False) -> list[Part]:
         """Return the parts of atoms sent as they were born.
 
-        `after_assistant` says that the part before them is the assistant's: where two of its steps follow each other, a
-        short user-role notice stands between them, since models refuse or merge such neighbours (R5).
+        `after_assistant` says that nobody can answer the part before them: the assistant spoke, or the host put in a
+        system text. A short user-role notice stands between it and a step of the assistant, since models refuse or
+        merge such neighbours (R5).
         """
         parts: list[Part] = []
         for atom in atoms:
             if after_assistant and atom.messages[0].role == "assistant":
                 parts.append(self._notice(CONTINUE))
             parts.extend(self.atom(atom, drop_thinking=drop_thinking))
-            after_assistant = parts[-1].role == "assistant"
+            after_assistant = unanswerable(parts[-1])
         return parts
 
     def atom(self, atom: Atom, *, drop_thinking: bool = False) -> list[Part]:
@@ -56,12 +54,14 @@ class Renderer:
             return [born(message, drop_thinking=drop_thinking) for message in atom.messages]
         return [self._told(message) for message in atom.messages]
 
-    def slimmed(self, atoms: Iterable[Atom], slim_tokens: int, whole: Collection[int] = ()) -> list[Part]:
+    def slimmed(
+        self, atoms: Iterable[Atom], slim_tokens: int, whole: Collection[int] = (), *, after_assistant: bool = False
+    ) -> list[Part]:
         """Return the parts of atoms with every tool output above `slim_tokens` cut to head, tail and handle.
 
         The messages in `whole` (pinned ones) are not cut.
         """
-        parts = self.raw(atoms, drop_thinking=True)
+        parts = self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
         return [part if part.first_seq in whole else self._slimmed(part, slim_tokens) for part in parts]
 
     def segment(
@@ -70,14 +70,17 @@ class Renderer:
         summary: Summary | None,
         messages: Sequence[StoredMessage],
         slim_tokens: int,
+        *,
+        after_assistant: bool = False,
     ) -> list[Part]:
         """Return the parts of a segment from its summary and those of its messages that are sent."""
+        atoms = atoms_of(messages)
         if segment.representation is Representation.RAW:
-            return self.raw(atoms_of(messages), drop_thinking=True)
+            return self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
         if segment.representation is Representation.SLIMMED:
-            return self.slimmed(atoms_of(messages), slim_tokens, segment.verbatim)
+            return self.slimmed(atoms, slim_tokens, segment.verbatim, after_assistant=after_assistant)
         note = self._pointer(segment) if summary is None else shown(summary)
-        return [note, *self.raw(atoms_of(messages), drop_thinking=True)]
+        return [note, *self.raw(atoms, drop_thinking=True)]
 
     def section(self, section: Section) -> Part:
         """Return the part of a frozen section of the head."""
@@ -86,25 +89,35 @@ class Renderer:
         return Part(kind, "user", self.meter.message(text), text=text)
 
     def opening(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the notice to put before `parts` where the assistant would speak first, else nothing (R5)."""
-        return [self._notice(BEGINS)] if parts and parts[0].role == "assistant" else []
+        """Return the notice to put before `parts` where the assistant would speak first, or nobody (R5)."""
+        return [self._notice(BEGINS)] if not parts or unanswerable(parts[0]) else []
 
     def closing(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the notice to put behind `parts` where the assistant would have spoken last, else nothing (R5)."""
-        return [self._notice(CONTINUE)] if parts and parts[-1].role == "assistant" else []
+        """Return the notice to put behind `parts` where nobody could answer the last one, else nothing (R5)."""
+        return [self._notice(CONTINUE)] if parts and unanswerable(parts[-1]) else []
+
+    @property
+    def notices(self) -> tuple[Cost, Cost]:
+        """What the notices that keep a request valid cost: the one in front, the one behind."""
+        return self._notice(BEGINS).cost, self._notice(CONTINUE).cost
 
     def counted(self, message: StoredMessage) -> StoredMessage:
-        """Return a stored message with its costs by this meter; one that another counter has counted is counted anew."""
+        """Return a stored message with its costs by this meter, counted anew where another counter made them."""
         if message.counter == self.meter.name:
             return message
         codec = self.codecs[message.codec]
         said, extra = codec.decode(message.payload), codec.extra_tokens(message.payload)
         cost = self.meter.message(said.rendered, extra)
         sent = cost if message.sent_text is None and message.sent_arguments is None else self._cut_cost(message, said)
-        if message.notice is not None:
-            added = self.meter.text(message.notice)
-            sent = Cost(sent.estimate + added.estimate, sent.bound + added.bound + NOTICE_TOKENS)
-        return replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
+        counted = replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
+        return counted if message.notice is None else self.noticed(counted, message.notice, extra)
+
+    def noticed(self, message: StoredMessage, notice: str, extra_tokens: int) -> StoredMessage:
+        """Return a user message with a notice frozen behind it, counted as its codec sends the two."""
+        codec = self.codecs[message.codec]
+        part = replace(born(message), notice=notice)
+        cost = self.meter.message(codec.text(codec.encode(part)), extra_tokens)
+        return replace(message, notice=notice, sent_cost=cost)
 
     def _cut_cost(self, message: StoredMessage, said: Message) -> Cost:
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
@@ -203,14 +216,14 @@ def spent(parts: Iterable[Part]) -> Cost:
     return Cost(estimate, bound)
 
 
+def unanswerable(part: Part) -> bool:
+    """Return whether a request can't end with a part, nor go on with the assistant behind it (R5)."""
+    return part.role not in {"user", "tool"}
+
+
 def is_user_part(part: Part) -> bool:
     """Return whether a part is a user message of the transcript, verbatim."""
     return part.kind is Kind.MESSAGE and part.role == "user" and not part.result_ids
-
-
-def newest_user(messages: Sequence[StoredMessage]) -> StoredMessage | None:
-    """Return the newest message that opens a turn, or None where there is none."""
-    return next((message for message in reversed(messages) if opens_turn(message)), None)
 
 
 def shown(summary: Summary) -> Part:

@@ -1,0 +1,83 @@
+"""Promise 6: same inputs, same bytes, whatever process makes the request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.messages import Message, Usage
+
+from .driver import Call, Host, Setup
+from .histories import effort, histories, schedules, setups
+
+if TYPE_CHECKING:
+    from squidbot.core.assembly import Assembly
+    from squidbot.core.engine import Inputs
+
+
+def outcome(call: Call) -> tuple[tuple[str, ...], object, str]:
+    """Return what a host gets of a call: the payloads, the cause of an event, the error."""
+    if call.assembly is None:
+        return (), None, str(call.error)
+    return call.assembly.payloads, call.assembly.event and call.assembly.event.cause, ""
+
+
+@effort(25)
+@given(history=histories(), setup=setups(), given=schedules())
+def test_two_stores_give_the_same_bytes(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
+    """Two sessions that never met."""
+    runs = [
+        Host(InMemoryStore(), setup, inputs=lambda number: given[number % len(given)]).run(history) for _ in range(2)
+    ]
+    assert list(map(outcome, runs[0])) == list(map(outcome, runs[1]))
+
+
+@effort(80)
+@given(history=histories(), setup=setups(), given=schedules(), restarts=st.frozensets(st.integers(0, 14)))
+def test_restarted_process_gives_the_same_bytes(
+    history: list[Message], setup: Setup, given: list[Inputs], restarts: frozenset[int]
+) -> None:
+    """A process that ends at any point between two calls, and another one that goes on."""
+    store, other = InMemoryStore(), InMemoryStore()
+    calls = Host(store, setup, inputs=lambda number: given[number % len(given)], watch=False).run(history)
+    again = Host(other, setup, inputs=lambda number: given[number % len(given)], watch=False, restarts=restarts)
+    assert list(map(outcome, again.run(history))) == list(map(outcome, calls))
+
+
+@effort(40)
+@given(
+    history=histories(),
+    setup=setups(),
+    percent=st.lists(st.sampled_from([60, 90, 110, 150]), min_size=1, max_size=4),
+    restarts=st.frozensets(st.integers(0, 14)),
+)
+def test_restarted_process_gives_the_same_bytes_when_usage_is_reported(
+    history: list[Message], setup: Setup, percent: list[int], restarts: frozenset[int]
+) -> None:
+    """What reported usage has taught outlives the process."""
+
+    def usage(assembly: Assembly) -> Usage:
+        return Usage(assembly.cost.bound * percent[len(assembly.parts) % len(percent)] // 100)
+
+    calls = Host(InMemoryStore(), setup, usage=usage, watch=False).run(history)
+    again = Host(InMemoryStore(), setup, usage=usage, watch=False, restarts=restarts).run(history)
+    assert list(map(outcome, again)) == list(map(outcome, calls))
+
+
+@effort(40)
+@given(history=histories(), setup=setups(), given=schedules())
+def test_assembling_again_gives_the_same_bytes(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
+    """A host that tries again after its provider failed sends what it sent, and makes no event for it."""
+    host = Host(InMemoryStore(), setup, inputs=lambda number: given[number % len(given)], watch=False)
+    for one in history:
+        if one.role != "assistant":
+            host.pending.append(one)
+            continue
+        first, second = host.call(), host.call()
+        if first.assembly is not None:
+            assert second.request.payloads == first.assembly.payloads
+            assert second.request.event is None
+        host.reply(one)
