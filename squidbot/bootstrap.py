@@ -119,6 +119,7 @@ class Wired:
             "gap_seconds": summary.gap_seconds,
             "notes_fraction": summary.notes_fraction,
             "note_rate": summary.note_rate,
+            "chain": summary.chain,
             "fold_fraction": summary.fold_fraction,
             "min_note_tokens": summary.min_note_tokens,
             "read_price": prices.read,

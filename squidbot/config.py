@@ -132,6 +132,7 @@ class Summary:
     gap_seconds: Amount | None = None
     notes_fraction: Portion | None = None
     note_rate: Portion | None = None
+    chain: bool | None = None
     fold_fraction: Portion | None = None
     min_note_tokens: Whole | None = None
 

@@ -43,6 +43,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "summary.gap_seconds": (61.0, "gap_seconds"),
     "summary.notes_fraction": (0.22, "notes_fraction"),
     "summary.note_rate": (0.05, "note_rate"),
+    "summary.chain": (False, "chain"),
     "summary.fold_fraction": (0.33, "fold_fraction"),
     "summary.min_note_tokens": (19, "min_note_tokens"),
     "prices.read": (0.25, "read_price"),

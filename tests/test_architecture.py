@@ -1,0 +1,303 @@
+"""The map is kept: import contracts, a bare core, one package for each adapter, sizes, and AGENTS.md as the disk is."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "squidbot"
+CORE = PACKAGE / "core"
+
+# The house's bars (style.md, section 3).
+MOST_FILE_LINES = 400
+MOST_FUNCTION_LINES = 50
+MOST_AGENTS_LINES = 120
+
+# The core has no input and output, no clock, no randomness, no threads, no log, and knows no environment.
+OUTSIDE = frozenset(
+    {"asyncio", "concurrent", "glob", "http", "io", "locale", "logging", "multiprocessing", "os", "pathlib", "pickle"}
+    | {"platform", "random", "secrets", "select", "shutil", "signal", "socket", "sqlite3", "subprocess", "sys"}
+    | {"tempfile", "threading", "time", "urllib", "uuid", "warnings"}
+)
+# hash() differs from process to process; the others reach outside, or read a clock.
+FORBIDDEN_CALLS = frozenset({"open", "print", "input", "eval", "exec", "compile", "__import__", "hash", "breakpoint"})
+FORBIDDEN_ATTRIBUTES = frozenset({"now", "utcnow", "today"})
+
+
+def sources(*folders: Path) -> list[Path]:
+    """Return the Python files in folders and below, in order."""
+    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+
+
+def parsed(path: Path) -> ast.Module:
+    """Return a file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Return the names of the modules that a file imports, wherever in it."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            yield str(node.module)
+
+
+def python(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run this Python in a folder and return what it printed."""
+    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+# -- contracts ------------------------------------------------------------------------------------------------------
+
+
+# In a process of its own: import-linter configures logging for the whole of it.
+LINT_IMPORTS = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+
+
+def test_import_contracts_are_kept() -> None:
+    """`lint-imports` is content, so plain `pytest` keeps the architecture."""
+    done = python("-c", LINT_IMPORTS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 broken" in done.stdout
+
+
+MUTATIONS = {
+    "core imports what is not in the standard library": ("core/dedupe.py", "import requests", "The core imports the"),
+    "core imports an adapter": ("core/engine.py", "import squidbot.adapters.stdlib", "One turn flows down"),
+    "core imports for a type only": (
+        "core/engine.py",
+        "if TYPE_CHECKING:\n    import squidbot.config",
+        "One turn flows down",
+    ),
+    "core imports upwards": ("core/messages.py", "import squidbot.core.plan", "Inside the core"),
+    "core imports inside a function": (
+        "core/errors.py",
+        "def late():\n    import squidbot.core.ports",
+        "Inside the core",
+    ),
+    "config imports the wiring": ("config.py", "import squidbot.bootstrap", "One turn flows down"),
+    "codec imports another": (
+        "codecs/openai_chat.py",
+        "import squidbot.codecs.anthropic_messages",
+        "Inside the codecs",
+    ),
+    "adapter imports another": ("adapters/stdlib.py", "import squidbot.adapters.sqlite3", "No adapter knows another"),
+    "adapter imports a codec": ("adapters/stdlib.py", "import squidbot.codecs.jsontext", "One turn flows down"),
+    "plugin imports an adapter": ("plugins/host.py", "import squidbot.adapters.stdlib", "A face reaches adapters"),
+    "stray file": ("utils.py", "", "One turn flows down"),
+    "stray file in the core": ("core/helpers.py", "", "Inside the core"),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_import_contracts_break_when_an_import_goes_the_wrong_way(name: str, tmp_path: Path) -> None:
+    """Each fault, put into a copy of the package, breaks the contract that is there for it."""
+    file, line, contract = MUTATIONS[name]
+    shutil.copytree(PACKAGE, tmp_path / "squidbot", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "stdlib_only.py", tmp_path / "tests")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / "squidbot" / file).open("a", encoding="utf-8") as changed:
+        changed.write(f"\n{line}\n")
+    done = python("-c", LINT_IMPORTS, folder=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    broken = [found for found in done.stdout.splitlines() if found.endswith("BROKEN")]
+    assert [found for found in broken if found.startswith(contract)], done.stdout
+
+
+# -- the core ---------------------------------------------------------------------------------------------------------
+
+BARE_CORE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import importlib, pkgutil
+import squidbot.core
+for found in pkgutil.walk_packages(squidbot.core.__path__, "squidbot.core."):
+    importlib.import_module(found.name)
+foreign = {name.partition(".")[0] for name in sys.modules} - {"squidbot", "__main__"} - sys.stdlib_module_names
+outside = {name for name in sys.modules if name.startswith("squidbot.") and not name.startswith("squidbot.core")}
+print(len([name for name in sys.modules if name.startswith("squidbot.core.")]), sorted(foreign), sorted(outside))
+"""
+
+
+def test_core_imports_when_nothing_is_installed() -> None:
+    """Isolated, without site-packages: all of the core, and nothing but the core and the standard library."""
+    done = python("-I", "-S", "-c", BARE_CORE, str(ROOT))
+    assert done.stderr == ""
+    assert done.stdout == f"{len(sources(CORE)) - 1} [] []\n"
+
+
+LAZY = """
+import sys
+before = set(sys.modules)
+import squidbot
+loaded = set(sys.modules) - before
+print(sorted(name for name in loaded if name.startswith("squidbot")))
+print(sorted({name.partition(".")[0] for name in loaded} - {"squidbot"} - sys.stdlib_module_names))
+"""
+
+
+def test_squidbot_imports_nothing_until_a_name_is_used() -> None:
+    """`import squidbot.core.engine` runs squidbot/__init__.py first: it must not need what the core does not."""
+    assert python("-c", LAZY).stdout == "['squidbot']\n[]\n"
+
+
+def test_squidbot_has_every_name_that_it_promises() -> None:
+    """Each public name can be fetched, is listed by dir(), and an unknown one is an AttributeError."""
+    import squidbot  # noqa: PLC0415  # beside the check of what importing it does
+
+    assert all(getattr(squidbot, name) is not None for name in squidbot.__all__)
+    assert set(squidbot.__all__) <= set(dir(squidbot))
+    with pytest.raises(AttributeError, match=r"^module 'squidbot' has no attribute 'lode'$"):
+        _ = squidbot.lode  # type: ignore[attr-defined]  # that is the point
+
+
+@pytest.mark.parametrize("path", sources(CORE), ids=lambda path: path.stem)
+def test_core_reaches_nothing_outside(path: Path) -> None:
+    """No I/O, clock, randomness, thread or log; no `Any`; no broad `except`."""
+    reached = {name.partition(".")[0] for name in imports(path)} & OUTSIDE
+    assert not reached, f"{path.name} imports {sorted(reached)}"
+    bad: list[str] = []
+    for node in ast.walk(parsed(path)):
+        match node:
+            case ast.Name(id=name) | ast.alias(name=name) if name == "Any" or name in FORBIDDEN_CALLS:
+                bad.append(name)
+            case ast.Attribute(attr="Any" as name):
+                bad.append(name)
+            case ast.Call(func=ast.Attribute(attr=name)) if name in FORBIDDEN_ATTRIBUTES:
+                bad.append(name)
+            case ast.ExceptHandler(type=None | ast.Name(id="Exception" | "BaseException")):
+                bad.append(f"broad except in line {node.lineno}")
+    assert not bad, f"{path.name}: {bad}"
+
+
+# -- adapters ---------------------------------------------------------------------------------------------------------
+
+
+def rooms() -> list[Path]:
+    """Return the adapters: files, or folders, named after their package."""
+    return sorted(path for path in (PACKAGE / "adapters").iterdir() if not path.name.startswith("__"))
+
+
+@pytest.mark.parametrize("room", rooms(), ids=lambda room: room.stem)
+def test_adapter_imports_one_package_and_is_named_after_it(room: Path) -> None:
+    """`adapter = "x"` in the settings means squidbot/adapters/x, which wraps the package that is imported as x."""
+    files = [room] if room.is_file() else sources(room)
+    used = {name.partition(".")[0] for file in files for name in imports(file)} - {"squidbot"}
+    foreign = used - sys.stdlib_module_names
+    if room.stem in sys.stdlib_module_names or room.stem == "stdlib":
+        assert not foreign
+        assert room.stem in used or room.stem == "stdlib"
+    else:
+        assert foreign == {room.stem}
+
+
+def test_adapter_packages_are_dependencies_or_extras() -> None:
+    """What an adapter imports can be installed by its name: `squidbot[tiktoken]`."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for room in rooms():
+        if room.stem not in sys.stdlib_module_names and room.stem != "stdlib":
+            (distribution, *_) = packages_distributions().get(room.stem, [room.stem])
+            assert re.search(rf'^    "{distribution}>=', text, re.MULTILINE) or f"\n{room.stem} = [" in text
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def test_files_and_functions_are_small() -> None:
+    """At most 400 lines a file of the package, and 50 a function there, in the tests and in the benchmarks."""
+    large = []
+    for path in sources(PACKAGE, ROOT / "tests", ROOT / "benchmarks"):
+        lines = path.read_text(encoding="utf-8").count("\n")
+        if lines > MOST_FILE_LINES and path.is_relative_to(PACKAGE):
+            large.append(f"{path.relative_to(ROOT)}: {lines} lines")
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                if length > MOST_FUNCTION_LINES:
+                    large.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {length} lines")
+    assert not large, "\n".join(large)
+
+
+def test_nothing_is_left_to_be_done() -> None:
+    """No marks of unfinished work, and no function that is only promised."""
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
+    files = [path for path in sources(PACKAGE, ROOT / "tests") if path != Path(__file__)]
+    assert [str(path) for path in files if marks.search(path.read_text(encoding="utf-8"))] == []
+
+
+# -- AGENTS.md --------------------------------------------------------------------------------------------------------
+
+# Folders whose files are named one by one; of the others only the name stands in the tree.
+NAMED_ONE_BY_ONE = ("squidbot", "docs", ".ci")
+UNLISTED = {"__init__.py", "py.typed"}
+
+
+def mapped() -> list[Path]:
+    """Return the folders with a map of their own: a table in the docstring of __init__.py, a row for each file."""
+    inits = [path for path in sources(PACKAGE) if path.name == "__init__.py"]
+    return [path.parent for path in inits if "| file " in (ast.get_docstring(parsed(path)) or "")]
+
+
+def listed() -> set[str]:
+    """Return the paths in the tree of AGENTS.md: names, two spaces deeper for each folder, then two spaces and why."""
+    (tree,) = re.findall(r"```text\n(.*?)```", (ROOT / "AGENTS.md").read_text(encoding="utf-8"), re.DOTALL)
+    found: set[str] = set()
+    folders: list[str] = []
+    for line in tree.splitlines():
+        depth = (len(line) - len(line.lstrip(" "))) // 2
+        for name in re.split(r"\s{2,}", line.strip())[0].split():
+            folders[depth:] = [name] if name.endswith("/") else []
+            found.add("".join(folders[:depth]) + name)
+    return found
+
+
+def on_disk() -> set[str]:
+    """Return what the tree has to name: folders of the house, and files except those that every package has."""
+    files = [path for path in ROOT.glob("*.*") if path.suffix in {".md", ".toml"}]
+    for top in NAMED_ONE_BY_ONE:
+        files += [path for path in (ROOT / top).rglob("*") if path.is_file() and not {*path.parents} & {*mapped()}]
+    files += [folder / "__init__.py" for folder in mapped()]
+    files = [path.relative_to(ROOT) for path in files if not {"__pycache__", "results"} & set(path.parts)]
+    tests = [path.relative_to(ROOT).parts for path in sources(ROOT / "tests")]
+    found = {file.as_posix() for file in files if file.name not in UNLISTED}
+    found |= {f"tests/{second}/" if rest else f"tests/{second}" for _, second, *rest in tests} | {"tests/"}
+    found |= {"benchmarks/", "examples/"}
+    return found | {f"{parent.as_posix()}/" for file in files for parent in file.parents if parent != Path()}
+
+
+def test_agents_tree_is_the_disk() -> None:
+    """Whoever adds a file puts it on the map; what is named is there."""
+    missing, gone = sorted(on_disk() - listed()), sorted(listed() - on_disk() - {"LICENSE"})
+    assert not missing, f"put on the map in AGENTS.md: {missing}"
+    assert not gone, f"take off the map in AGENTS.md: {gone}"
+
+
+@pytest.mark.parametrize("folder", mapped(), ids=lambda folder: folder.name)
+def test_own_map_is_the_disk(folder: Path) -> None:
+    """A folder with a table of its files names them all, and no other."""
+    rows = re.findall(r"^\| (\w+) +\| ", (folder / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+    assert set(rows) - {"file"} == files
+
+
+def test_agents_file_is_short_and_links_to_what_is_there() -> None:
+    """At most 120 lines; every relative link leads somewhere."""
+    text = (ROOT / "AGENTS.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= MOST_AGENTS_LINES
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (ROOT / link).exists(), link

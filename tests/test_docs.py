@@ -1,0 +1,172 @@
+"""What is written runs: Python, settings, the first command; and every key, hook and adapter is written."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import tomllib
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+import squidbot
+from squidbot import hookspecs
+from squidbot.cli import main
+from squidbot.config import load_settings
+from squidbot.offers import BuiltIn, Registry
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = PAGES[0].read_text(encoding="utf-8")
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, its text, and the text block directly below it, "" where there is none."""
+
+    language: str
+    text: str
+    shown: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the fenced blocks of a page in order."""
+    found = re.findall(
+        r"^```(\w*)\n(.*?)^```$(\n\n?(?=```text))?", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    texts = [text for _, text, _ in found]
+    return [
+        Block(language, text, texts[place + 1] if followed and language != "text" else "")
+        for place, (language, text, followed) in enumerate(found)
+    ]
+
+
+def table_rows(text: str) -> dict[str, list[str]]:
+    """Return the rows of Markdown tables whose first cell is code, by that code."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")
+    ]
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+# -- what is written runs ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_and_print_what_stands_below_them(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks of one page are one program; a text block directly below one is its output, numbers aside."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks(page):
+        if block.language == "python":
+            ast.parse(block.text)
+            out = StringIO()
+            with redirect_stdout(out):
+                exec(compile(block.text, str(page), "exec"), names)
+            assert [without_numbers(line) for line in out.getvalue().splitlines()] == [
+                without_numbers(line) for line in block.shown.splitlines()
+            ]
+
+
+def test_readme_shows_a_whole_turn_and_an_extension() -> None:
+    """The blocks that the test above runs are there: what it finds is not nothing."""
+    python = "".join(block.text for block in blocks(PAGES[0]) if block.language == "python")
+    for used in ("squidbot.load(", ".assemble(", ".record(", "@squidbot.hookimpl", "BudgetError"):
+        assert used in python
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_settings_blocks_are_settings(page: Path) -> None:
+    """Every TOML block loads."""
+    for block in blocks(page):
+        if block.language == "toml":
+            assert load_settings(tomllib.loads(block.text)).source == "argument"
+
+
+def test_readme_opens_with_two_commands_that_stand_alone() -> None:
+    """One line each, in a checkout with nothing but Python and pip."""
+    commands = [block.text.strip() for block in blocks(PAGES[0]) if block.language == "sh"]
+    assert commands[:2] == [
+        "pip install uv && uv run squidbot replay examples/session.jsonl --window 8k --compare",
+        "pip install uv && uv run pytest",
+    ]
+
+
+def test_first_command_prints_what_readme_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line below the command is in its output, numbers aside: those follow the engine, and the machine."""
+    monkeypatch.chdir(ROOT)
+    (block,) = [block for block in blocks(PAGES[0]) if "squidbot replay" in block.text and block.language == "sh"]
+    arguments = block.text.split("uv run squidbot ")[1].split()
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    printed = {without_numbers(line) for line in result.output.splitlines()}
+    shown = [without_numbers(line) for line in block.shown.splitlines() if line.strip() not in ("", "…", "...")]
+    assert len(shown) > 5
+    assert [line for line in shown if line not in printed] == []
+
+
+def without_numbers(line: str) -> str:
+    """Return a line with every number as #, and no more than single spaces."""
+    return re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d,.]*", "#", line)).strip()
+
+
+# -- what there is is written -----------------------------------------------------------------------------------------
+
+
+def test_every_key_is_documented_with_its_default() -> None:
+    """No key without a row, no row without a key; a default that is a value stands there as it is."""
+    loaded = load_settings({"models": {"<alias>": {"prices": {}}}})
+    keys = {origin.key.replace('"', ""): origin.value for origin in loaded.origins()}
+    rows = table_rows(CONFIGURATION)
+    assert set(rows) == set(keys)
+    for key, value in keys.items():
+        default, meaning = rows[key]
+        assert len(meaning) > 3, key
+        if isinstance(value, bool):
+            assert default == str(value).lower(), key
+        elif value is not None:
+            assert default == str(list(value) if isinstance(value, tuple) else value), key
+
+
+def test_every_hook_is_documented_with_its_arguments() -> None:
+    """Name and arguments of each hook stand in README's table, and nothing else does."""
+    hooks = {name: getattr(hookspecs, name) for name in hookspecs.__all__}
+    specified = {name: hook for name, hook in hooks.items() if hasattr(hook, "squidbot_spec")}
+    rows = {name: row for name, row in table_rows(README).items() if row[0].startswith("`") and name.isidentifier()}
+    assert set(rows) == set(specified)
+    for name, hook in specified.items():
+        assert rows[name][0].replace("`", "").split(", ") == list(inspect.signature(hook).parameters)
+        assert len((hook.__doc__ or "").split()) > 8
+
+
+def test_every_adapter_is_documented() -> None:
+    """Counters in README's table, stores and observers beside their keys."""
+    offered = Registry()
+    BuiltIn().register_adapters(offered)
+    rows = table_rows(README)
+    counters = {name.strip("`") for row in rows for name in row.replace("`", "").split(", ")}
+    assert set(offered.counters) - {"tiktoken"} <= counters
+    assert any(row.endswith(".tiktoken") for row in rows)
+    keys = table_rows(CONFIGURATION)
+    assert all(f"`{name}`" in keys["store.adapter"][1] for name in offered.stores)
+    assert all(f"`{name}`" in keys["observers"][1] for name in offered.observers)
+
+
+def test_every_certificate_in_readme_is_the_counters_own() -> None:
+    """What the table of counters says is what each of them says of itself."""
+    counted = {}
+    for names, row in table_rows(README).items():
+        for name in names.replace("`", "").split(", "):
+            if len(row) == 2 and name in {"classes", "bytes", "words", "chars4", "chars3"}:
+                counted[name] = row[1]
+    for name, certificate in counted.items():
+        engine = squidbot.load({"budget": {"counter": name}})
+        assert engine.session("s").assemble("Hello").report.certificate == certificate
+    assert len(counted) == 5
