@@ -52,7 +52,7 @@ with SqliteStore(path) as store:
 def writer(path: Path, name: str, exchanges: int) -> subprocess.Popen[str]:
     """Start a process that appends."""
     command = [sys.executable, "-c", WRITER, str(path), name, str(exchanges)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603  # our own
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def overwrite(path: Path, offset: int, data: bytes) -> None:
