@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -48,6 +47,12 @@ GROW = "UPDATE sessions SET messages = ?, checksum = ?, records = ? WHERE no = ?
 LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})"
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
+# How many rows `picked` asks for at once: one statement for each power of two up to it, a shorter list is filled up.
+PICKED_ROWS = 256
+PICKED = {
+    size: f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key IN ({', '.join('?' * size)}) ORDER BY key"  # noqa: S608
+    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
+}
 BOUNDS = "SELECT key, bound FROM messages WHERE key BETWEEN ? AND ? ORDER BY key DESC"
 INSERT_RECORD = "INSERT INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)"
 RECORDS = "SELECT number, checksum, body FROM records WHERE session = ? AND kind = ? AND number >= ? ORDER BY number"
@@ -180,29 +185,42 @@ def messages(connection: sqlite3.Connection, session: Session, first_seq: int, l
     first_seq, last_seq = max(first_seq, 0), min(last_seq, session.messages - 1)
     if first_seq > last_seq:
         return []
-    try:
-        found = rows.decode(
-            connection.execute(RANGE, (first_key + first_seq, first_key + last_seq)).fetchall(), first_key
-        )
-    except DamagedRowError as error:
-        raise DamagedRowError(f"{error} of session {session.named}") from error
-    if len(found) != last_seq - first_seq + 1:
-        there = {message.seq for message in found}
-        missing = next(seq for seq in range(first_seq, last_seq + 1) if seq not in there)
-        raise DamagedRowError(f"message {missing} of session {session.named}")
-    return found
+    found = connection.execute(RANGE, (first_key + first_seq, first_key + last_seq)).fetchall()
+    return _decoded(session, found, range(first_seq, last_seq + 1))
 
 
-def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> list[StoredMessage]:
-    """Return the named messages in order, each once, a run of neighbours by one range scan.
+def _decoded(session: Session, found: Sequence[rows.MessageRow], wanted: Sequence[int]) -> list[StoredMessage]:
+    """Return the messages in rows, which must be those wanted, in order.
 
     Raises:
         DamagedRowError: a row is missing or does not match its checksum.
     """
+    try:
+        decoded = rows.decode(found, session.first_key)
+    except DamagedRowError as error:
+        raise DamagedRowError(f"{error} of session {session.named}") from error
+    if len(decoded) != len(wanted):
+        there = {message.seq for message in decoded}
+        missing = next(seq for seq in wanted if seq not in there)
+        raise DamagedRowError(f"message {missing} of session {session.named}")
+    return decoded
+
+
+def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> list[StoredMessage]:
+    """Return the named messages in order, each once.
+
+    Raises:
+        DamagedRowError: a row is missing or does not match its checksum.
+    """
+    first_key = session.first_key
+    wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
     found: list[StoredMessage] = []
-    for _, run in groupby(enumerate(sorted(set(seqs))), lambda placed: placed[1] - placed[0]):
-        wanted = [seq for _, seq in run]
-        found += messages(connection, session, wanted[0], wanted[-1])
+    for start in range(0, len(wanted), PICKED_ROWS):
+        some = wanted[start : start + PICKED_ROWS]
+        keys = [first_key + seq for seq in some]
+        size = 1 << (len(keys) - 1).bit_length()
+        keys += keys[-1:] * (size - len(keys))
+        found += _decoded(session, connection.execute(PICKED[size], keys).fetchall(), some)
     return found
 
 
