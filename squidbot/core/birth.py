@@ -109,11 +109,11 @@ class Births:
 
     @classmethod
     def within(cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: Standing) -> Births:
-        """Return what places messages where requests may cost `input_tokens` as a bound.
+        """Return what places messages where lead and history may cost `input_tokens` as a bound.
 
         The user message in flight is sent whole, so outputs share what it leaves, or a fifth where it leaves less.
         """
-        room = max(1, input_tokens - stored.fixed.bound)
+        room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
         left = max(room // 5, room - stored.in_flight.bound)
         output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
         return cls(Birth(renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step)))

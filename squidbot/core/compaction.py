@@ -149,11 +149,12 @@ class Compactor:
         """Return what an event of this step would send, or None where there is nothing it may move."""
         zones = self._zones(step)
         fresh = len(zones.noted) + len(zones.slimmed) > len(self.scene.slimmed)
-        if not fresh and not zones.noted and (step.gentle or not self._foldable()):
+        lost = self._lost() and bool(self._foldable())
+        if not fresh and not zones.noted and not lost and (step.gentle or not self._foldable()):
             return None
         if zones.noted and not (step.gentle and self._append_pays(zones, step)):
             return self._slimmed_behind(self._fold(zones.noted, step), zones)
-        if not zones.noted and not step.gentle and self._foldable():
+        if not zones.noted and self._foldable() and (lost or not step.gentle):
             return self._slimmed_behind(self._fold((), step), zones)
         return self._slimmed_behind(self._append(zones.noted), zones)
 

@@ -16,7 +16,7 @@ from squidbot.core.notebook import Notebook
 from squidbot.core.past import REQUEST, Past, seal
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.request import Call, Inputs, build
-from squidbot.core.standing import Shelf, load
+from squidbot.core.standing import READ_BACK_WINDOWS, Shelf, load
 from squidbot.core.view import Renderer, spent
 from squidbot.core.window import input_limit
 
@@ -168,12 +168,12 @@ class Session:
         stored = self._current()
         moment = self._moment(stored, stored, given)
         change = make_change(self._makers, stored, moment, Ask("manual", given.head(stored.pins), stored.pins.seqs))
-        if change is None or change.record.tokens_after >= change.record.tokens_before:
+        change = self._signed(change, self._past)
+        if change is None or not (_smaller(change.record) or _brings_back(change.record, stored)):
             self._notes.reopen()
             return None
-        plan = replace(change.record, lease_id=self.lease.lease_id)
-        self._write(stored, replace(change, record=plan), ())
-        return plan
+        self._write(stored, change, ())
+        return change.record
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -181,7 +181,9 @@ class Session:
         """Return what is stored; read anew where another process, or an event, has changed it."""
         transcripts = self._shelf.transcripts
         head = transcripts.head(self.session_id)
-        if self._standing is None or (self._standing.messages, self._standing.records) != head:
+        # A session that was never compacted is held whole only as far as a new process would read it back.
+        whole = self._standing is None or self._standing.blocks or self._standing.tail.cost.bound <= self._read_back
+        if self._standing is None or not whole or (self._standing.messages, self._standing.records) != head:
             if head[1] != self._notes_at:
                 self._notes.reopen()
             self._notes_at = head[1]
@@ -196,6 +198,10 @@ class Session:
         self._standing = None
         if self._shelf.transcripts.head(self.session_id) == (stored.messages, stored.records):
             raise error
+
+    @property
+    def _read_back(self) -> int:
+        return READ_BACK_WINDOWS * self.lease.window_tokens
 
     @property
     def _limit(self) -> Cost:
@@ -215,6 +221,8 @@ class Session:
         now = given.now if given.now is not None else trial.newest_time
         idle = now - stored.newest_time if now is not None and stored.newest_time is not None else 0.0
         rests_until = self._past.rests_until
+        # A plan younger than the newest recorded request: that call is being tried again, and keeps the plan it made.
+        again = stored.plan is not None and stored.plan.plan_id > self._past.plan_id
         return Moment(
             limit=self._limit,
             system=given.system_parts(renderer.meter),
@@ -225,7 +233,7 @@ class Session:
             stored=stored.messages,
             changed=self._changed(stored, given),
             now=now,
-            paused=rests_until is not None and now is not None and now < rests_until,
+            paused=again or (rests_until is not None and now is not None and now < rests_until),
             unit="tokens" if self.settings.policy_limit is None else "words",
         )
 
@@ -234,11 +242,14 @@ class Session:
         first = stored.plan is None and not stored.messages
         if stored.opened or (first and given.head(stored.pins)):
             return "opened"
-        if not self._past.known:
+        plan, past = stored.plan, self._past
+        if plan is None and not past.known:
             return None
-        if self._past.tools != given.tools_digest:
+        # A plan that is younger than the newest recorded request was made for one that is being tried again.
+        last = plan if plan is not None and plan.plan_id > past.plan_id else past
+        if last.tools != given.tools_digest:
             return "tools-changed"
-        return "system-changed" if self._past.system != given.system_digest else None
+        return "system-changed" if last.system != given.system_digest else None
 
     # -- deciding ---------------------------------------------------------------------------------------------
 
@@ -247,7 +258,8 @@ class Session:
         head = given.head(stored.pins)
         news = self._past.news(head) if stored.messages else None
         notice = "\n".join(text for text in (given.notice, news) if text) or None
-        outside = spent(given.system_parts(meter)).plus(given.tools_cost(meter))
+        sections = tuple(self._shelf.renderer.section(section) for section in head)
+        outside = spent((*given.system_parts(meter), *sections)).plus(given.tools_cost(meter))
         born = self._births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = stored.extended(born, self._shelf.renderer)
         moment = self._moment(stored, trial, given)
@@ -256,10 +268,11 @@ class Session:
         renewed = self._notes.restart() if trial.opened else ()
         try:
             change, past = self._decided(trial, moment, head, past)
+            change = self._signed(change, past)
             assembly = build(self._shelf, Call(self.lease, moment, born), change.standing if change else trial, None)
             plan_id = trial.plan.plan_id if trial.plan else -1
             if change is None and self._past.broken_by(assembly.parts, plan_id):
-                change = self._asked(trial, moment, "repaired", head)
+                change = self._signed(self._asked(trial, moment, "repaired", head), past)
             if change:
                 assembly = build(self._shelf, Call(self.lease, moment, born), change.standing, change.record)
                 self._write(stored, change, renewed)
@@ -300,10 +313,13 @@ class Session:
         return change, replace(past, skipped=0, rests_until=None)
 
     def _asked(self, trial: Standing, moment: Moment, cause: str, head: tuple[Section, ...]) -> Change | None:
-        change = make_change(self._makers, trial, moment, Ask(cause, head, trial.pins.seqs))
+        return make_change(self._makers, trial, moment, Ask(cause, head, trial.pins.seqs))
+
+    def _signed(self, change: Change | None, past: Past) -> Change | None:
+        """Return a change whose plan names the lease, the system text and the tools that it is made for."""
         if change is None:
             return None
-        plan = replace(change.record, lease_id=self.lease.lease_id)
+        plan = replace(change.record, lease_id=self.lease.lease_id, system=past.system, tools=past.tools)
         return replace(change, record=plan, standing=replace(change.standing, plan=plan))
 
     def _skipping(self, record: PlanRecord, moment: Moment, past: Past) -> Past:
@@ -363,3 +379,13 @@ class Session:
             plan_id = plan.plan_id if plan else -1
             told = Event(name, self.session_id, cause, self.lease.lease_id, plan_id, before.bound, after.bound)
             self._observer.notify(told)
+
+
+def _smaller(record: PlanRecord) -> bool:
+    return record.tokens_after < record.tokens_before
+
+
+def _brings_back(record: PlanRecord, stored: Standing) -> bool:
+    """Return whether a plan sends a message verbatim that was behind a summary: it has been pinned since."""
+    sent = {part.first_seq for part in stored.sent if part.payload is not None}
+    return any(seq not in sent for segment in record.segments for seq in segment.verbatim)

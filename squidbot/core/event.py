@@ -230,9 +230,10 @@ class _Maker:
         parent = self.before.plan
         old = self.before.parts(self.moment.system, self.shelf.renderer)
         new = made.parts(self.moment.system, self.shelf.renderer)
-        changed = first_changed(old, new)
+        outside = self.moment.changed in {"tools-changed", "system-changed"}
+        changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(old, new)
         whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
-        unchanged = changed.token_offset + self.moment.tools.bound
+        unchanged = 0 if outside else changed.token_offset + self.moment.tools.bound
         settings = self.settings
         record = PlanRecord(
             plan_id=parent.plan_id + 1 if parent else 0,

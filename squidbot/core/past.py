@@ -32,7 +32,7 @@ class Past:
 
     Attributes:
         number: how many requests have been recorded before this one.
-        cost: of the request, as counted; outside: what system text and tools cost of it.
+        cost: of the request, as counted; outside: what system text, tools and head cost of it.
         system, tools: hashes of the host's system text and tools; "" for none.
         told: (name, hash) of the head's sections as the model was last told.
         plan_id: the plan it was made under; -1 for none.

@@ -123,6 +123,7 @@ class PlanRecord:
         slim_tokens: the size above which a tool output in a slimmed segment is cut, as a bound.
         thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid (R4).
         tokens_before, tokens_after: bound of the request on both sides of the change.
+        system, tools: hashes of the host's system text and tools that it was made with; "" for none.
         certificate: how far these bounds can be trusted.
         first_changed, price: where the prefix broke and what that costs; None for the first plan of a session.
     """
@@ -139,6 +140,8 @@ class PlanRecord:
     thinking_dropped_before_seq: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
+    system: str = ""
+    tools: str = ""
     certificate: str = "measured"
     first_changed: FirstChanged | None = None
     price: Price | None = None

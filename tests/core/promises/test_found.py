@@ -275,11 +275,11 @@ def test_budget_error_is_in_the_unit_that_binds() -> None:
 def test_budget_error_names_pins_when_pins_take_the_room() -> None:
     """B20: pinned messages are not in the sum, so the error names the turn and a cost below the budget."""
     host = Host(InMemoryStore(), SMALL)
-    host.run(tame(6, 60))
+    host.run(tame(10, 60))
     assert host.session is not None
-    for seq in range(24):
+    for seq in range(40):
         host.session.pin(seq)
-    host.run([user("more " * 2600)])
+    host.run([user("more " * 1000)])
     error = host.calls[-1].error
     assert isinstance(error, BudgetError)
     assert error.culprit == "pins"
