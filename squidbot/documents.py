@@ -58,10 +58,11 @@ class Policy:
 
     def limit(self, inputs: Inputs) -> int:
         """Return what a request may cost by the caps, in their unit."""
-        head = sum(self.meter.message(fenced(one.name, one.text)).estimate for one in inputs.sections)
+        head = [inputs.system, inputs.tools, *(fenced(one.name, one.text) for one in inputs.sections)]
+        fixed = sum(self.meter.message(text).estimate for text in head if text)
         documents = sum(self.meter.text(one.text).estimate for one in inputs.sections)
         history = min(self.caps.history, max(1, self.caps.total - documents))
-        return inputs.outside(self.meter).estimate + head + history
+        return fixed + history
 
     def assemble(self, session: Session, incoming: Sequence[Message], inputs: Inputs, observer: Observer) -> Assembly:
         """Return the request within the caps, or the nearest to them that holds what must be sent, and tell so.
