@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, process, turn
+from benchmarks import disk, policy, process, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
     from benchmarks.report import Result
     from benchmarks.sizes import Sizes
+    from squidbot.core.ports import TokenCounter
 
 __all__ = ["main"]
+
+# Where the ranks of a real tokenizer are looked for if --ranks names none.
+RANKS = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "tokenizers" / "o200k_base.tiktoken"
 
 
 class Run(NamedTuple):
@@ -54,6 +58,21 @@ class Run(NamedTuple):
         """Measure bytes and syncs."""
         return disk.measure(self.folder, self.sizes.exchanges, self.progress)
 
+    def policy(self) -> Result:
+        """Measure cache reuse, price and events."""
+        return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
+
+    def _counter(self) -> TokenCounter | None:
+        """Return the real tokenizer; None where there are no ranks, or no package that reads them."""
+        path = self.ranks or (RANKS if RANKS.exists() else None)
+        if path is None:
+            return None
+        try:
+            from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
+        except ImportError:
+            return None
+        return TiktokenCounter(path)
+
     @property
     def _window(self) -> int:
         return min(32_000, max(self.sizes.windows))
@@ -65,6 +84,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "memory": Run.memory,
     "import": Run.imports,
     "disk": Run.disk,
+    "policy": Run.policy,
 }
 
 

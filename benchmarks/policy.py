@@ -1,0 +1,160 @@
+"""What the policy costs: a long conversation replayed in memory, call by call, through the engine.
+
+A request's cached tokens are those of the longest common beginning with the request before it, in whole messages; an
+input token that is read from the cache costs 0.1, one that is written to it 1.25. Tokens are counted by the real
+tokenizer where ranks are given, else they are the engine's own estimates, and then nothing shows a request over budget.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.clocks import Times, quantile
+from benchmarks.host import CODEC, Stores, open_session
+from benchmarks.report import Bar, Result, Table
+from benchmarks.talk import conversation
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.engine import Inputs
+from squidbot.core.meter import TEMPLATE_TOKENS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.host import Call
+    from squidbot.core.engine import Session
+    from squidbot.core.messages import Part
+    from squidbot.core.ports import TokenCounter
+
+__all__ = ["measure"]
+
+READ_PRICE, WRITE_PRICE = 0.1, 1.25
+# Least reuse and highest price of an input token by window (performance.md, C2).
+BARS = {32_000: (0.90, 0.21), 128_000: (0.97, 0.14)}
+
+
+class Known(NamedTuple):
+    """A part of a request as it was counted: its bytes and its tokens."""
+
+    payload: str
+    tokens: int
+
+
+class Ledger:
+    """Counts the requests of one replay."""
+
+    def __init__(self, counter: TokenCounter | None, limit_tokens: int) -> None:
+        """Take the real tokenizer, None for none, and what a request may cost."""
+        self.calls = self.over = self.breaks = self.tokens = self.cached = self.largest = 0
+        self._counter = counter
+        self._limit = limit_tokens
+        self._parts: Sequence[Part] = ()
+        self._known: list[Known] = []
+
+    def take(self, parts: Sequence[Part]) -> None:
+        """Count one request."""
+        shared = 0
+        for old, new, known in zip(self._parts, parts, self._known, strict=False):
+            if old is not new and old != new and CODEC.encode(new) != known.payload:
+                break
+            shared += 1
+        self.breaks += shared < len(self._parts)
+        self._known = [*self._known[:shared], *map(self._counted, parts[shared:])]
+        self._parts = parts
+        cached, tokens = (sum(one.tokens for one in some) for some in (self._known[:shared], self._known))
+        self.calls += 1
+        self.cached += cached
+        self.tokens += tokens
+        self.over += tokens > self._limit
+        self.largest = max(self.largest, tokens)
+
+    @property
+    def reuse(self) -> float:
+        """The share of all input tokens that were cached."""
+        return self.cached / self.tokens
+
+    @property
+    def price(self) -> float:
+        """The mean price of an input token."""
+        return (READ_PRICE * self.cached + WRITE_PRICE * (self.tokens - self.cached)) / self.tokens
+
+    def _counted(self, part: Part) -> Known:
+        payload = CODEC.encode(part)
+        if self._counter is None:
+            return Known(payload, part.cost.estimate)
+        return Known(payload, TEMPLATE_TOKENS + self._counter.count(CODEC.decode(payload).rendered))
+
+
+class Replay:
+    """One conversation under one window."""
+
+    def __init__(self, window: int, counter: TokenCounter | None) -> None:
+        """Open an empty session."""
+        store = InMemoryStore()
+        self._session: Session = open_session(Stores(store, store), window)
+        lease = self._session.lease
+        self.ledger = Ledger(counter, lease.window_tokens - lease.reserved_output_tokens)
+        self.causes: Counter[str] = Counter()
+        self.quiet, self.events, self.records = Times(), Times(), Times()
+
+    def take(self, call: Call) -> None:
+        """Assemble and record one call."""
+        made = self.quiet.of(lambda: self._session.assemble(call.incoming, Inputs(now=call.time)))
+        if made.event:
+            self.quiet.move_last_to(self.events)
+            self.causes[made.event.cause] += 1
+        self.ledger.take(made.parts)
+        self.records.of(lambda: self._session.record(*made.incoming, call.reply, now=call.time))
+
+
+def measure(
+    windows: tuple[int, ...], turns: int, counter: TokenCounter | None, progress: Callable[[str], None]
+) -> Result:
+    """Replay a conversation of so many turns under each window."""
+    progress(f"policy: making {turns:,} turns")
+    said = list(conversation(turns))
+    replays = {}
+    for window in windows:
+        replays[window] = replay = Replay(window, counter)
+        for number, turn in enumerate(said):
+            if number % 100 == 0:
+                progress(f"policy: turn {number:,} of {turns:,}, window {window:,}")
+            for call in turn:
+                replay.take(call)
+    result = Result("policy", [_table(turns, replays, counter)])
+    result.bars = [bar for window, replay in replays.items() for bar in _bars(window, replay, counter)]
+    for window, replay in replays.items():
+        causes = ", ".join(f"{cause} {count}" for cause, count in replay.causes.most_common())
+        result.remarks.append(f"events at {window:,}: {causes or 'none'}")
+    return result
+
+
+def _table(turns: int, replays: dict[int, Replay], counter: TokenCounter | None) -> Table:
+    every = replays.values()
+    rows: list[tuple[str, tuple[float | None, ...]]] = [
+        ("model calls", tuple(one.ledger.calls for one in every)),
+        ("input, million tokens", tuple(one.ledger.tokens / 1e6 for one in every)),
+        ("requests over budget", tuple(one.ledger.over if counter else None for one in every)),
+        ("largest request, tokens", tuple(one.ledger.largest for one in every)),
+        ("events", tuple(len(one.events.cpu) for one in every)),
+        ("prefix breaks", tuple(one.ledger.breaks for one in every)),
+        ("reuse", tuple(one.ledger.reuse for one in every)),
+        ("price of an input token", tuple(one.ledger.price for one in every)),
+        ("assemble, CPU ms", tuple(one.quiet.cpu_ms for one in every)),
+        ("record in memory, CPU ms", tuple(one.records.cpu_ms for one in every)),
+        ("event, CPU ms", tuple(one.events.cpu_ms for one in every)),
+        ("event, CPU ms, p99", tuple(quantile(one.events.cpu, 0.99) * 1e3 for one in every)),
+        ("event, CPU ms, longest", tuple(max(one.events.cpu, default=0.0) * 1e3 for one in every)),
+    ]
+    by = f"counted by {counter.name}" if counter else "the engine's own estimates, no ranks given"
+    return Table(f"{turns:,} turns replayed, by window ({by})", tuple(f"{window:,}" for window in replays), tuple(rows))
+
+
+def _bars(window: int, replay: Replay, counter: TokenCounter | None) -> list[Bar]:
+    ledger = replay.ledger
+    bars = [Bar(f"requests over budget at {window:,} tokens (C1)", ledger.over, at_most=0)] if counter else []
+    if window in BARS:
+        reuse, price = BARS[window]
+        bars.append(Bar(f"reuse at {window:,} tokens (C2)", ledger.reuse, at_least=reuse))
+        bars.append(Bar(f"price of an input token at {window:,} tokens (C2)", ledger.price, at_most=price))
+    return bars
