@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ LEAST_WORTH_PER_TOKEN = 0.012
 _OPENING_UNITS = 12
 # Words are ranked until they cost so many times the limit by a rough count, and further only if that was too rough.
 _RANKED_PER_LIMIT = 1.6
+# Control characters and lone surrogates, which some providers refuse.
+_UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 _SENTENCE_ENDS = (".", "!", "?", ":", ";", "\u2026", "\u3002", "\uff01", "\uff1f")
 
 
@@ -209,7 +212,7 @@ def _text(header: str, shelves: list[_Shelf], picks: Iterable[tuple[int, int]], 
         rows.append(f"- {head}{_behind(head, [shelf.units[unit] for unit in sorted(chosen[at])])}")
         said.update(names_in(head))
         said.update(name for unit in chosen[at] for name, _ in shelf.ranked[unit].worths)
-    return "\n".join(rows)
+    return _UNSAFE.sub("", "\n".join(rows))
 
 
 def _behind(head: str, units: list[Unit]) -> str:
@@ -221,5 +224,5 @@ def _behind(head: str, units: list[Unit]) -> str:
     for sentence in parts.pop(""):
         text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + sentence
     for label, words in parts.items():
-        text += f"; {label} {', '.join(words)}"
+        text += f"{' ' if text.endswith(':') else '; '}{label} {', '.join(words)}"
     return text[len(head) :]

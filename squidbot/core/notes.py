@@ -6,12 +6,12 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from squidbot.core.literals import Place, find_literals, is_path, placed_literals
 from squidbot.core.quotes import (
     NAMED_WORTH,
-    SENTENCE_CHARS,
     VALUE_CHARS,
     Unit,
     clip,
@@ -34,19 +34,26 @@ __all__ = ["Line", "Reading", "Unit", "bounded", "names_in", "read"]
 # Longer texts are read at both ends only: an event must not cost more because a tool printed more.
 _READ_CHARS = 60_000
 _HEAD_CHARS = 160
-_MOST_SENTENCES = 80
+_MOST_SENTENCES, _MOST_PAIRS = 80, 20
+# A path from here on is written once; after that its last part tells enough.
+_LONG_PATH_CHARS = 20
 # A shorter sentence ("Done.", "Good idea!") tells nothing alone.
 _OPENING_CHARS = 25
 
 # What a line's head is worth beside the literals in it: a user's words and what failed most, filler least.
-_ASKED_WEIGHT, _FAILED_FILE_WEIGHT, _FAILED_WEIGHT, _FILE_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 2, 2, 1.5, 1, 0.8, 0.3
-_REPORT_WEIGHT, _REMARK_WEIGHT, _FILLER_WEIGHT = 0.2, 0.05, 0.02
+_ASKED_WEIGHT, _CHANGED_FILE_WEIGHT, _FAILED_WEIGHT, _CHANGE_WEIGHT, _FILE_WEIGHT, _CALL_WEIGHT = (
+    2.0,
+    1.6,
+    1.4,
+    0.8,
+    0.8,
+    0.3,
+)
+_REPORT_WEIGHT, _REMARK_WEIGHT = 0.2, 0.05
 _LABEL_RANK = {"wrote": 0, "with": 0, Place.DEFINED.value: 1, Place.IMPORTED.value: 2}
 
-_FILLER = re.compile(
-    r"(?:now |ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
-)
 _FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
+_PAIR = re.compile(r"\"(\w{1,40})\": ?\"([^\"\\]{1,300})\"")
 _PATH_VALUE = re.compile(r"[^\s'\"<>|*?{}$;&]{1,300}\Z")
 _FILE_VALUE = re.compile(r"(?:.*[/\\])?[^/\\]*\.\w{1,8}\Z")
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
@@ -115,9 +122,10 @@ class Reading:
 
 @dataclass(slots=True)
 class _Action:
-    """One tool call: its arguments as (key, value), the file it is about or "", its line, and what went wrong or ""."""
+    """One tool call: its arguments as text and as (key, value), the file it is about, its line, what went wrong."""
 
-    call: ToolCall
+    name: str
+    arguments: str
     leaves: list[tuple[str, str]]
     target: str
     line: Line
@@ -142,7 +150,7 @@ class _Reader:
             action = self._called(call)
             names.update(name for leaf in action.leaves for text in leaf for _, name in find_literals(text))
             names.update(name for text in action.line.units if text.startswith("`") for name in names_in(text))
-            names.update(names_in(call.name))
+            names.update(names_in(action.name))
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
@@ -162,12 +170,13 @@ class _Reader:
         _count(self.reading.shown, {name for unit in units for name in names_in(unit.text)})
 
     def _called(self, call: ToolCall) -> _Action:
+        name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = _leaves(call.arguments)
         target = _target(leaves)
-        subject = f"file {target}" if target else f"call {call.name} {call.arguments[:_HEAD_CHARS]}"
+        subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
         line = self.reading.lines.pop(subject, Line("", 0.0))
         self.reading.lines[subject] = line
-        action = self.actions[call.id] = _Action(call, leaves, target, line)
+        action = self.actions[call.id] = _Action(name, arguments, leaves, target, line)
         self.groups.setdefault(subject, []).append(action)
         line.add(_argument_units(action))
         return action
@@ -196,13 +205,14 @@ def bounded(text: str) -> str:
 
 
 def _leaves(arguments: str) -> list[tuple[str, str]]:
-    """Return (key, value) of the arguments of a call; one nameless value where they are no JSON object."""
+    """Return (key, value) of the arguments of a call; those that can be made out where they are no JSON object."""
     try:
         value = json.loads(arguments) if len(arguments) <= _READ_CHARS * 4 else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        return [("", bounded(arguments))]
+        text = bounded(arguments)
+        return [*_PAIR.findall(text)[:_MOST_PAIRS], ("", text)]
     texts = [(str(key), leaf if isinstance(leaf, str) else json.dumps(leaf)) for key, leaf in value.items()]
     return [(key, bounded(text)) for key, text in texts]
 
@@ -225,23 +235,32 @@ def _argument_units(action: _Action) -> Iterator[Unit]:
         if value != action.target:
             for name, place in placed_literals(value).items():
                 yield Unit(name, place.value if place is Place.IMPORTED else label)
-    for line in json_lines(bounded(action.call.arguments)):
+    for line in json_lines(action.arguments):
         yield Unit(line, label)
 
 
 def _finish(line: Line, group: list[_Action]) -> None:
     """Write the head of the line for the calls on one file, or for one call and its repetitions."""
-    outcome, failed = _outcome(group), bool(group[-1].failure)
-    target = group[0].target
+    outcome, failed, target = _outcome(group), bool(group[-1].failure), group[0].target
+    changed = any(_CHANGES.search(action.name) for action in group)
     if target:
-        names = ", ".join(_counted([action.call.name for action in group]))
+        names = ", ".join(_counted([action.name for action in group]))
         line.head, line.path = f"{names} {target}{outcome}", target
         line.short = f"{names} {target.rpartition('/')[2]}{outcome}"
-        line.weight = _FAILED_FILE_WEIGHT if failed else _FILE_WEIGHT
+        line.weight = _CHANGED_FILE_WEIGHT if changed else _FAILED_WEIGHT if failed else _FILE_WEIGHT
         return
-    times = f" x{len(group)}" if len(group) > 1 else ""
-    changes = _CHANGE_WEIGHT if _CHANGES.search(group[0].call.name) else _CALL_WEIGHT
-    line.head, line.weight = f"{_call_head(group[0])}{times}{outcome}", _FAILED_WEIGHT if failed else changes
+    outcome = f" x{len(group)}{outcome}" if len(group) > 1 else outcome
+    head = _call_head(group[0])
+    line.head, line.path = head + outcome, _longest_path(head)
+    line.weight = _FAILED_WEIGHT if failed else _CHANGE_WEIGHT if changed else _CALL_WEIGHT
+    if line.path:
+        line.short = head.replace(line.path, f"\u2026/{line.path.rpartition('/')[2]}") + outcome
+
+
+def _longest_path(head: str) -> str:
+    """Return the path in a head that is worth writing once only, or "": an absolute one first, then the longest."""
+    long = (name for name in names_in(head) if len(name) >= _LONG_PATH_CHARS and is_path(name))
+    return max(long, key=lambda path: (path.startswith(("/", "~")), len(path), path), default="")
 
 
 def _outcome(group: list[_Action]) -> str:
@@ -256,11 +275,15 @@ def _outcome(group: list[_Action]) -> str:
 
 def _call_head(action: _Action) -> str:
     """Return how a call is named in notes: the command it runs, else its short arguments, else the longest's start."""
-    name = action.call.name
+    name = action.name
     for key, value in action.leaves:
         if key.lower() in _COMMAND_KEYS and value.strip():
             return f"{name}: {clip(one_line(value), _HEAD_CHARS)}"
-    short = [f"{key}: {one_line(value)}" if key else value for key, value in action.leaves if len(value) <= VALUE_CHARS]
+    short = [
+        f"{key}: {one_line(value)}" if key else one_line(value)
+        for key, value in action.leaves
+        if 0 < len(value) <= VALUE_CHARS
+    ]
     if not short and action.leaves:
         longest = max((value for _, value in action.leaves), key=len)
         return f"{name}: {clip(one_line(longest[: _HEAD_CHARS * 4]), _HEAD_CHARS)}"
@@ -274,9 +297,7 @@ def _counted(names: list[str]) -> list[str]:
 
 def _asked(text: str) -> Line:
     """Return the line for what a user said."""
-    said = list(sentences(text))
-    line = Line(f"asked: {clip(said[0], SENTENCE_CHARS) if said else ''}", _ASKED_WEIGHT)
-    line.add(sentence(part, 0.3) for part in said[1:_MOST_SENTENCES])
+    line = _telling("asked", list(islice(sentences(text), _MOST_SENTENCES)), _ASKED_WEIGHT, 0.3)
     line.add(Unit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 
@@ -284,15 +305,28 @@ def _asked(text: str) -> Line:
 def _said(text: str, *, report: bool) -> Line:
     """Return the line for what the assistant said; `report`: it answered, and did not go on to call a tool."""
     parts = _FENCE.split(text)
-    prose = [part for words in parts[::2] for part in sentences(words)]
-    opening = next((at for at, part in enumerate(prose) if len(part) >= _OPENING_CHARS), 0)
-    head = clip(prose[opening], SENTENCE_CHARS) if prose else "code"
-    least = _REPORT_WEIGHT if report else _REMARK_WEIGHT
-    line = Line(f"said: {head}", _FILLER_WEIGHT if _FILLER.match(head) else sentence(head, least).weight)
-    line.add(sentence(part, 0.0) for part in prose[opening + 1 : opening + _MOST_SENTENCES])
+    prose = list(islice((part for words in parts[::2] for part in sentences(words)), _MOST_SENTENCES))
+    line = _telling("said", prose, _REPORT_WEIGHT if report else _REMARK_WEIGHT, 0.0)
     for at, words in enumerate(parts):
         line.add(_spoken(words, code=bool(at % 2)))
     return line
+
+
+def _telling(verb: str, said: list[str], first: float, other: float) -> Line:
+    """Return a line that opens with the sentence that tells most; `first` is added to the first that is no greeting."""
+    opening = _opening(said)
+    units = [sentence(part, first if at == opening else other) for at, part in enumerate(said)]
+    if not units:
+        return Line(f"{verb}: code", 0.0)
+    best = max(units, key=lambda unit: unit.weight)
+    line = Line(f"{verb}: {clip(best.text, _HEAD_CHARS)}", best.weight)
+    line.add(unit for unit in units if unit is not best)
+    return line
+
+
+def _opening(said: Sequence[str]) -> int:
+    """Return the first sentence that is more than a greeting."""
+    return next((at for at, part in enumerate(said) if len(part) >= _OPENING_CHARS), 0)
 
 
 def _spoken(words: str, *, code: bool) -> Iterator[Unit]:

@@ -34,11 +34,14 @@ __all__ = [
 # How likely a name that was only shown, not written, comes back, by where it stood; measured on recorded sessions of
 # a coding agent and of a service desk. Paths, numbers and lower-case words in a listing come back least.
 DEFINED_WORTH, IMPORTED_WORTH, IN_USE_WORTH, LISTED_WORTH = 0.45, 0.35, 0.2, 0.08
+_PLACE_WORTH = {Place.DEFINED: DEFINED_WORTH, Place.IMPORTED: IMPORTED_WORTH}
 ID_WORTH, NAMED_WORTH, FACT_WORTH, STAMP_WORTH = 0.45, 0.25, 0.12, 0.03
 # What a value is worth beside the names in it; a result of few words tells how a call went.
 _VALUE_WEIGHT, _OUTCOME_WEIGHT = 0.05, 0.3
-# A decision, a finding, a thing to do; and each name or number in a sentence, up to four.
-_DECISION_WEIGHT, _DETAIL_WEIGHT = 0.8, 0.08
+# A sentence with a goal marker (O-18); a decision or finding; a reason, a rule or a thing to do; and for each name
+# or number and each long word in it; what only announces the next step.
+_MARKED_WEIGHT, _FINDING_WEIGHT, _REASON_WEIGHT, _DETAIL_WEIGHT, _LONG_WORD_WEIGHT = 5.0, 1.5, 0.6, 0.08, 0.03
+_FILLER_WEIGHT = 0.02
 
 SENTENCE_CHARS = 220
 VALUE_CHARS = 80
@@ -58,15 +61,26 @@ _ERROR = re.compile(
 _NO_ERROR = re.compile(
     r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.IGNORECASE
 )
-_DECISION = re.compile(
-    r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]|\b(?:decided?|decision|we will|must|never|always|because|so that|"
-    r"root cause|the (?:problem|issue|bug|reason)|turns out|fixed|instead of|should not|agreed|confirmed|plan is|"
-    r"chosen?|prefer|important|note that|remaining|todo|next steps?)\b",
+_MARKED = re.compile(r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]")
+_FINDING = re.compile(
+    r"\b(?:decided?|decision|we will|root cause|turns out|agreed|confirmed|fixed by|the fix|plan is|chose)\b",
     re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:must|never|always|because|so that|the (?:problem|issue|bug|reason)|fixed|instead of|prefer|important|"
+    r"note that|remaining|todo|next steps?)\b",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"(?:now |ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _LIST_MARK = re.compile(r"^\s*(?:(?:\d{1,3}[.)]|[-*#>\u2022]+)\s+)+", re.MULTILINE)
-_DETAIL = re.compile(r"(?<=[\w,;] )[A-Z][\w'-]+|\d[\d:.,/-]*")
+_DETAIL = re.compile(
+    r"(?<=[\w;] )[A-Z][\w'-]+|\d[\d:.,/-]*|\b(?:yesterday|today|tomorrow|tonight|(?:last|next|this) "
+    r"(?:week|weekend|month|year|summer|winter|spring|fall|autumn))\b"
+)
+_LONG_WORD = re.compile(r"[^\W\d_]{6,}")
 _NO_OUTPUT = re.compile(r"\W*(?:no output|ok|done|success|null|none|true)?\W*\Z", re.IGNORECASE)
 _NAME_END = re.compile(r"[\w@~./-]+\Z")
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
@@ -107,17 +121,14 @@ def shown(text: str, *, of_file: bool) -> Iterator[Unit]:
     if facts is not None:
         yield from facts
         return
-    if not of_file and len(text.strip()) <= VALUE_CHARS and not _NO_OUTPUT.match(text):
+    if not of_file and len(text.strip()) <= VALUE_CHARS and not _NO_OUTPUT.match(text) and not _ERROR.search(text):
         yield Unit(one_line(text), "gave", _OUTCOME_WEIGHT)
+    used = Place.USED.value if of_file else "shows"
     for name, place in placed_literals(text).items():
-        if place is Place.DEFINED:
-            yield Unit(name, place.value, base=DEFINED_WORTH)
-        elif place is Place.IMPORTED:
-            yield Unit(name, place.value, base=IMPORTED_WORTH)
+        if place is Place.USED:
+            yield Unit(name, used, base=LISTED_WORTH if _is_plain(name) else IN_USE_WORTH)
         else:
-            yield Unit(
-                name, place.value if of_file else "shows", base=LISTED_WORTH if _is_plain(name) else IN_USE_WORTH
-            )
+            yield Unit(name, place.value, base=_PLACE_WORTH[place])
 
 
 def json_lines(arguments: str) -> Iterator[str]:
@@ -147,12 +158,26 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def sentence(text: str, least: float) -> Unit:
-    """Return a sentence as a unit, worth `least` and more with a decision, a finding, names or numbers in it."""
-    details = min(4, sum(1 for _ in _DETAIL.finditer(text[:SENTENCE_CHARS])))
-    weight = (
-        least + _DETAIL_WEIGHT * details + (_DECISION_WEIGHT if _DECISION.search(text[: SENTENCE_CHARS * 2]) else 0)
-    )
-    return Unit(clip(text, SENTENCE_CHARS), "", weight)
+    """Return a sentence as a unit, worth `least`, and more the more it tells.
+
+    That is a decision, a finding, names, dates and numbers, and long words, which carry what is meant in most
+    languages. What only announces the next step is worth next to nothing, an exclamation or a question half.
+    """
+    shown_text = clip(text, SENTENCE_CHARS)
+    told = _told(shown_text)
+    if _FILLER.match(shown_text) and not told:
+        return Unit(shown_text, "", _FILLER_WEIGHT)
+    details = min(4, sum(1 for _ in _DETAIL.finditer(shown_text)))
+    words = min(8, sum(map(len, set(_LONG_WORD.findall(shown_text)))) // 6)
+    telling = min(1.0, (details + words) / 4)
+    weight = least * telling + told + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
+    return Unit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not told else weight)
+
+
+def _told(text: str) -> float:
+    """Return what a sentence is worth for the decision, finding or reason in it."""
+    ranks = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
+    return next((weight for pattern, weight in ranks if pattern.search(text)), 0.0)
 
 
 def one_line(text: str) -> str:
