@@ -134,24 +134,31 @@ class Births:
         rows: list[StoredMessage] = []
         step = stored.tail.atoms[-1].sent_cost.bound if stored.tail.atoms else 0
         turn = stored.turn
-        for place, (message, frozen) in enumerate(said):
-            seq = stored.messages + place
-            turn = seq if _speaks(message) or not seq else turn
-            given = messages[place]
-            if isinstance(given, StoredMessage) and given.seq == seq and given.counter == self.birth.meter.name:
-                row: StoredMessage = given
-            else:
-                behind = frozen if frozen is not None else notice if place == newest else None
-                row = self.birth.born(message, Place(seq, turn, step if message.results else 0), behind, now)
-            step = row.sent_cost.bound + (step if row.result_ids else 0)
-            rows.append(row)
+        for number, (message, frozen) in enumerate(said):
+            seq = stored.messages + number
+            turn = _turn(message, seq, turn)
+            place = Place(seq, turn, step if message.results else 0)
+            behind = frozen or (notice if number == newest else None)
+            rows.append(self._kept(messages[number], seq) or self.birth.born(message, place, behind, now))
+            step = rows[-1].sent_cost.bound + place.step_tokens
         return tuple(rows)
+
+    def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
+        """Return a message that stands in its place already, counted by this counter; else None."""
+        if not isinstance(given, StoredMessage) or given.seq != seq or given.counter != self.birth.meter.name:
+            return None
+        return given
 
     def _said(self, message: Message | StoredMessage) -> tuple[Message, str | None]:
         if not isinstance(message, StoredMessage):
             return message, None
         said = self.birth.codecs[message.codec].decode(message.payload)
         return replace(said, time=message.time, category=message.category), message.notice
+
+
+def _turn(message: Message, seq: int, turn: int) -> int:
+    """Return the seq that opened the turn of a message that stands at `seq`, the one before being in `turn`."""
+    return seq if _speaks(message) or not seq else turn
 
 
 def _speaks(message: Message) -> bool:

@@ -148,15 +148,15 @@ class Compactor:
     def batch(self, step: Step) -> Batch | None:
         """Return what an event of this step would send, or None where there is nothing it may move."""
         zones = self._zones(step)
-        fresh = len(zones.noted) + len(zones.slimmed) > len(self.scene.slimmed)
-        lost = self._lost() and bool(self._foldable())
-        if not fresh and not zones.noted and not lost and (step.gentle or not self._foldable()):
-            return None
-        if zones.noted and not (step.gentle and self._append_pays(zones, step)):
-            return self._slimmed_behind(self._fold(zones.noted, step), zones)
-        if not zones.noted and self._foldable() and (lost or not step.gentle):
+        if zones.noted:
+            appends = step.gentle and self._append_pays(zones, step)
+            made = self._append(zones.noted) if appends else self._fold(zones.noted, step)
+            return self._slimmed_behind(made, zones)
+        if self._foldable() and (self._lost() or not step.gentle):
             return self._slimmed_behind(self._fold((), step), zones)
-        return self._slimmed_behind(self._append(zones.noted), zones)
+        if len(zones.slimmed) > len(self.scene.slimmed):
+            return self._slimmed_behind(self._append(()), zones)
+        return None
 
     def _size(self, cost: Cost) -> int:
         return cost.estimate if self.by_estimate else cost.bound
@@ -236,9 +236,8 @@ class Compactor:
             return False
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self._blocks(zones.noted))
-        users = sum(self._size(part.cost) for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        users += sum(self._size(atom.sent_cost) for atom in zones.noted if atom.is_user)
-        if standing + added > step.notes_fraction * self._room or users > step.user_fraction * self._room:
+        full = standing + added > step.notes_fraction * self._room
+        if full or self._user_size(zones.noted) > step.user_fraction * self._room:
             return False
         prefix = self._size(total(block.cost for block in self.scene.blocks))
         raw = self._size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
@@ -247,6 +246,11 @@ class Compactor:
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
         after = prefix - standing + folded + raw
         return appended <= outlook.cost_per_request(after=after, written=after)
+
+    def _user_size(self, noted: Sequence[Atom]) -> int:
+        """Return what the user's messages cost that would stand verbatim behind notes."""
+        standing = total(part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
+        return self._size(standing) + self._size(total(atom.sent_cost for atom in noted if atom.is_user))
 
     def _lost(self) -> bool:
         """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
@@ -293,28 +297,35 @@ class Compactor:
         return round(step.notes_fraction * self._room * self.settings.fold_fraction)
 
     def _fold(self, noted: Sequence[Atom], step: Step) -> Batch:
-        blocks = self._foldable()
-        absent = [one.segment for one in self.scene.blocks if one.segment.representation is Representation.ABSENT]
-        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
-        new = [message for atom in noted if self._stays(atom) for message in atom.messages]
-        old = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
-        kept = self._verbatim([old[seq] for seq in sorted(old)], step)
-        first = blocks[0].segment.first_seq if blocks else noted[0].first_seq
-        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
+        first, told_from, last = self._fold_range(noted)
         limit = self._fold_tokens(step)
         told = limit >= self.settings.min_note_tokens
-        reach = min(last + 1, self.notes.reach(first)) if told else last + 1
-        start = absent[0].first_seq if absent else first
-        segments = [_absent(start, reach - 1, kept)] if reach > start else []
-        summaries = []
-        if told and reach <= last:
-            beside = [part for part in kept if part.first_seq >= reach]
-            summary = self.notes.folded(reach, noted, last, beside, limit)
-            verbatim = tuple(part.first_seq for part in beside)
-            segments.append(_standing(summary, Representation.MERGED, verbatim))
-            summaries.append(summary)
-        runs = ((noted[0].first_seq, last),) if noted and summaries else ()
-        return Batch(tuple(segments), tuple(summaries), last + 1, 0, runs)
+        reach = min(last + 1, self.notes.reach(told_from)) if told else last + 1
+        kept = self._verbatim(self._sayable(noted), step)
+        segments = [_absent(first, reach - 1, kept)] if reach > first else []
+        if reach > last:
+            return Batch(tuple(segments), (), last + 1, 0)
+        beside = [part for part in kept if part.first_seq >= reach]
+        summary = self.notes.folded(reach, noted, last, beside, limit)
+        verbatim = tuple(part.first_seq for part in beside)
+        segments.append(_standing(summary, Representation.MERGED, verbatim))
+        runs = ((noted[0].first_seq, last),) if noted else ()
+        return Batch(tuple(segments), (summary,), last + 1, 0, runs)
+
+    def _fold_range(self, noted: Sequence[Atom]) -> tuple[int, int, int]:
+        """Return the first message of all, the first one that a note may tell of, and the last one."""
+        blocks = self._foldable()
+        told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
+        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
+        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
+        return first, told_from, last
+
+    def _sayable(self, noted: Sequence[Atom]) -> list[Part]:
+        """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
+        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
+        new = [message for atom in noted if self._stays(atom) for message in atom.messages]
+        parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
+        return [parts[seq] for seq in sorted(parts)]
 
     def _verbatim(self, sent: Sequence[Part], step: Step) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""

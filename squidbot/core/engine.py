@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.birth import Births
 from squidbot.core.errors import SquidbotError, StoreError
-from squidbot.core.event import Ask, Change, Makers, Moment, check_fixed, due, make_change, saves_enough
+from squidbot.core.event import Ask, Change, Makers, Moment, check_fixed, due, make_change, pays_by_hand, saves_enough
 from squidbot.core.events import Event
 from squidbot.core.messages import Cost, Record
 from squidbot.core.notebook import Notebook
@@ -169,7 +169,7 @@ class Session:
         moment = self._moment(stored, stored, given)
         change = make_change(self._makers, stored, moment, Ask("manual", given.head(stored.pins), stored.pins.seqs))
         change = self._signed(change, self._past)
-        if change is None or not (_smaller(change.record) or _brings_back(change.record, stored)):
+        if change is None or not pays_by_hand(change.record, stored):
             self._notes.reopen()
             return None
         self._write(stored, change, ())
@@ -239,27 +239,29 @@ class Session:
 
     def _changed(self, stored: Standing, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
-        first = stored.plan is None and not stored.messages
-        if stored.opened or (first and given.head(stored.pins)):
+        if stored.opened or (stored.plan is None and not stored.messages and given.head(stored.pins)):
             return "opened"
-        plan, past = stored.plan, self._past
-        if plan is None and not past.known:
+        last = self._last_made(stored)
+        if last is None or (last.tools, last.system) == (given.tools_digest, given.system_digest):
             return None
-        # A plan that is younger than the newest recorded request was made for one that is being tried again.
-        last = plan if plan is not None and plan.plan_id > past.plan_id else past
-        if last.tools != given.tools_digest:
-            return "tools-changed"
-        return "system-changed" if last.system != given.system_digest else None
+        return "tools-changed" if last.tools != given.tools_digest else "system-changed"
+
+    def _last_made(self, stored: Standing) -> PlanRecord | Past | None:
+        """Return what knows system text and tools of the newest request; None where there has been none.
+
+        A plan that is younger than the newest recorded request was made for one that is being tried again.
+        """
+        if stored.plan is not None and stored.plan.plan_id > self._past.plan_id:
+            return stored.plan
+        return self._past if self._past.known else None
 
     # -- deciding ---------------------------------------------------------------------------------------------
 
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
-        meter = self._shelf.renderer.meter
         head = given.head(stored.pins)
         news = self._past.news(head) if stored.messages else None
-        notice = "\n".join(text for text in (given.notice, news) if text) or None
-        sections = tuple(self._shelf.renderer.section(section) for section in head)
-        outside = spent((*given.system_parts(meter), *sections)).plus(given.tools_cost(meter))
+        outside = self._outside(given, head)
+        notice = "\n".join(filter(None, (given.notice, news))) or None
         born = self._births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = stored.extended(born, self._shelf.renderer)
         moment = self._moment(stored, trial, given)
@@ -268,13 +270,8 @@ class Session:
         renewed = self._notes.restart() if trial.opened else ()
         try:
             change, past = self._decided(trial, moment, head, past)
-            change = self._signed(change, past)
-            assembly = build(self._shelf, Call(self.lease, moment, born), change.standing if change else trial, None)
-            plan_id = trial.plan.plan_id if trial.plan else -1
-            if change is None and self._past.broken_by(assembly.parts, plan_id):
-                change = self._signed(self._asked(trial, moment, "repaired", head), past)
-            if change:
-                assembly = build(self._shelf, Call(self.lease, moment, born), change.standing, change.record)
+            assembly, change = self._built(trial, Call(self.lease, moment, born, head), change, past)
+            if change is not None:
                 self._write(stored, change, renewed)
         except SquidbotError:
             self._notes.reopen()
@@ -283,6 +280,24 @@ class Session:
         self._next = self._leaving(assembly, past.told_of(head) if told else past)
         self._notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
         return assembly
+
+    def _outside(self, given: Inputs, head: tuple[Section, ...]) -> Cost:
+        """Return what is sent beside lead and history: system text, tools, and the head that is wanted."""
+        renderer = self._shelf.renderer
+        sections = (renderer.section(section) for section in head)
+        return spent((*given.system_parts(renderer.meter), *sections)).plus(given.tools_cost(renderer.meter))
+
+    def _built(self, trial: Standing, call: Call, change: Change | None, past: Past) -> tuple[Assembly, Change | None]:
+        """Return the request, checked, and the change it is made under: one more where it would break the prefix."""
+        change = self._signed(change, past)
+        if change is None:
+            assembly = build(self._shelf, call, trial, None)
+            if not self._past.broken_by(assembly.parts, trial.plan.plan_id if trial.plan else -1):
+                return assembly, None
+            change = self._signed(self._asked(trial, call.moment, "repaired", call.head), past)
+        if change is None:
+            return build(self._shelf, call, trial, None), None
+        return build(self._shelf, call, change.standing, change.record), change
 
     def _leaving(self, assembly: Assembly, past: Past) -> Past:
         """Return what a request leaves behind once it is recorded."""
@@ -379,13 +394,3 @@ class Session:
             plan_id = plan.plan_id if plan else -1
             told = Event(name, self.session_id, cause, self.lease.lease_id, plan_id, before.bound, after.bound)
             self._observer.notify(told)
-
-
-def _smaller(record: PlanRecord) -> bool:
-    return record.tokens_after < record.tokens_before
-
-
-def _brings_back(record: PlanRecord, stored: Standing) -> bool:
-    """Return whether a plan sends a message verbatim that was behind a summary: it has been pinned since."""
-    sent = {part.first_seq for part in stored.sent if part.payload is not None}
-    return any(seq not in sent for segment in record.segments for seq in segment.verbatim)

@@ -39,7 +39,9 @@ class BudgetError(SquidbotError):
         key: the setting to change, as it is written in squidbot.toml.
     """
 
-    def __init__(self, culprit: str, *, cost: int, budget: int, unit: str, key: str, detail: str = "") -> None:
+    def __init__(  # noqa: PLR0913  # an error names all that the one who must act needs
+        self, culprit: str, *, cost: int, budget: int, unit: str, key: str, detail: str = ""
+    ) -> None:
         """Name the culprit, the amounts in `unit`, and the key to change; `detail` says more of the culprit."""
         lead = detail or f"{culprit} cost"
         super().__init__(f"{lead} {cost} of {budget} {unit}; make it smaller or raise {key}")

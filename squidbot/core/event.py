@@ -15,15 +15,27 @@ from squidbot.core.tail import Tail
 from squidbot.core.view import spent, unanswerable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from squidbot.core.atoms import Atom
     from squidbot.core.compaction import NoteTaker
     from squidbot.core.messages import Part, StoredMessage
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings
     from squidbot.core.standing import Shelf, Standing
 
-__all__ = ["Ask", "Change", "Makers", "Moment", "check_fixed", "due", "make_change", "saves_enough", "too_much"]
+__all__ = [
+    "Ask",
+    "Change",
+    "Makers",
+    "Moment",
+    "check_fixed",
+    "due",
+    "make_change",
+    "pays_by_hand",
+    "saves_enough",
+    "too_much",
+]
 
 # What to change where a request does not fit (docs/configuration.md).
 _WINDOW_KEY = "window.default or models.<name>.context_window"
@@ -110,8 +122,11 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
         return moment.changed
     if settings.scope == "none" and moment.new_turn and len(standing.tail.atoms) > 1:
         return "rollover"
-    if not moment.new_turn or moment.paused:
-        return None
+    return None if not moment.new_turn or moment.paused else _at_turn(standing, moment, settings, pressure)
+
+
+def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
+    """Return why the plan changes before a new turn although it need not yet, or None."""
     if pressure > settings.high_fraction:
         return "high-water"
     # A session that still fits whole is sent whole, whatever the cache does (promise 9).
@@ -169,40 +184,46 @@ class _Maker:
         pressure = pressure_fraction(base.history, room)
         if cause not in PRESSING and pressure <= self.settings.high_fraction:
             return self._same(cause, base)
-        least: Standing | None = None
-        compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
-        for step in steps(self.settings):
-            batch = compactor.batch(step)
-            made = self._applied(base, batch) if batch else None
-            if made and batch and pressure_fraction(made.history, room_of(made, self.moment)) <= 1:
-                return self._recorded(cause, made, batch)
-            least = made or least
+        smallest = base
+        for batch in self._batches(base, room):
+            smallest = self._applied(base, batch)
+            if pressure_fraction(smallest.history, room_of(smallest, self.moment)) <= 1:
+                return self._recorded(cause, smallest, batch)
         if pressure > 1:
-            smallest = least or base
             outside = self.moment.outside(smallest)
             raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
         return None if cause in PRESSING else self._same(cause, base)
 
+    def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
+        """Yield what the attempts of this event would send, gentlest first."""
+        compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
+        for step in steps(self.settings):
+            batch = compactor.batch(step)
+            if batch is not None:
+                yield batch
+
     def _scene(self, base: Standing, room: Cost) -> Scene:
-        slimmed = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
-        rows = self.shelf.read(slimmed[0].first_seq, slimmed[-1].last_seq) if slimmed else []
-        blocks = base.blocks[: len(base.blocks) - len(slimmed)]
+        cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
+        slimmed = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
+        blocks = base.blocks[: len(base.blocks) - len(cut)]
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
-        kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
-        answered = self.shelf.steps_with(seq for seq in (base.turn,) if seq in noted)
-        movable = (*atoms_of(rows), *base.tail.atoms)
-        steps_pinned = (atom for atom in movable if any(row.seq in self.pinned for row in atom.messages))
-        pinned = {row.seq for row in kept} | {row.seq for atom in steps_pinned for row in atom.messages}
+        kept = self.shelf.steps_with(self.pinned.intersection(noted))
+        answered = self.shelf.steps_with({base.turn}.intersection(noted))
         return Scene(
             room=room,
             blocks=blocks,
-            slimmed=tuple(atoms_of(rows)),
+            slimmed=slimmed,
             tail=base.tail.atoms,
             stored=self.moment.stored,
-            pinned=frozenset(pinned),
+            pinned=frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms)),
             held=(*kept, *answered),
             in_flight_seq=base.turn,
         )
+
+    def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
+        """Return the seqs of the atoms in which a pinned message stands."""
+        found = (atom for atom in atoms if any(row.seq in self.pinned for row in atom.messages))
+        return frozenset(row.seq for atom in found for row in atom.messages)
 
     def _applied(self, base: Standing, batch: Batch) -> Standing:
         kept = base.blocks[: batch.kept_blocks]
@@ -226,12 +247,17 @@ class _Maker:
         batch = Batch(segments, (), tail_from, len(base.blocks))
         return self._recorded(cause, self._applied(base, batch), batch)
 
+    def _as_sent(self, old: Sequence[Part]) -> Sequence[Part]:
+        """Return what is known to have been sent before: no more than system text and head where one is opened."""
+        known = len(self.moment.system) + self.before.lead_count + len(self.before.head)
+        return old[:known] if self.before.opened else old
+
     def _recorded(self, cause: str, made: Standing, batch: Batch) -> Change:
         parent = self.before.plan
         old = self.before.parts(self.moment.system, self.shelf.renderer)
         new = made.parts(self.moment.system, self.shelf.renderer)
         outside = self.moment.changed in {"tools-changed", "system-changed"}
-        changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(old, new)
+        changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(self._as_sent(old), new)
         whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
         unchanged = 0 if outside else changed.token_offset + self.moment.tools.bound
         settings = self.settings
@@ -266,6 +292,13 @@ class _Maker:
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
     """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
     return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
+
+
+def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
+    """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
+    sent = {part.first_seq for part in before.sent if part.payload is not None}
+    back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
+    return back or record.tokens_after < record.tokens_before
 
 
 def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:

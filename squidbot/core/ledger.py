@@ -153,22 +153,31 @@ def _pruned(reading: Reading, most_lines: int, most_units: int) -> Reading:
     if len(lines) > most_lines:
         best = set(heapq.nlargest(most_lines, lines, key=lambda subject: _line_worth(lines[subject], reading)))
         lines = {subject: line for subject, line in lines.items() if subject in best}
-    gains = [reading.gain(unit) for line in lines.values() for unit in line.units.values()]
-    least = heapq.nlargest(most_units, gains)[-1] if len(gains) > most_units else 0.0
-    room = most_units - sum(gain > least for gain in gains)
-    kept: dict[str, Line] = {}
-    for subject, line in lines.items():
-        units = {}
-        for text, unit in line.units.items():
-            gain = reading.gain(unit)
-            if gain > least or (gain == least and room > 0):
-                room -= gain == least
-                units[text] = unit
-        kept[subject] = Line(line.head, line.weight, units, line.short, line.path)
-    named = {name for line in kept.values() for text in (line.head, *line.units) for name in names_in(text)}
-    written = {name: count for name, count in reading.written.items() if name in named}
-    shown = {name: count for name, count in reading.shown.items() if name in named}
-    return Reading(kept, written, shown)
+    lines = _with_best_units(lines, reading, most_units)
+    named = {name for line in lines.values() for text in (line.head, *line.units) for name in names_in(text)}
+    return Reading(lines, _only(reading.written, named), _only(reading.shown, named))
+
+
+def _with_best_units(lines: dict[str, Line], reading: Reading, most_units: int) -> dict[str, Line]:
+    """Return the lines with the words worth most over all of them; of equals those that come first."""
+    ranked = [
+        (-reading.gain(unit), number, subject, text)
+        for number, (subject, line) in enumerate(lines.items())
+        for text, unit in line.units.items()
+    ]
+    if len(ranked) <= most_units:
+        return lines
+    best = {(subject, text) for _, _, subject, text in heapq.nsmallest(most_units, ranked)}
+    return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
+
+
+def _with_units(line: Line, subject: str, best: set[tuple[str, str]]) -> Line:
+    units = {text: unit for text, unit in line.units.items() if (subject, text) in best}
+    return Line(line.head, line.weight, units, line.short, line.path)
+
+
+def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
+    return {name: count for name, count in counts.items() if name in named}
 
 
 def _line_worth(line: Line, reading: Reading) -> float:

@@ -70,11 +70,12 @@ class Inputs:
 
 
 class Call(NamedTuple):
-    """One call of `assemble`: the lease, the circumstances, the messages that came with it."""
+    """One call of `assemble`: the lease, the circumstances, the messages that came with it, the head it wants."""
 
     lease: Lease
     moment: Moment
     born: tuple[StoredMessage, ...]
+    head: tuple[Section, ...]
 
 
 def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None) -> Assembly:
@@ -86,7 +87,7 @@ def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None
     """
     if not standing.messages:
         raise InvalidRequestError("R5", "nothing has been said; give the user's message to assemble, or record it")
-    lease, moment, born = call
+    lease, moment, born, _ = call
     renderer = shelf.renderer
     parts = standing.parts(moment.system, renderer)
     cost = spent(parts).plus(moment.tools)

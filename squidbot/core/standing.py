@@ -181,22 +181,28 @@ class Shelf:
 
         Summaries that are not stored yet are taken from `made`.
         """
-        texts = {summary.summary_id: summary for summary in made}
-        wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
-        if wanted:
-            texts |= {one.summary_id: one for one in self.summaries.by_id(self.session_id, wanted)}
-        picked = {seq for segment in segments for seq in segment.verbatim}
-        found = self.transcripts.pick(self.session_id, sorted(picked)) if picked else []
-        rows = {row.seq: self.renderer.counted(row) for row in found}
+        texts = self._texts(segments, made)
+        rows = self._picked(segments)
         blocks: list[Block] = []
         after = False
         for segment in segments:
-            summary = texts.get(segment.summary_id) if segment.summary_id else None
             said = self._rows(segment, rows)
+            summary = texts.get(segment.summary_id or "")
             parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
             blocks.append(Block(segment, tuple(parts)))
             after = unanswerable(parts[-1])
         return blocks
+
+    def _texts(self, segments: Sequence[Segment], made: Sequence[Summary]) -> dict[str, Summary]:
+        texts = {summary.summary_id: summary for summary in made}
+        wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
+        stored = self.summaries.by_id(self.session_id, wanted) if wanted else []
+        return texts | {one.summary_id: one for one in stored}
+
+    def _picked(self, segments: Sequence[Segment]) -> dict[int, StoredMessage]:
+        seqs = sorted({seq for segment in segments for seq in segment.verbatim})
+        found = self.transcripts.pick(self.session_id, seqs) if seqs else []
+        return {row.seq: self.renderer.counted(row) for row in found}
 
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the messages of the atoms in which the named ones stand, in order, each once."""
@@ -234,26 +240,48 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
     stored = shelf.transcripts.last_record(shelf.session_id, "plan") if records else None
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
-    lead = shelf.lead(valid.segments[0].first_seq if valid and valid.segments else None) if messages else []
-    newest = shelf.read(messages - 1, messages - 1) if messages else []
-    rows = _tail_rows(shelf, valid, len(lead), messages, window_tokens)
-    segments = valid.segments if valid else ()
-    unread = bool(rows) and not segments and rows[0].seq > len(lead)
-    if unread:
-        segments = (_absent(shelf, len(lead), rows[0].seq - 1, (*pins.seqs, newest[0].turn)),)
-    blocks = shelf.blocks(segments, valid.slim_tokens if valid else 0)
-    head = tuple(shelf.renderer.section(section) for section in valid.sections) if valid else ()
+    counts = replace(standing(plan, Pieces((), (), (), Tail())), records=records, pins=pins)
+    if not messages:
+        return replace(_stood(shelf, valid, ((), ()), (), counts), opened=plan is not None and valid is None)
+    newest = shelf.read(messages - 1, messages - 1)[0]
+    counts = replace(counts, messages=messages, turn=newest.turn, newest_time=newest.time)
+    if valid and valid.segments:
+        return _planned(shelf, valid, counts)
+    return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+
+
+def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing) -> Standing:
+    """Return what stands under a plan that has segments: these, and every message behind them."""
+    lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
+    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
+    rows = shelf.read(plan.tail_from_seq, counts.messages - 1)
+    return _stood(shelf, plan, (lead, blocks), rows, counts)
+
+
+def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_tokens: int) -> Standing:
+    """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
+    lead = shelf.lead(None)
+    rows = _newest(shelf, len(lead), budget_tokens)
+    unread = bool(rows) and rows[0].seq > len(lead)
+    wanted = (*counts.pins.seqs, counts.turn)
+    absent = [_absent(shelf, len(lead), rows[0].seq - 1, wanted)] if unread else []
+    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0))
+    opened = unread or (counts.plan is not None and plan is None)
+    return replace(_stood(shelf, plan, pieces, rows, counts), opened=opened)
+
+
+def _stood(
+    shelf: Shelf,
+    plan: PlanRecord | None,
+    pieces: tuple[tuple[Part, ...], tuple[Block, ...]],
+    rows: Sequence[StoredMessage],
+    counts: Standing,
+) -> Standing:
+    lead, blocks = pieces
+    head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
-    base = standing(plan, Pieces(tuple(born(row) for row in lead), head, tuple(blocks), behind))
-    return replace(
-        base.extended(rows, shelf.renderer),
-        messages=messages,
-        records=records,
-        turn=newest[0].turn if newest else 0,
-        newest_time=newest[0].time if newest else None,
-        opened=unread or (plan is not None and valid is None),
-        pins=pins,
-    )
+    grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
+    return replace(grown, messages=counts.messages, turn=counts.turn, newest_time=counts.newest_time)
 
 
 def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
@@ -263,16 +291,11 @@ def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) 
     return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
 
 
-def _tail_rows(
-    shelf: Shelf, plan: PlanRecord | None, lead: int, messages: int, window_tokens: int
-) -> list[StoredMessage]:
-    if plan and plan.segments:
-        return shelf.read(plan.tail_from_seq, messages - 1)
-    budget = READ_BACK_WINDOWS * window_tokens
-    rows = shelf.transcripts.newest(shelf.session_id, budget) if messages else []
-    rows = [shelf.renderer.counted(row) for row in rows]
+def _newest(shelf: Shelf, lead: int, budget_tokens: int) -> list[StoredMessage]:
+    """Return the newest messages behind the lead until what is sent of them passes the budget."""
+    rows = [shelf.renderer.counted(row) for row in shelf.transcripts.newest(shelf.session_id, budget_tokens)]
     sent = sum(row.sent_cost.bound for row in rows)
-    while rows and rows[0].seq > lead and sent <= budget:
+    while rows[0].seq > lead and sent <= budget_tokens:
         more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
         sent += sum(row.sent_cost.bound for row in more)
         rows = more + rows

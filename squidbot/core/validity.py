@@ -30,23 +30,26 @@ def check_request(parts: Sequence[Part]) -> None:
     Raises:
         InvalidRequestError: a rule is broken; the text names the rule, the place and the message.
     """
+    _check_pairs(parts)
+    said = [part for part in parts if part.role != "system"]
+    if not said or parts[-1].role not in {"user", "tool"}:
+        raise InvalidRequestError("R5", "the request does not end with a user message or a tool result")
+    if said[0].role != "user":
+        raise InvalidRequestError("R5", f"m{said[0].first_seq} opens the conversation with the role {said[0].role}")
+    for place, part in enumerate(parts):
+        if part.kind in _MADE and part.role != "user":
+            raise InvalidRequestError("R6", f"part {place} is squidbot's own and has the role {part.role}")
+
+
+def _check_pairs(parts: Sequence[Part]) -> None:
     pending: set[str] = set()
-    spoken = False
     for place, part in enumerate(parts):
         if pending or part.result_ids:
             pending = _answered(place, part, pending)
         if part.call_ids:
             pending = set(part.call_ids)
-        if part.kind in _MADE and part.role != "user":
-            raise InvalidRequestError("R6", f"part {place} is squidbot's own and has the role {part.role}")
-        if not spoken and part.role != "system":
-            spoken = True
-            if part.role != "user":
-                raise InvalidRequestError("R5", f"part {place} opens the conversation with the role {part.role}")
     if pending:
         raise InvalidRequestError("R1", f"the last step's calls {sorted(pending)} have no result")
-    if not spoken or parts[-1].role not in {"user", "tool"}:
-        raise InvalidRequestError("R5", "the request does not end with a user message or a tool result")
 
 
 def _answered(place: int, part: Part, pending: set[str]) -> set[str]:
