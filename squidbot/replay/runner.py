@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError
-from squidbot.core.plan import PlanRecord
 from squidbot.core.ports import SummaryStore, TranscriptStore
 from squidbot.replay.blocks import Reader, recording_of
 from squidbot.replay.metrics import Scorer, Tally, bill_of_everything
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from squidbot.codecs.transcripts import Conversation
+    from squidbot.core.plan import PlanRecord
     from squidbot.replay.blocks import Block
     from squidbot.replay.metrics import Ruler
     from squidbot.replay.wiring import Terms
@@ -53,7 +53,7 @@ class Call:
         seconds: what deciding on the request took.
         bound_tokens: the bound of the request that was enforced; 0 where there is none.
         blocks: the request; None where none could be made.
-        plans: the plans that were made for it; more than one only where an attempt failed.
+        plan: the plan that this call made; None where it kept the one in force.
         error: why there is no request; None where there is one.
     """
 
@@ -62,7 +62,7 @@ class Call:
     seconds: float
     bound_tokens: int = 0
     blocks: tuple[Block, ...] | None = None
-    plans: tuple[PlanRecord, ...] = ()
+    plan: PlanRecord | None = None
     error: BudgetError | InvalidRequestError | None = None
 
 
@@ -132,9 +132,7 @@ class _Driver:
         engine = ContextEngine(store, store, CODECS)
         self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
         self._messages = conversation.messages
-        self._store = store
         self._reader = reader
-        self._plans_seen = 0
 
     def calls(self) -> Iterator[Call]:
         """Record the conversation message by message, and yield the request that stands before each answer."""
@@ -150,23 +148,17 @@ class _Driver:
         try:
             assembly = self._session.assemble((), Inputs(now=self._messages[index - 1].time))
         except (BudgetError, InvalidRequestError) as error:
-            return Call(number, index, time.perf_counter() - began, plans=self._new_plans(), error=error)
+            return Call(number, index, time.perf_counter() - began, error=error)
         seconds = time.perf_counter() - began
-        plans = self._new_plans() if assembly.event else ()
-        return Call(number, index, seconds, assembly.cost.bound, self._reader.blocks(assembly), plans)
-
-    def _new_plans(self) -> tuple[PlanRecord, ...]:
-        """Return the plans made since the last time: an attempt that failed may leave one behind, too."""
-        records = self._store.records(self._session.session_id, "plan", self._plans_seen)
-        self._plans_seen += len(records)
-        return tuple(PlanRecord.from_json(record.body) for record in records)
+        return Call(number, index, seconds, assembly.cost.bound, self._reader.blocks(assembly), assembly.event)
 
 
 def _enter(outcome: Outcome, call: Call, *, broken: bool) -> None:
     outcome.calls += 1
     outcome.seconds.append(call.seconds)
     outcome.largest_bound_tokens = max(outcome.largest_bound_tokens, call.bound_tokens)
-    outcome.events.extend(Event(call.number, plan) for plan in call.plans)
+    if call.plan is not None:
+        outcome.events.append(Event(call.number, call.plan))
     if call.error is not None:
         outcome.failures.append(Failure(call.number, call.error))
     if broken and (not outcome.events or outcome.events[-1].call <= outcome.newest_request):
