@@ -56,7 +56,7 @@ class Bench:
     def open(self) -> None:
         """Take the first turn: it makes the session's first plan, which takes notes some windows far back, once."""
         first, *others = self._host.turn()
-        made = self.times["opened"].of(lambda: self._session.assemble(first.incoming))
+        made = self.times["opened"].of(lambda: self._session.assemble(first.incoming, self._host.inputs))
         self._session.record(*made.incoming, first.reply, now=first.time)
         for call in others:
             self._take(call)
@@ -96,13 +96,13 @@ class Bench:
         store = self.times[f"{kind} open"].of(lambda: SqliteStore(self.where.path))
         opened.append(store)
         session = open_session(Stores(store, store), self.where.window_tokens)
-        made = self.times[f"{kind} assemble"].of(lambda: session.assemble([question]))
+        made = self.times[f"{kind} assemble"].of(lambda: session.assemble([question], self._host.inputs))
         self.times[f"{kind} encode"].of(lambda: made.payloads)
         return made
 
     def _take(self, call: Call) -> None:
-        times = self.times
-        made = times["assemble"].of(lambda: self._session.assemble(call.incoming))
+        times, inputs = self.times, self._host.inputs
+        made = times["assemble"].of(lambda: self._session.assemble(call.incoming, inputs))
         times["payloads"].of(lambda: made.payloads)
         keys = self._reader.keys(made)
         times["floor"].of(lambda: self._reader.sum(keys))

@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.engine import ContextEngine
+from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.meter import Meter
 from squidbot.core.settings import strategy
 from squidbot.core.tokens import builtin_counter
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.engine import Session
     from squidbot.core.messages import Message
-    from squidbot.core.ports import SummaryStore, TranscriptStore
+    from squidbot.core.ports import SummaryStore, TokenCounter, TranscriptStore
 
 __all__ = ["CODEC", "SESSION", "Call", "Host", "Stores", "open_session"]
 
@@ -27,6 +27,7 @@ CODEC = OpenAIChat()
 SESSION = "benchmark"
 # An exchange of 1.5 KB, as in the table of spec C1 that the bars come from: a question, and an answer of four times it.
 ASKED_CHARS, ANSWERED_CHARS, RESULT_CHARS = 300, 1200, 4000
+SYSTEM_CHARS, TOOLS = 2000, 10
 WORDS = (
     "cache price index page token window budget store append plan lease session turn summary recall journal server "
     "request answer error timeout retry queue worker thread lock commit branch merge review test build deploy log "
@@ -43,9 +44,11 @@ class Stores(NamedTuple):
     summaries: SummaryStore
 
 
-def open_session(stores: Stores, window_tokens: int, session_id: str = SESSION) -> Session:
-    """Return a new session object with the default reserve, counter and strategy."""
-    meter = Meter(builtin_counter("classes"))
+def open_session(
+    stores: Stores, window_tokens: int, session_id: str = SESSION, counter: TokenCounter | None = None
+) -> Session:
+    """Return a new session object with the default reserve and strategy; `counter` None: the default one."""
+    meter = Meter(counter or builtin_counter("classes"))
     lease = open_lease(WindowSettings(window_tokens), meter.name, meter.certificate)
     settings = strategy("balanced", lease.window_tokens - lease.reserved_output_tokens)
     engine = ContextEngine(stores.transcripts, stores.summaries, {CODEC.tag: CODEC})
@@ -69,6 +72,10 @@ class Host:
         self.turns = 0
         self._chance = random.Random(seed)  # noqa: S311  # text to measure with, no secret
         self._pool = " ".join(self._chance.choices(WORDS.split(), k=40_000))
+        self._system = self._pool[:SYSTEM_CHARS]
+        tool = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
+        described = [{**tool, "description": self._text(300)} for _ in range(TOOLS)]
+        self._tools = json.dumps(described)
 
     def turn(self) -> Iterator[Call]:
         """Yield the calls of the next turn."""
@@ -85,6 +92,11 @@ class Host:
         yield Call((asked,), self.said("assistant", "", tool_calls=calls), now)
         result = self.said("tool", self._text(RESULT_CHARS), tool_call_id=call_id)
         yield Call((result,), answered, now + 5.0)
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the host sends with every request: 2 KB of system text, 4 KB of tool definitions."""
+        return Inputs(system=self._system, tools=self._tools, now=NOW + 45.0 * self.turns)
 
     def question(self) -> Message:
         """Return something the user says."""

@@ -1,8 +1,10 @@
 """What the policy costs: a long conversation replayed in memory, call by call, through the engine.
 
-A request's cached tokens are those of the longest common beginning with the request before it, in whole messages; an
-input token that is read from the cache costs 0.1, one that is written to it 1.25. Tokens are counted by the real
-tokenizer where ranks are given, else they are the engine's own estimates, and then nothing shows a request over budget.
+Each window is replayed with the default counter and, where ranks are given, with the exact one, which leaves the policy
+more of the window. A request's cached tokens are those of the longest common beginning with the request before it, in
+whole messages; an input token that is read from the cache costs 0.1, one that is written to it 1.25. Tokens are counted
+by the real tokenizer where ranks are given, else they are the engine's own estimates, and then nothing shows a request
+over budget.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class Ledger:
     """Counts the requests of one replay."""
 
     def __init__(self, counter: TokenCounter | None, limit_tokens: int) -> None:
-        """Take the real tokenizer, None for none, and what a request may cost."""
+        """Take the real tokenizer, None for none, and what a request may cost, in tokens."""
         self.calls = self.over = self.breaks = self.tokens = self.cached = self.largest = 0
         self._counter = counter
         self._limit = limit_tokens
@@ -88,11 +90,13 @@ class Ledger:
 class Replay:
     """One conversation under one window."""
 
-    def __init__(self, window: int, counter: TokenCounter | None) -> None:
-        """Open an empty session."""
+    def __init__(self, window: int, counter: TokenCounter | None, *, exact: bool = False) -> None:
+        """Open an empty session; `counter` is the real tokenizer, with which the engine counts, too, if `exact`."""
         store = InMemoryStore()
-        self._session: Session = open_session(Stores(store, store), window)
+        self.window = window
+        self._session: Session = open_session(Stores(store, store), window, counter=counter if exact else None)
         lease = self._session.lease
+        self.name = f"{window:,} {'exact' if exact else lease.counter}"
         self.ledger = Ledger(counter, lease.window_tokens - lease.reserved_output_tokens)
         self.causes: Counter[str] = Counter()
         self.quiet, self.events, self.records = Times(), Times(), Times()
@@ -113,48 +117,50 @@ def measure(
     """Replay a conversation of so many turns under each window."""
     progress(f"policy: making {turns:,} turns")
     said = list(conversation(turns))
-    replays = {}
-    for window in windows:
-        replays[window] = replay = Replay(window, counter)
+    ways = (False, True) if counter else (False,)
+    replays = [Replay(window, counter, exact=exact) for window in windows for exact in ways]
+    for replay in replays:
         for number, turn in enumerate(said):
             if number % 100 == 0:
-                progress(f"policy: turn {number:,} of {turns:,}, window {window:,}")
+                progress(f"policy: turn {number:,} of {turns:,}, window {replay.name}")
             for call in turn:
                 replay.take(call)
     result = Result("policy", [_table(turns, replays, counter)])
-    result.bars = [bar for window, replay in replays.items() for bar in _bars(window, replay, counter)]
-    for window, replay in replays.items():
+    result.bars = [bar for replay in replays for bar in _bars(replay, counter)]
+    for replay in replays:
         causes = ", ".join(f"{cause} {count}" for cause, count in replay.causes.most_common())
-        result.remarks.append(f"events at {window:,}: {causes or 'none'}")
+        result.remarks.append(f"events at {replay.name}: {causes or 'none'}")
     return result
 
 
-def _table(turns: int, replays: dict[int, Replay], counter: TokenCounter | None) -> Table:
-    every = replays.values()
+def _table(turns: int, replays: list[Replay], counter: TokenCounter | None) -> Table:
     rows: list[tuple[str, tuple[float | None, ...]]] = [
-        ("model calls", tuple(one.ledger.calls for one in every)),
-        ("input, million tokens", tuple(one.ledger.tokens / 1e6 for one in every)),
-        ("requests over budget", tuple(one.ledger.over if counter else None for one in every)),
-        ("largest request, tokens", tuple(one.ledger.largest for one in every)),
-        ("events", tuple(len(one.events.cpu) for one in every)),
-        ("prefix breaks", tuple(one.ledger.breaks for one in every)),
-        ("reuse", tuple(one.ledger.reuse for one in every)),
-        ("price of an input token", tuple(one.ledger.price for one in every)),
-        ("assemble, CPU ms", tuple(one.quiet.cpu_ms for one in every)),
-        ("record in memory, CPU ms", tuple(one.records.cpu_ms for one in every)),
-        ("event, CPU ms", tuple(one.events.cpu_ms for one in every)),
-        ("event, CPU ms, p99", tuple(quantile(one.events.cpu, 0.99) * 1e3 for one in every)),
-        ("event, CPU ms, longest", tuple(max(one.events.cpu, default=0.0) * 1e3 for one in every)),
+        ("model calls", tuple(one.ledger.calls for one in replays)),
+        ("input, million tokens", tuple(one.ledger.tokens / 1e6 for one in replays)),
+        ("requests over budget", tuple(one.ledger.over if counter else None for one in replays)),
+        ("mean request, tokens", tuple(one.ledger.tokens / one.ledger.calls for one in replays)),
+        ("largest request, tokens", tuple(one.ledger.largest for one in replays)),
+        ("events", tuple(len(one.events.cpu) for one in replays)),
+        ("prefix breaks", tuple(one.ledger.breaks for one in replays)),
+        ("reuse", tuple(one.ledger.reuse for one in replays)),
+        ("price of an input token", tuple(one.ledger.price for one in replays)),
+        ("assemble, CPU ms", tuple(one.quiet.cpu_ms for one in replays)),
+        ("record in memory, CPU ms", tuple(one.records.cpu_ms for one in replays)),
+        ("event, CPU ms", tuple(one.events.cpu_ms for one in replays)),
+        ("event, CPU ms, p99", tuple(quantile(one.events.cpu, 0.99) * 1e3 for one in replays)),
+        ("event, CPU ms, longest", tuple(max(one.events.cpu, default=0.0) * 1e3 for one in replays)),
     ]
     by = f"counted by {counter.name}" if counter else "the engine's own estimates, no ranks given"
-    return Table(f"{turns:,} turns replayed, by window ({by})", tuple(f"{window:,}" for window in replays), tuple(rows))
+    return Table(
+        f"{turns:,} turns replayed, by window and counter ({by})", tuple(one.name for one in replays), tuple(rows)
+    )
 
 
-def _bars(window: int, replay: Replay, counter: TokenCounter | None) -> list[Bar]:
+def _bars(replay: Replay, counter: TokenCounter | None) -> list[Bar]:
     ledger = replay.ledger
-    bars = [Bar(f"requests over budget at {window:,} tokens (C1)", ledger.over, at_most=0)] if counter else []
-    if window in BARS:
-        reuse, price = BARS[window]
-        bars.append(Bar(f"reuse at {window:,} tokens (C2)", ledger.reuse, at_least=reuse))
-        bars.append(Bar(f"price of an input token at {window:,} tokens (C2)", ledger.price, at_most=price))
+    bars = [Bar(f"requests over budget at {replay.name} (C1)", ledger.over, at_most=0)] if counter else []
+    if replay.window in BARS:
+        reuse, price = BARS[replay.window]
+        bars.append(Bar(f"reuse at {replay.name} (C2)", ledger.reuse, at_least=reuse))
+        bars.append(Bar(f"price of an input token at {replay.name} (C2)", ledger.price, at_most=price))
     return bars
