@@ -37,7 +37,7 @@ FILE_NAME = "squidbot.toml"
 
 # Where neither the model nor the user names a window (C10).
 WINDOW_TOKENS = Tokens(32_768)
-STRATEGY = Strategy("coherence")
+STRATEGY = Strategy("balanced")
 SCOPE = Scope("inline+summaries")
 NO_NAMES = Names(())
 

@@ -214,7 +214,10 @@ class Session:
         return Cost(policy, int(physical / self._past.calibration.bound_ratio))
 
     def _births(self, stored: Standing, outside: Cost) -> Births:
-        return Births.within(self._shelf.renderer, self.settings, self._limit.bound - outside.bound, stored)
+        # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
+        limit = self._limit
+        room = min(limit.bound - outside.bound, limit.estimate - outside.estimate)
+        return Births.within(self._shelf.renderer, self.settings, room, stored)
 
     def _moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
         renderer = self._shelf.renderer
