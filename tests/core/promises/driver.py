@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Protocol
 
+from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.engine import ContextEngine, Inputs, Session
 from squidbot.core.errors import BudgetError, InvalidRequestError
@@ -16,7 +17,6 @@ from squidbot.core.window import WindowSettings, open_lease
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.assembly import Assembly
     from squidbot.core.events import Event
     from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
@@ -112,6 +112,18 @@ def held(store: InMemoryStore, session_id: str = "s") -> Held:
     records = {kind: tuple(store.records(session_id, kind)) for kind in KINDS}
     messages = tuple(store.read(session_id, 0, count - 1)) if count else ()
     return Held(messages, records, tuple(one.summary_id for one in store.for_range(session_id, 0, count)))
+
+
+def copied(store: InMemoryStore, session_id: str = "s") -> InMemoryStore:
+    """Return a store of its own that holds what the store holds of a session."""
+    other = InMemoryStore()
+    count = store.head(session_id)[0]
+    records = [one for kind in (*KINDS, "fragment", "ledger") for one in store.records(session_id, kind)]
+    for summary in store.for_range(session_id, 0, count):
+        other.put(summary)
+    other.append(session_id, 0, store.read(session_id, 0, count - 1) if count else [], records)
+    assert other.head(session_id) == store.head(session_id)
+    return other
 
 
 def opened(store: InMemoryStore, setup: Setup, session_id: str = "s", observer: Heard | None = None) -> Session:

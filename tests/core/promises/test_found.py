@@ -279,7 +279,7 @@ def test_budget_error_names_pins_when_pins_take_the_room() -> None:
     assert host.session is not None
     for seq in range(40):
         host.session.pin(seq)
-    host.run([user("more " * 1000)])
+    host.run([user("more " * 1800)])
     error = host.calls[-1].error
     assert isinstance(error, BudgetError)
     assert error.culprit == "pins"

@@ -1,0 +1,90 @@
+"""Promise 8: a larger window never shows less verbatim text than a smaller one, from the same stored state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.engine import Inputs
+from squidbot.core.errors import BudgetError
+from squidbot.core.settings import STRATEGIES
+
+from .driver import Host, Setup, copied, opened, user
+from .histories import effort, histories, inputs, setups, tame
+from .rules import is_said
+
+if TYPE_CHECKING:
+    from squidbot.core.assembly import Assembly
+    from squidbot.core.messages import Message
+
+WINDOWS = (2048, 2500, 3000, 4096, 5000, 8192, 16_384)
+
+
+@st.composite
+def window_pairs(draw: st.DrawFn) -> tuple[int, int]:
+    """Draw two windows, the smaller one first, in tokens."""
+    small, large = sorted(draw(st.lists(st.sampled_from(WINDOWS), min_size=2, max_size=2, unique=True)))
+    return small, large
+
+
+def asked(store: InMemoryStore, setup: Setup, given: Inputs) -> Assembly | None:
+    """Return the request for one more question over a copy of the store, or None where no request fits."""
+    try:
+        return opened(copied(store), setup).assemble([user("and now?")], given)
+    except BudgetError:
+        return None
+
+
+def verbatim(store: InMemoryStore, setup: Setup, given: Inputs) -> set[int] | None:
+    """Return the seqs of the messages that a new lease sends as they were said, or None where no request fits."""
+    made = asked(store, setup, given)
+    if made is None:
+        return None
+    return {part.first_seq for part in made.parts if is_said(part) and part.payload and part.text is None}
+
+
+def larger_loses(store: InMemoryStore, setup: Setup, given: Inputs, windows: tuple[int, int]) -> set[int]:
+    """Return what the smaller of two new leases shows and the larger one does not; -1 for a request at all."""
+    small, large = (verbatim(store, replace(setup, window=window, reserve=None), given) for window in windows)
+    if small is None:
+        return set()
+    return {-1} if large is None else small - large
+
+
+@effort(40)
+@given(history=histories(), setup=setups(), given=inputs(), windows=window_pairs())
+def test_larger_window_shows_all_that_a_smaller_one_shows(
+    history: list[Message], setup: Setup, given: Inputs, windows: tuple[int, int]
+) -> None:
+    """Two new leases over one session, whatever lease it was held under."""
+    host = Host(InMemoryStore(), setup, inputs=lambda _number: given, watch=False)
+    host.run(history)
+    assert larger_loses(host.store, setup, given, windows) == set()
+
+
+@effort(40)
+@given(history=histories(most=9000), setup=setups(), windows=window_pairs())
+def test_larger_window_shows_all_that_a_smaller_one_shows_when_nothing_was_ever_sent(
+    history: list[Message], setup: Setup, windows: tuple[int, int]
+) -> None:
+    """An imported session: recorded, never assembled."""
+    store = InMemoryStore()
+    opened(store, replace(setup, window=131_072, reserve=None)).record(*history)
+    assert larger_loses(store, setup, Inputs(), windows) == set()
+
+
+@pytest.mark.parametrize("name", ["balanced", "speed"])
+def test_each_window_shows_all_that_the_one_below_shows(name: str) -> None:
+    """A plain conversation of 15,000 tokens under leases from 2,048 to 32,768 tokens."""
+    store = InMemoryStore()
+    opened(store, Setup(131_072)).record(*tame(60, 60))
+    setup = Setup(settings=STRATEGIES[name])
+    shown = [verbatim(store, replace(setup, window=2048 + 1024 * step), Inputs()) or set() for step in range(31)]
+    assert len(shown[0]) < len(shown[15]) < len(shown[-1])
+    assert all(small <= large for small, large in pairwise(shown))
