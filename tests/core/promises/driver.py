@@ -203,6 +203,11 @@ def requests(calls: Sequence[Call]) -> list[Assembly]:
     return [call.assembly for call in calls if call.assembly is not None]
 
 
+def causes(host: Host) -> list[str | None]:
+    """Return the cause of each request's event."""
+    return [one.event.cause if one.event else None for one in requests(host.calls)]
+
+
 class Talk(list["Message"]):
     """A history whose repr is short enough to read, and to paste."""
 

@@ -1,0 +1,119 @@
+"""Case by case: pins, the head and its announcements, who speaks first."""
+
+from __future__ import annotations
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.engine import Inputs
+from squidbot.core.plan import Section
+
+from .driver import Host, Setup, assistant, causes, changed, message, opened, result, user
+from .histories import tame
+
+SMALL = Setup(4096)
+
+
+def test_pinned_message_is_sent_when_it_is_older_than_what_is_read_back() -> None:
+    """Under another lease, four windows back and more."""
+    host = Host(InMemoryStore(), Setup(131_072))
+    host.run(tame(1, 4))
+    assert host.session is not None
+    host.session.pin(0)
+    for turn in range(1, 60):
+        host.session.record(*tame(1, 80, start=turn))
+    again = Host(host.store, Setup(2048))
+    again.pending.append(user("next"))
+    assert any(part.first_seq == 0 and part.payload for part in again.call().request.parts)
+
+
+def test_user_message_in_flight_is_sent_when_it_is_older_than_what_is_read_back() -> None:
+    """A long tool loop under another lease: the task itself stays."""
+    host = Host(InMemoryStore(), Setup(131_072))
+    host.pending.append(user("THE TASK"))
+    for number in range(60):
+        host.reply(assistant("", (f"c{number}", "f", "{}")))
+        host.pending.append(result(f"c{number}", "some data " * 100))
+    again = Host(host.store, Setup(2048))
+    again.pending[:] = host.pending
+    assert any("THE TASK" in payload for payload in again.call().request.payloads)
+
+
+def test_message_that_is_pinned_after_it_was_summarized_comes_back_at_the_next_event() -> None:
+    """It is taken from the transcript, not from the view."""
+    host = Host(InMemoryStore(), SMALL)
+    host.run(tame(12, 60))
+    assert host.session is not None
+    assert 1 not in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
+    host.session.pin(3)
+    host.session.compact()
+    host.pending[:] = [user("next")]
+    assert 3 in {part.first_seq for part in host.call().request.parts if part.payload}
+
+
+def test_unpinned_message_gives_way_at_the_next_fold() -> None:
+    """A step that was pinned once is history like any other."""
+    host = Host(InMemoryStore(), changed(SMALL, notes_fraction=0.1))
+    host.run(tame(1, 30))
+    assert host.session is not None
+    host.session.pin(3)
+    host.run(tame(30, 60, start=1))
+    assert 3 in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
+    host.session.pin(3, on=False)
+    host.run(tame(60, 60, start=31))
+    assert 3 not in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
+
+
+def test_pinned_result_without_its_call_survives_a_fold() -> None:
+    """It is sent as text, since it has no pair, and stays so."""
+    host = Host(InMemoryStore(), changed(SMALL, notes_fraction=0.1))
+    host.run([user("look"), result("x", "PINNED DATA"), assistant("ok")])
+    assert host.session is not None
+    host.session.pin(1)
+    host.run(tame(30, 60))
+    assert sum(cause is not None for cause in causes(host)) > 2
+    assert any("PINNED DATA" in payload for payload in host.calls[-1].request.payloads)
+
+
+def test_announcement_waits_for_the_next_user_message() -> None:
+    """Inside a tool loop there is no place for it."""
+    host = Host(InMemoryStore(), SMALL)
+    host.run([user("go"), assistant("", ("a", "f", "{}"))])
+    assert host.session is not None
+    host.session.pin_text("goal", "win")
+    host.pending[:] = [result("a", "r")]
+    host.reply(assistant("done"))
+    host.pending.append(user("next"))
+    assert any("win" in payload for payload in host.call().request.payloads)
+
+
+def test_announcement_says_that_a_section_is_what_it_was() -> None:
+    """A, then B, then A again: the model is told A."""
+    host = Host(
+        InMemoryStore(), SMALL, inputs=lambda step: Inputs(sections=(Section("goal", ["AA", "BB", "AA", "AA"][step]),))
+    )
+    for turn in range(3):
+        host.pending.append(user(f"u{turn}"))
+        if turn < 2:
+            host.reply(assistant("k"))
+    assert "AA" in host.call().request.payloads[-1]
+
+
+def test_memory_document_is_sent_when_the_first_message_is_above_the_high_water_mark() -> None:
+    """The head is frozen, whatever else is due."""
+    session = opened(InMemoryStore(), SMALL)
+    made = session.assemble([user("word " * 2700)], Inputs(sections=(Section("memory", "likes tea"),)))
+    assert any("likes tea" in payload for payload in made.payloads)
+
+
+def test_agent_that_speaks_first_gets_a_user_message_to_answer() -> None:
+    """A request is never system text alone, and a host's reminder behind the user's message is no reason to refuse."""
+    parts = opened(InMemoryStore(), SMALL).assemble([message("system", "greet them")]).parts
+    assert [part.role for part in parts] == ["system", "user"]
+    parts = opened(InMemoryStore(), SMALL).assemble([user("x"), message("system", "y")]).parts
+    assert [part.role for part in parts] == ["user", "system", "user"]
+
+
+def test_reminder_of_the_host_behind_the_user_message_is_sent() -> None:
+    """[user, system]: the user's message waits for its answer."""
+    host = Host(InMemoryStore(), SMALL)
+    host.run([user("do it"), message("system", "reminder: be brief")])
+    assert host.calls[-1].error is None
