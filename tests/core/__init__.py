@@ -1,0 +1,1 @@
+"""Tests of the core: they import squidbot, pytest and hypothesis only."""
