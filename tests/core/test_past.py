@@ -1,0 +1,85 @@
+"""What a session remembers of its newest answered request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Cost, Record, Usage
+from squidbot.core.past import Past, digest, seal
+from squidbot.core.plan import Section
+from squidbot.core.tokens import Calibration
+
+from .rows import part
+
+PARTS = [part("user"), part("assistant", seq=1), part("user", seq=2)]
+PAST = Past(
+    number=4,
+    cost=Cost(100, 120),
+    outside=Cost(10, 12),
+    system="aa",
+    tools="bb",
+    told=(("memory", "cc"),),
+    plan_id=2,
+    parts=3,
+    seal=seal(PARTS),
+    calibration=Calibration(1.1, 0.9, 3),
+    skipped=1,
+    rests_until=1300.0,
+)
+
+
+@pytest.mark.parametrize("usage", [None, Usage(110, 5, 80)])
+def test_past_comes_back_from_its_record(usage: Usage | None) -> None:
+    """Every field; the usage stands beside them."""
+    record = PAST.record(usage)
+    assert Past.of(record) == PAST
+    assert json.loads(record.body)["usage"] == ([110, 5, 80] if usage else None)
+    assert (record.kind, record.number) == ("request", 4)
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", '{"cost": 1}'])
+def test_record_that_is_no_request_is_damage(body: str) -> None:
+    """Named by its number."""
+    with pytest.raises(DamagedStoreError, match=r"^request 4 can't be read: "):
+        Past.of(Record("request", 4, body))
+
+
+def test_calibration_out_of_range_is_damage() -> None:
+    """A bound ratio below 1 would loosen the window."""
+    body = json.loads(PAST.record(None).body)
+    body["calibration"]["bound_ratio"] = 0.5
+    with pytest.raises(DamagedStoreError, match="calibration out of range"):
+        Past.of(Record("request", 4, json.dumps(body)))
+
+
+def test_request_breaks_the_past_when_it_does_not_extend_it() -> None:
+    """Shorter, or other in front of the end; longer is no break, and another plan is an event of its own."""
+    assert not PAST.broken_by(PARTS, 2)
+    assert not PAST.broken_by([*PARTS, part("assistant", seq=3)], 2)
+    assert PAST.broken_by(PARTS[:2], 2)
+    assert PAST.broken_by([*PARTS[:2], replace(PARTS[2], notice="12:00")], 2)
+    assert not PAST.broken_by(PARTS[:2], 3)
+    assert not Past().broken_by([], -1)
+
+
+def test_news_tells_what_differs_from_what_was_told() -> None:
+    """A new text, a changed one, one that no longer holds; nothing where nothing differs."""
+    told = Past().told_of([Section("memory", "tea"), Section("pin goal", "win")])
+    assert told.news([Section("memory", "tea"), Section("pin goal", "win")]) is None
+    assert told.news([Section("memory", "coffee"), Section("pin goal", "win")]) == "[memory is now:]\ncoffee"
+    assert told.news([Section("memory", "tea")]) == "[pin goal no longer holds]"
+    assert Past().news([]) is None
+    assert told.news([Section("pin plan", "x")]) == (
+        "[pin plan is now:]\nx\n[memory no longer holds]\n[pin goal no longer holds]"
+    )
+
+
+def test_digest_tells_texts_apart_and_takes_lone_surrogates() -> None:
+    """16 hexadecimal digits; nothing for nothing."""
+    assert digest("") == ""
+    assert digest("a") != digest("b")
+    assert len(digest("\ud800")) == 16

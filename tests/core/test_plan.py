@@ -1,0 +1,66 @@
+"""The view plan as a stored value."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.plan import FirstChanged, PlanRecord, Price, Representation, Section, Segment
+
+PLAN = PlanRecord(
+    plan_id=3,
+    parent_plan_id=2,
+    lease_id="lease-1",
+    created_at=1000.5,
+    cause="high-water",
+    segments=(
+        Segment(0, 9, Representation.ABSENT),
+        Segment(10, 19, Representation.SUMMARY_USER, "s10-19.beef", (10, 14), 48),
+    ),
+    tail_from_seq=20,
+    sections=(Section("memory", "likes tea \ud800"),),
+    slim_tokens=100,
+    tokens_before=5000,
+    tokens_after=2000,
+    system="abc",
+    first_changed=FirstChanged(1, 10, 300),
+    price=Price(100.0, 30.0, 0.0, 3.5),
+)
+
+
+@pytest.mark.parametrize(
+    "plan", [PLAN, replace(PLAN, first_changed=None, price=None), PlanRecord(0, None, "", None, "opened")]
+)
+def test_plan_comes_back_from_its_json(plan: PlanRecord) -> None:
+    """Every field, with its type."""
+    again = PlanRecord.from_json(plan.to_json())
+    assert again == plan
+    assert all(isinstance(one.representation, Representation) for one in again.segments)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"segments": [{"first_seq": 0}]},
+        {"segments": [{**json.loads(PLAN.to_json())["segments"][0], "representation": "loud"}]},
+        {"segments": [{**json.loads(PLAN.to_json())["segments"][0], "verbatim": 7}]},
+        {"sections": [{"title": "x"}]},
+        {"price": {"euro": 1}},
+        {"colour": "red"},
+    ],
+)
+def test_text_that_is_no_plan_is_damage(change: dict[str, object]) -> None:
+    """An unknown representation, a field too many, one too few, of another type."""
+    body = json.dumps({**json.loads(PLAN.to_json()), **change})
+    with pytest.raises(DamagedStoreError, match=r"^a stored plan can't be read: "):
+        PlanRecord.from_json(body)
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", "null"])
+def test_text_that_is_not_json_of_a_plan_is_damage(body: str) -> None:
+    """Cut off, or something else."""
+    with pytest.raises(DamagedStoreError):
+        PlanRecord.from_json(body)
