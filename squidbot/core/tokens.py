@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol, cast
 
 from squidbot.core.classes import ClassCounter, utf8_bytes
 from squidbot.core.errors import ConfigError
@@ -27,7 +28,6 @@ BOUND_MARGIN = 1.02
 ESTIMATE_WEIGHT = 0.2
 
 
-@runtime_checkable
 class _Measuring(Protocol):
     """A counter that has count and bound from one pass over the text."""
 
@@ -35,10 +35,16 @@ class _Measuring(Protocol):
         """Return both numbers, in tokens."""
 
 
+@lru_cache
+def _measures(kind: type) -> bool:
+    # Asked for every message that is recorded: a protocol checked at run time would cost as much as the count itself.
+    return callable(getattr(kind, "measure", None))
+
+
 def measure(counter: TokenCounter, text: str) -> Cost:
     """Return estimate and bound of a text in tokens, in one pass where the counter can do that."""
-    if isinstance(counter, _Measuring):
-        return counter.measure(text)
+    if _measures(type(counter)):
+        return cast("_Measuring", counter).measure(text)
     return Cost(counter.count(text), counter.upper_bound(text))
 
 
