@@ -49,7 +49,9 @@ _ASKED_WEIGHT, _CHANGED_FILE_WEIGHT, _FAILED_WEIGHT, _CHANGE_WEIGHT, _FILE_WEIGH
     0.8,
     0.3,
 )
-_REPORT_WEIGHT, _REMARK_WEIGHT = 0.2, 0.05
+# What the first sentence that is no greeting and the others are worth for being said: in a chat without tools, in an
+# answer, and in a remark before a call.
+_CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
 _LABEL_RANK = {"wrote": 0, "with": 0, Place.DEFINED.value: 1, Place.IMPORTED.value: 2}
 
 _FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
@@ -134,8 +136,12 @@ class _Action:
 
 @dataclass(slots=True)
 class _Reader:
-    """The state of reading messages in order: calls by id, to find what answers them, and by subject."""
+    """The state of reading messages in order: calls by id, to find what answers them, and by subject.
 
+    `tools` tells whether there are calls at all: in a chat without tools what is said is all there is.
+    """
+
+    tools: bool
     reading: Reading = field(default_factory=Reading)
     actions: dict[str, _Action] = field(default_factory=dict)
     groups: dict[str, list[_Action]] = field(default_factory=dict)
@@ -144,13 +150,13 @@ class _Reader:
         """Take in an assistant message: what it says, and the tools it calls."""
         names: set[str] = set()
         if message.text.strip():
-            line = self.reading.lines[key] = _said(bounded(message.text), report=not message.calls)
-            names.update(name for text in (line.head, *line.units) for name in names_in(text))
+            weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
+            line = self.reading.lines[key] = _said(bounded(message.text), weights)
+            names.update(*(names_in(text) for text in (line.head, *line.units)))
         for call in message.calls:
             action = self._called(call)
-            names.update(name for leaf in action.leaves for text in leaf for _, name in find_literals(text))
-            names.update(name for text in action.line.units if text.startswith("`") for name in names_in(text))
-            names.update(names_in(action.name))
+            texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
+            names.update(name for text in texts for _, name in find_literals(text))
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
@@ -160,7 +166,7 @@ class _Reader:
         of_file = action is not None and bool(action.target)
         if action is None:
             line = self.reading.lines[key] = Line(
-                f"tool result: {clip(_first_line(text), VALUE_CHARS)}", _REMARK_WEIGHT
+                f"tool result: {clip(_first_line(text), VALUE_CHARS)}", _REMARK_WEIGHTS[0]
             )
         else:
             line = action.line
@@ -184,7 +190,7 @@ class _Reader:
 
 def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
     """Return the lines that could be written about some messages."""
-    reader = _Reader()
+    reader = _Reader(tools=any(message.calls for message in messages))
     for index, message in enumerate(messages):
         if message.role == "user" and not users_verbatim:
             reader.reading.lines[f"user {index}"] = _asked(bounded(message.text))
@@ -215,6 +221,10 @@ def _leaves(arguments: str) -> list[tuple[str, str]]:
         return [*_PAIR.findall(text)[:_MOST_PAIRS], ("", text)]
     texts = [(str(key), leaf if isinstance(leaf, str) else json.dumps(leaf)) for key, leaf in value.items()]
     return [(key, bounded(text)) for key, text in texts]
+
+
+def _flat(leaves: list[tuple[str, str]]) -> Iterator[str]:
+    return (text for leaf in leaves for text in leaf)
 
 
 def _target(leaves: list[tuple[str, str]]) -> str:
@@ -302,11 +312,11 @@ def _asked(text: str) -> Line:
     return line
 
 
-def _said(text: str, *, report: bool) -> Line:
-    """Return the line for what the assistant said; `report`: it answered, and did not go on to call a tool."""
+def _said(text: str, weights: tuple[float, float]) -> Line:
+    """Return the line for what the assistant said; `weights` of its first sentence and of the others."""
     parts = _FENCE.split(text)
     prose = list(islice((part for words in parts[::2] for part in sentences(words)), _MOST_SENTENCES))
-    line = _telling("said", prose, _REPORT_WEIGHT if report else _REMARK_WEIGHT, 0.0)
+    line = _telling("said", prose, *weights)
     for at, words in enumerate(parts):
         line.add(_spoken(words, code=bool(at % 2)))
     return line
