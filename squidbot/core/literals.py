@@ -22,7 +22,7 @@ _RUN = re.compile(r"[\w@~./\-]+")
 # Only a run with one of these can hold a literal; it spares most words the closer look.
 _MARKED = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
 # A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
-_PIECE = re.compile(r"[\w-]+\.[a-z]{2,4}(?!\w)|\w+(?:-\w+)*")
+_PIECE = re.compile(r"[\w-]+\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w)|\w+(?:-\w+)*")
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
 _SNAKE = re.compile(r"[^\W_]_\w")
@@ -30,6 +30,12 @@ _HEX = re.compile(r"[0-9a-f]{7,40}\Z")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _MEASURE = re.compile(r"\d+(?:[a-z]{1,3}|%)\Z")
+
+# What ends the name of a file; after any other dot, an identifier in front is named alone.
+_FILE_SUFFIX = re.compile(
+    r"(?:cc?|cfg|conf|cpp|css?|csv|go|h|hpp|html?|ini|ipynb|java|jpg|jsx?|json|kt|lock|log|lua|md|mjs|pdf|php|pl|png|proto|"
+    r"ps|pyi?|rb?|rst?|scss|sh|sql|svg|swift|tex|toml|tsx?|tsv|txt|vue|xml|ya?ml|zip)\Z"
+)
 
 _IMPORT = re.compile(
     r"\s*(?:import|from|require|include|using|use|@import|#\s*include|export\b[^=(]{0,200}\bfrom|.{0,200}\brequire\()"
@@ -132,9 +138,9 @@ def _words(run: str, start: int) -> Iterator[tuple[int, str]]:
         return
     for piece in _PIECE.finditer(run):
         text = piece.group()
-        stem = text.partition(".")[0]
+        stem, _, suffix = text.partition(".")
         names = [word for word in _WORD.finditer(stem) if _is_name(word.group())]
-        if _is_dashed_id(stem) or (not names and stem != text):
+        if _is_dashed_id(stem) or _FILE_SUFFIX.match(suffix) or (suffix and not names):
             if len(text) >= _LEAST_CHARS:
                 yield start + piece.start(), text
             continue

@@ -52,7 +52,7 @@ _MOST_LINES = 400
 _MOST_FACTS = 400
 
 _ERROR = re.compile(
-    r"\b(?:[Ee]rror|ERROR)(?:\[\w+\])?(?: [A-Z]+\d+)?[\"']?:|\w(?:Error|Exception)\b(?=[:(]|$)|\bERR!|"
+    r"\b(?:[Ee]rror|ERROR)(?:\[\w+\])?(?: [A-Z]+\d+)?[\"']?:|\b[A-Z]\w*(?:Error|Exception)\b(?=:|$)|\bERR!|"
     r"\bFAIL(?:ED|URE|S)?\b|\b[1-9]\d* (?:failed|failures?|errors?)\b|\b(?:fatal|panic|Traceback)\b[: (]|"
     r"\b[Nn]ot [Ff]ound\b|\bNo such\b|[Pp]ermission denied|\bexit(?:ed)?(?: with)?(?: code| status)? [1-9]|"
     r"\btimed out\b|\bCannot \w+|\bFehler\b|\b[Ee]rreur\b|\u9519\u8bef|\u5931\u8d25|\u5931\u6557|\u30a8\u30e9\u30fc|"

@@ -25,7 +25,8 @@ BETWEEN = st.sampled_from([" ", ", ", "\n", "; ", " (", ") ", ' "', '" ', " = ",
     [
         ("open /home/ann/shop/src/cart.py now", {"/home/ann/shop/src/cart.py"}),
         ("open src/cart.py, then ../lib/tax.js.", {"src/cart.py", "../lib/tax.js"}),
-        ("see cart.py and README.md", {"cart.py", "README.md"}),
+        ("see cart.py, cart_items.h, CartService.java", {"cart.py", "cart_items.h", "CartService.java"}),
+        ("cart_items.append and CartService.load", {"cart_items", "CartService"}),
         ("~/.config/shop/settings.toml", {"~/.config/shop/settings.toml"}),
         ("import @shop/cart-core here", {"@shop/cart-core"}),
         ("https://example.com/a/b?page=2", {"/example.com/a/b"}),
@@ -37,7 +38,7 @@ BETWEEN = st.sampled_from([" ", ", ", "\n", "; ", " (", ") ", ' "', '" ', " = ",
         ("on 2024-05-20 with gpt-4o-mini", {"2024-05-20", "gpt-4o-mini"}),
         ("write to mia.li@example.com.", {"mia.li@example.com"}),
         ("order 4711234, 12 pieces at 1999", {"4711234"}),
-        ("this.cart and shop.items.push(item)", {"this.cart", "shop.items"}),
+        ("this.cart and shop.items.push(item)", {"this.cart", "items.push"}),
         ("took 119ms and 40%", set()),
         ("Plain words, even UPPER CASE or don't and well-known, are none.", set()),
         ("", set()),
@@ -58,7 +59,7 @@ def test_literals_of_keeps_each_written_form_of_one_file() -> None:
 
 @given(names=st.lists(st.one_of(PATH, SNAKE, CAMEL, HASH, NUMBER), min_size=1, max_size=12), between=BETWEEN)
 def test_literals_of_finds_every_kind_among_others(names: list[str], between: str) -> None:
-    """Whatever stands between them: each path, identifier, hash and number is found, alone or as part of a longer one."""
+    """Whatever stands between them: each path, identifier, hash and number is found, alone or in a longer one."""
     found = literals_of(between.join(names))
     assert all(any(name in literal for literal in found) for name in names)
 
@@ -92,7 +93,7 @@ def test_placed_literals_are_literals_of_the_text(text: str) -> None:
         ("from shop.cart_core import load_cart", "load_cart", Place.IMPORTED),
         ('import { loadCart } from "../cart/load.js";', "../cart/load.js", Place.IMPORTED),
         ('const loadCart = require("./cart");', "loadCart", Place.IMPORTED),
-        ('#include "cart_items.h"', "cart_items.h", Place.USED),
+        ('#include "cart_items.h"', "cart_items.h", Place.IMPORTED),
         ("if (loadCart(id)) {", "loadCart", Place.USED),
         ("total = load_cart(path).total", "load_cart", Place.USED),
     ],
@@ -100,7 +101,7 @@ def test_placed_literals_are_literals_of_the_text(text: str) -> None:
 def test_placed_literals_tell_definition_import_and_use_apart(code: str, name: str, place: Place) -> None:
     """By keywords and by the shape of the line, in several languages; where it can't be told: used."""
     found = placed_literals(code)
-    assert found.get(name, found.get(name.removesuffix(".h"))) is place
+    assert found[name] is place
 
 
 def test_placed_literals_keep_the_strongest_place() -> None:
@@ -129,10 +130,10 @@ def test_find_literals_takes_time_in_proportion_to_the_text(unit: str) -> None:
 
 
 def test_literals_are_at_least_as_wide_as_a_plain_pattern_of_names() -> None:
-    """On a text of our own: everything that a plain pattern calls a path, name, hash or number is found in some form."""
+    """On a text of our own: what a plain pattern calls a path, name, hash or number is found in some form."""
     text = (
         "In src/shop/cart.ts the cartTotal of order_items is wrong: see commit 9c41d0e and ticket 104233.\n"
-        'import { taxRate } from "../tax/rates.js"\nconst cartTotal = order_items.reduce((sum, item) => sum + item.price);'
+        'import { taxRate } from "../tax/rates.js"\nconst cartTotal = order_items.reduce((sum, item) => sum + 1);'
     )
     plain = re.findall(r"[\w@.~-]*(?:/[\w@.-]+)+|[a-z]+[A-Z]\w+|[a-z]+_[a-z_]+|\b[0-9a-f]{7,}\b|\b\d{6,}\b", text)
     found = literals_of(text)
