@@ -49,7 +49,7 @@ def told_by_call(host: Host, history: list[Message]) -> list[tuple[float, list[s
     return told
 
 
-@effort(40)
+@effort(20)
 @given(
     history=st.builds(tame, st.integers(3, 14), st.sampled_from([4, 20, 40])),
     gaps=GAPS,
@@ -86,7 +86,7 @@ def test_compaction_tries_again_when_its_rest_is_over() -> None:
     assert [names for _, names in told] == [[], [], [skipped], [], [skipped, paused], [], [], [], [skipped], []]
 
 
-@effort(40)
+@effort(20)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_call_changes_the_plan_at_most_once(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """One `view-plan-changed` for a call, and never a skipped event beside it."""
@@ -104,7 +104,7 @@ def test_call_changes_the_plan_at_most_once(history: list[Message], setup: Setup
         host.reply(one)
 
 
-@effort(30)
+@effort(15)
 @given(history=histories(most=9000), setup=setups(), size=st.integers(4_000, 40_000))
 def test_call_that_is_refused_leaves_no_trace_in_the_next_one(history: list[Message], setup: Setup, size: int) -> None:
     """Another question gets the request that it would have had."""

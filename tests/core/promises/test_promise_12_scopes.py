@@ -40,7 +40,7 @@ def step(host: Host, one: Message, pins: dict[int, tuple[int, str]]) -> None:
         host.session.pin_text(host.session_id, text)
 
 
-@effort(40)
+@effort(20)
 @given(
     first=histories(),
     second=histories(),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RANKS = Path(__file__).resolve().parents[4] / "shared" / "data" / "tokenizers"
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_request_fits_its_window_or_a_typed_error_says_why(
     history: list[Message], setup: Setup, given: list[Inputs]
@@ -44,7 +44,7 @@ def test_request_fits_its_window_or_a_typed_error_says_why(
             assert call.error.unit in {"tokens", "words"}
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_bound_is_at_least_the_bound_of_every_message_sent(
     history: list[Message], setup: Setup, given: list[Inputs]
@@ -67,7 +67,7 @@ def test_real_tokens_stay_below_the_bound_when_the_default_counter_enforced_it(n
     tiktoken = pytest.importorskip("squidbot.adapters.tiktoken")
     counter = tiktoken.TiktokenCounter(ranks)
 
-    @effort(15)
+    @effort(7)
     @given(history=histories(), given=schedules())
     def check(history: list[Message], given: list[Inputs]) -> None:
         host = Host(InMemoryStore(), Setup(), inputs=lambda number: given[number % len(given)], watch=False)
@@ -82,7 +82,7 @@ def test_every_built_in_counter_keeps_the_window(name: str) -> None:
     """As the physical counter; words and characters have the bytes for their bound."""
     setup = Setup(2048, meter=Meter(builtin_counter(name)))
 
-    @effort(10)
+    @effort(5)
     @given(history=histories(largest=8))
     def check(history: list[Message]) -> None:
         for assembly in requests(Host(InMemoryStore(), setup, watch=False).run(history)):
@@ -95,7 +95,7 @@ def test_every_built_in_counter_keeps_the_window(name: str) -> None:
     check()
 
 
-@effort(30)
+@effort(15)
 @given(history=histories(most=9000), setup=setups(), given=schedules())
 def test_store_is_as_it_was_when_no_request_can_be_made(
     history: list[Message], setup: Setup, given: list[Inputs]
@@ -107,7 +107,7 @@ def test_store_is_as_it_was_when_no_request_can_be_made(
             assert call.after == call.before
 
 
-@effort(25)
+@effort(12)
 @given(history=histories(most=9000), setup=setups())
 def test_small_message_is_answered_after_an_impossible_one(history: list[Message], setup: Setup) -> None:
     """A session is never dead: with nothing else in the way, a short question always gets its request."""

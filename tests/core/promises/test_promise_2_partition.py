@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Inputs
 
 
-@effort(80)
+@effort(40)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_report_is_a_partition_and_says_what_is_sent(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """Each message once, in order; each claim shown in the parts."""

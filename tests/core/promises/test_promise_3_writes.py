@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message
 
 
-@effort(40)
+@effort(20)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_assembling_adds_at_most_one_plan_and_only_with_an_event(
     history: list[Message], setup: Setup, given: list[Inputs]

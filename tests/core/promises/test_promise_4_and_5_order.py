@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Inputs
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_calls_and_results_stay_together(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """R1 on the payloads as sent, and R5: the user speaks first, the assistant never last."""
@@ -33,7 +33,7 @@ def test_calls_and_results_stay_together(history: list[Message], setup: Setup, g
             assert messages[-1]["role"] != "assistant"
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_assistant_never_speaks_twice_in_a_row(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """R5: models refuse or merge such neighbours, so a notice stands between them."""
@@ -44,7 +44,7 @@ def test_assistant_never_speaks_twice_in_a_row(history: list[Message], setup: Se
             assert ("assistant", "assistant") not in itertools.pairwise(roles)
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_chronology_is_kept(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """Messages stand in order of seq, and a summary in front of its own messages and of what follows them."""
@@ -62,7 +62,7 @@ def test_chronology_is_kept(history: list[Message], setup: Setup, given: list[In
                 last_covered = part.last_seq
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_user_text_is_verbatim_or_absent_and_roles_are_kept(
     history: list[Message], setup: Setup, given: list[Inputs]

@@ -25,7 +25,7 @@ def outcome(call: Call) -> tuple[tuple[str, ...], object, str]:
     return call.assembly.payloads, call.assembly.event and call.assembly.event.cause, ""
 
 
-@effort(25)
+@effort(12)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_two_stores_give_the_same_bytes(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """Two sessions that never met."""
@@ -35,7 +35,7 @@ def test_two_stores_give_the_same_bytes(history: list[Message], setup: Setup, gi
     assert list(map(outcome, runs[0])) == list(map(outcome, runs[1]))
 
 
-@effort(80)
+@effort(40)
 @given(history=histories(), setup=setups(), given=schedules(), restarts=st.frozensets(st.integers(0, 14)))
 def test_restarted_process_gives_the_same_bytes(
     history: list[Message], setup: Setup, given: list[Inputs], restarts: frozenset[int]
@@ -47,7 +47,7 @@ def test_restarted_process_gives_the_same_bytes(
     assert list(map(outcome, again.run(history))) == list(map(outcome, calls))
 
 
-@effort(40)
+@effort(20)
 @given(
     history=histories(),
     setup=setups(),
@@ -67,7 +67,7 @@ def test_restarted_process_gives_the_same_bytes_when_usage_is_reported(
     assert list(map(outcome, again)) == list(map(outcome, calls))
 
 
-@effort(40)
+@effort(20)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_assembling_again_gives_the_same_bytes(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
     """A host that tries again after its provider failed sends what it sent, and makes no event for it."""

@@ -57,7 +57,7 @@ def larger_loses(store: InMemoryStore, setup: Setup, given: Inputs, windows: tup
     return {-1} if large is None else small - large
 
 
-@effort(40)
+@effort(20)
 @given(history=histories(), setup=setups(), given=inputs(), windows=window_pairs())
 def test_larger_window_shows_all_that_a_smaller_one_shows(
     history: list[Message], setup: Setup, given: Inputs, windows: tuple[int, int]
@@ -68,7 +68,7 @@ def test_larger_window_shows_all_that_a_smaller_one_shows(
     assert larger_loses(host.store, setup, given, windows) == set()
 
 
-@effort(40)
+@effort(20)
 @given(history=histories(most=9000), setup=setups(), windows=window_pairs())
 def test_larger_window_shows_all_that_a_smaller_one_shows_when_nothing_was_ever_sent(
     history: list[Message], setup: Setup, windows: tuple[int, int]

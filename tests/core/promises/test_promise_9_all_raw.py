@@ -50,7 +50,7 @@ def check_event(setup: Setup, call: Call) -> None:
     assert raw_pressure(setup, call.given, call.assembly, rows) > setup.settings.high_fraction
 
 
-@effort(60)
+@effort(30)
 @given(history=histories(), setup=setups(), given=inputs(), pauses=PAUSES)
 def test_nothing_is_hidden_while_everything_is_under_the_mark(
     history: list[Message], setup: Setup, given: Inputs, pauses: list[float]
@@ -62,7 +62,7 @@ def test_nothing_is_hidden_while_everything_is_under_the_mark(
         check_event(setup, call)
 
 
-@effort(50)
+@effort(25)
 @given(history=histories(), setup=setups(), window=st.sampled_from([2048, 4096, 8192, 16_384]), pauses=PAUSES)
 def test_everything_is_sent_under_another_lease_where_it_fits_under_the_mark(
     history: list[Message], setup: Setup, window: int, pauses: list[float]

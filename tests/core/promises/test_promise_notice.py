@@ -27,7 +27,7 @@ def told(assembly: Assembly) -> list[str | None]:
     return [part.notice for part in assembly.parts]
 
 
-@effort(50)
+@effort(25)
 @given(
     history=histories(),
     setup=setups(),
@@ -58,7 +58,7 @@ def test_changed_notice_touches_only_the_end_of_the_newest_user_message(
     assert texts[0].replace(clocks[0], clocks[1]) == texts[1]
 
 
-@effort(40)
+@effort(20)
 @given(history=histories(), setup=setups(), notices=st.lists(st.sampled_from([None, *CLOCKS]), min_size=1, max_size=4))
 def test_notice_stays_with_its_user_message_for_ever(
     history: list[Message], setup: Setup, notices: list[str | None]

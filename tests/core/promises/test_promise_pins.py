@@ -28,7 +28,7 @@ def steps_of(rows: tuple[StoredMessage, ...], pinned: set[int]) -> set[int]:
     return {row.seq for atom in found for row in atom.messages}
 
 
-@effort(60)
+@effort(30)
 @given(
     history=histories(),
     setup=setups(),
@@ -66,7 +66,7 @@ def test_pinned_message_is_sent_from_the_next_event_on(
             pinned.add(seq)
 
 
-@effort(40)
+@effort(20)
 @given(
     history=histories(),
     setup=setups(),

@@ -42,7 +42,7 @@ def check_call(setup: Setup, call: Call) -> None:
             check(call, span, seq)
 
 
-@effort(8)
+@effort(4)
 @given(
     history=histories(most=60_000, largest=16),
     turns=st.integers(0, 60),
