@@ -3,11 +3,14 @@
 | file     | holds |
 |----------|-------|
 | turn     | assemble, record and events at 1,000 to 1,000,000 stored messages, beside plain SQLite |
+| bench    | one file under one window, and what was measured on it |
+| floor    | plain SQLite that reads what is sent, or stores the same bytes |
 | process  | fresh processes: opening a session, memory, import time |
 | disk     | bytes and syncs of real exchanges |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
 | host     | a session as a host holds it, and what it says |
 | talk     | the conversation that `policy` replays |
+| sizes    | how much is measured, and the files |
 | seed     | a store filled in bulk |
 | child    | what the fresh processes run |
 | clocks   | CPU and wall times, quantiles |

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.clocks import Times
 from benchmarks.floor import Insert, Reader, evict, sum_fresh
-from benchmarks.host import SESSION, Host, Stores, open_session
+from benchmarks.host import SESSION, Host, Seen, Stores, open_session
 from squidbot.adapters.sqlite3 import SqliteStore
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bench", "Where"]
 
-# Fresh sessions are measured where requests are rather large: above this share of what may be sent.
-FULL_FRACTION = 0.55
-MOST_SETTLING_TURNS = 2000
+# Fresh sessions are measured where no event is near: turns are taken until then, at most so many.
+MOST_SETTLING_TURNS = 60
 
 
 class Where(NamedTuple):
@@ -41,11 +40,11 @@ class Bench:
         self.times: defaultdict[str, Times] = defaultdict(Times)
         self.rows = self.tokens = 0
         self._store = SqliteStore(where.path)
-        self._session = open_session(Stores(self._store, self._store), where.window_tokens)
+        self._seen = Seen()
+        self._session = open_session(Stores(self._store, self._store, self._seen), where.window_tokens)
         self._reader = Reader(where.path, SESSION)
         self._insert = Insert(folder / f"bare-{where.messages}-{where.window_tokens}.db")
         self._host = Host(where.window_tokens)
-        self._pressure = 0.0
 
     def close(self) -> None:
         """Close the files."""
@@ -67,9 +66,12 @@ class Bench:
             self._take(call)
 
     def settle(self) -> None:
-        """Take turns until requests are rather large."""
+        """Take turns until a fresh object makes no event, and thinks about none."""
         for _ in range(MOST_SETTLING_TURNS):
-            if self._pressure > FULL_FRACTION:
+            seen = Seen()
+            probe = open_session(Stores(self._store, self._store, seen), self.where.window_tokens)
+            probe.assemble([self._host.question()], self._host.inputs)
+            if not seen.was_busy():
                 break
             self.take_turn()
 
@@ -86,6 +88,8 @@ class Bench:
         made = self.times[kind].of(lambda: self._open_and_assemble(kind, opened, question))
         for store in opened:
             store.close()
+        if self._seen.was_busy():
+            self.times[kind].move_last_to(self.times[f"{kind} with event"])
         keys = self._reader.keys(made)
         self.rows, self.tokens = len(keys), made.cost.bound
         if evicted:
@@ -95,7 +99,7 @@ class Bench:
     def _open_and_assemble(self, kind: str, opened: list[SqliteStore], question: Message) -> Assembly:
         store = self.times[f"{kind} open"].of(lambda: SqliteStore(self.where.path))
         opened.append(store)
-        session = open_session(Stores(store, store), self.where.window_tokens)
+        session = open_session(Stores(store, store, self._seen), self.where.window_tokens)
         made = self.times[f"{kind} assemble"].of(lambda: session.assemble([question], self._host.inputs))
         self.times[f"{kind} encode"].of(lambda: made.payloads)
         return made
@@ -109,7 +113,6 @@ class Bench:
         kind = "record tool" if call.reply.calls or call.incoming[0].results else "record"
         rows = times[kind].of(lambda: self._session.record(*made.incoming, call.reply, now=call.time))
         times[f"bare {kind}"].of(lambda: self._insert.store(rows))
-        if made.event:
-            times["assemble"].move_last_to(times["event"])
-            times[kind].move_last_to(times["record behind event"])
-        self._pressure = made.cost.bound / made.limit.bound
+        if self._seen.was_busy():
+            times["assemble"].move_last_to(times["event" if made.event else "skipped event"])
+            times[kind].move_last_to(times["record behind event" if made.event else "record behind skipped event"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.engine import ContextEngine, Inputs
+from squidbot.core.events import COMPRESSION_SKIPPED, VIEW_PLAN_CHANGED
 from squidbot.core.meter import Meter
 from squidbot.core.settings import strategy
 from squidbot.core.tokens import builtin_counter
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from squidbot.core.engine import Session
+    from squidbot.core.events import Event
     from squidbot.core.messages import Message
     from squidbot.core.ports import SummaryStore, TokenCounter, TranscriptStore
 
-__all__ = ["CODEC", "SESSION", "Call", "Host", "Stores", "open_session"]
+__all__ = ["CODEC", "SESSION", "Call", "Host", "Seen", "Stores", "open_session"]
 
 CODEC = OpenAIChat()
 # The session that a seeded store holds.
 SESSION = "benchmark"
 # An exchange of 1.5 KB, as in the table of spec C1 that the bars come from: a question, and an answer of four times it.
 ASKED_CHARS, ANSWERED_CHARS, RESULT_CHARS = 300, 1200, 4000
-SYSTEM_CHARS, TOOLS = 2000, 10
+SYSTEM_CHARS, TOOLS = 1000, 4
 WORDS = (
     "cache price index page token window budget store append plan lease session turn summary recall journal server "
     "request answer error timeout retry queue worker thread lock commit branch merge review test build deploy log "
@@ -37,11 +39,29 @@ WORDS = (
 NOW = 1_900_000_000.0
 
 
+class Seen:
+    """Notes whether the newest call made, or thought about, an event."""
+
+    def __init__(self) -> None:
+        """Nothing has been seen yet."""
+        self.busy = False
+
+    def notify(self, event: Event) -> None:
+        """Take one event of the engine."""
+        self.busy = self.busy or event.name in {VIEW_PLAN_CHANGED, COMPRESSION_SKIPPED}
+
+    def was_busy(self) -> bool:
+        """Return it, and forget it."""
+        busy, self.busy = self.busy, False
+        return busy
+
+
 class Stores(NamedTuple):
-    """Where transcripts and summaries stand."""
+    """Where transcripts and summaries stand, and who is told of events."""
 
     transcripts: TranscriptStore
     summaries: SummaryStore
+    seen: Seen | None = None
 
 
 def open_session(
@@ -51,7 +71,7 @@ def open_session(
     meter = Meter(counter or builtin_counter("classes"))
     lease = open_lease(WindowSettings(window_tokens), meter.name, meter.certificate)
     settings = strategy("balanced", lease.window_tokens - lease.reserved_output_tokens)
-    engine = ContextEngine(stores.transcripts, stores.summaries, {CODEC.tag: CODEC})
+    engine = ContextEngine(stores.transcripts, stores.summaries, {CODEC.tag: CODEC}, stores.seen)
     return engine.session(session_id, lease, meter, settings)
 
 
@@ -95,7 +115,7 @@ class Host:
 
     @property
     def inputs(self) -> Inputs:
-        """What the host sends with every request: 2 KB of system text, 4 KB of tool definitions."""
+        """What the host sends with every request: 1 KB of system text, 2 KB of tool definitions."""
         return Inputs(system=self._system, tools=self._tools, now=NOW + 45.0 * self.turns)
 
     def question(self) -> Message:
