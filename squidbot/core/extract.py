@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Notes", "extract", "render"]
 
 # What costs more tokens for its worth is left out even where there is room.
-LEAST_WORTH_PER_TOKEN = 0.012
+LEAST_WORTH_PER_TOKEN = 0.015
 # A line is opened for its head and the best of its words; more of them hardly change the choice.
 _OPENING_UNITS = 12
 # Words are ranked until they cost so many times the limit by a rough count, and further only if that was too rough.

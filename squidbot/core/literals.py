@@ -137,15 +137,22 @@ def _words(run: str, start: int) -> Iterator[tuple[int, str]]:
         yield start, run.rstrip(".-")
         return
     for piece in _PIECE.finditer(run):
-        text = piece.group()
-        stem, _, suffix = text.partition(".")
-        names = [word for word in _WORD.finditer(stem) if _is_name(word.group())]
-        if _is_dashed_id(stem) or _FILE_SUFFIX.match(suffix) or (suffix and not names):
-            if len(text) >= _LEAST_CHARS:
-                yield start + piece.start(), text
-            continue
-        for word in names:
-            yield start + piece.start() + word.start(), word.group()
+        yield from ((start + at, name) for at, name in _names(piece.group(), piece.start()))
+
+
+def _names(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the names in words joined by dashes, with or without a suffix; all of it where it is one name."""
+    stem, _, suffix = text.partition(".")
+    names = [(start + word.start(), word.group()) for word in _WORD.finditer(stem) if _is_name(word.group())]
+    if names and not _is_whole(stem, suffix):
+        yield from names
+    elif len(text) >= _LEAST_CHARS and (suffix or _is_dashed_id(stem)):
+        yield start, text
+
+
+def _is_whole(stem: str, suffix: str) -> bool:
+    """Tell whether names joined by dashes or with a suffix are one: an id, or the name of a file."""
+    return _is_dashed_id(stem) or bool(_FILE_SUFFIX.match(suffix))
 
 
 def _is_name(word: str) -> bool:

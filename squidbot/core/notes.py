@@ -40,15 +40,9 @@ _LONG_PATH_CHARS = 20
 # A shorter sentence ("Done.", "Good idea!") tells nothing alone.
 _OPENING_CHARS = 25
 
-# What a line's head is worth beside the literals in it: a user's words and what failed most, filler least.
-_ASKED_WEIGHT, _CHANGED_FILE_WEIGHT, _FAILED_WEIGHT, _CHANGE_WEIGHT, _FILE_WEIGHT, _CALL_WEIGHT = (
-    2.0,
-    1.6,
-    1.4,
-    0.8,
-    0.8,
-    0.3,
-)
+# What a line's head is worth beside the literals in it: a user's words and changed files most, then what failed.
+_ASKED_WEIGHT, _CHANGED_FILE_WEIGHT, _FILE_WEIGHT = 2.0, 1.6, 0.8
+_FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.4
 # What the first sentence that is no greeting and the others are worth for being said: in a chat without tools, in an
 # answer, and in a remark before a call.
 _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
@@ -259,12 +253,15 @@ def _finish(line: Line, group: list[_Action]) -> None:
         line.short = f"{names} {target.rpartition('/')[2]}{outcome}"
         line.weight = _CHANGED_FILE_WEIGHT if changed else _FAILED_WEIGHT if failed else _FILE_WEIGHT
         return
-    outcome = f" x{len(group)}{outcome}" if len(group) > 1 else outcome
-    head = _call_head(group[0])
-    line.head, line.path = head + outcome, _longest_path(head)
-    line.weight = _FAILED_WEIGHT if failed else _CHANGE_WEIGHT if changed else _CALL_WEIGHT
-    if line.path:
-        line.short = head.replace(line.path, f"\u2026/{line.path.rpartition('/')[2]}") + outcome
+    head, times = _call_head(group[0]), f" x{len(group)}" if len(group) > 1 else ""
+    line.head, line.path = f"{head}{times}{outcome}", _longest_path(head)
+    line.short = f"{head.replace(line.path, _last_part(line.path))}{times}{outcome}" if line.path else ""
+    mended = _MENDED_WEIGHT if outcome else _CALL_WEIGHT
+    line.weight = _FAILED_WEIGHT if failed else max(mended, _CHANGE_WEIGHT * changed)
+
+
+def _last_part(path: str) -> str:
+    return f"\u2026/{path.rpartition('/')[2]}"
 
 
 def _longest_path(head: str) -> str:
@@ -294,8 +291,8 @@ def _call_head(action: _Action) -> str:
         for key, value in action.leaves
         if 0 < len(value) <= VALUE_CHARS
     ]
-    if not short and action.leaves:
-        longest = max((value for _, value in action.leaves), key=len)
+    longest = max((value for _, value in action.leaves), key=len, default="")
+    if not short and longest.strip():
         return f"{name}: {clip(one_line(longest[: _HEAD_CHARS * 4]), _HEAD_CHARS)}"
     return f"{name}({clip(', '.join(short), _HEAD_CHARS)})"
 

@@ -40,7 +40,7 @@ ID_WORTH, NAMED_WORTH, FACT_WORTH, STAMP_WORTH = 0.45, 0.25, 0.12, 0.03
 _VALUE_WEIGHT, _OUTCOME_WEIGHT = 0.05, 0.3
 # A sentence with a goal marker (O-18); a decision or finding; a reason, a rule or a thing to do; and for each name
 # or number and each long word in it; what only announces the next step.
-_MARKED_WEIGHT, _FINDING_WEIGHT, _REASON_WEIGHT, _DETAIL_WEIGHT, _LONG_WORD_WEIGHT = 5.0, 1.5, 0.6, 0.08, 0.03
+_MARKED_WEIGHT, _FINDING_WEIGHT, _REASON_WEIGHT, _DETAIL_WEIGHT, _LONG_WORD_WEIGHT = 5.0, 1.5, 0.6, 0.1, 0.03
 _FILLER_WEIGHT = 0.02
 
 SENTENCE_CHARS = 220
@@ -85,7 +85,8 @@ _NO_OUTPUT = re.compile(r"\W*(?:no output|ok|done|success|null|none|true)?\W*\Z"
 _NAME_END = re.compile(r"[\w@~./-]+\Z")
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
 _JSON_LINE = re.compile(r"(?=\\[nr])")
-_GLUED = re.compile(r"(?:\\[nrt]|\s)*(\\[nrt][^\s\\].*)", re.DOTALL)
+# The line ends where the JSON string ends, at a quote that is not escaped.
+_GLUED = re.compile(r"(?:\\[nrt]|\s)*(\\[nrt][^\s\\\"](?:[^\\\"]|\\.)*)", re.DOTALL)
 # Keys whose values are asked for by name again; points in time hardly ever are.
 _ID_KEY = re.compile(r"(?:^|_|\b)(?:id|uuid|key|ref|reference|path|url|sha|hash)s?\Z|I[dD]s?\Z")
 _NAME_KEY = re.compile(r"(?:^|_|\b)(?:no|number|code|name|file|order|status)s?\Z|(?:Name|Number|Code)\Z")
