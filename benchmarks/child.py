@@ -52,7 +52,7 @@ def record(path: str, exchanges: int) -> dict[str, float]:
         session = open_session(Stores(store, store), 1_000_000)
         for _ in range(exchanges):
             for call in host.turn():
-                made = session.assemble(call.incoming)
+                made = session.assemble(call.incoming, host.inputs)
                 session.record(*made.incoming, call.reply, now=call.time)
                 calls += 1
     return {"records": calls}

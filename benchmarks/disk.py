@@ -31,7 +31,7 @@ def measure(folder: Path, exchanges: int, progress: Callable[[str], None]) -> Re
         session = open_session(Stores(store, store), WINDOW)
         for _ in range(exchanges):
             for call in host.turn():
-                made = session.assemble(call.incoming)
+                made = session.assemble(call.incoming, host.inputs)
                 rows = session.record(*made.incoming, call.reply, now=call.time)
                 payload_bytes += sum(len(row.payload.encode()) for row in rows)
         log = path.with_name(f"{path.name}-wal")
