@@ -220,13 +220,16 @@ def _text(header: str, shelves: list[_Shelf], picks: Iterable[tuple[int, int]]) 
 
 
 def _behind(head: str, units: list[Unit]) -> str:
-    """Return units as they stand behind a head: sentences first, then words by what they are."""
-    parts: dict[str, list[str]] = {"": []}
-    for unit in units:
-        parts.setdefault(unit.label, []).append(unit.text)
+    """Return units as they stand behind a head: sentences first, then what these don't name, by what it is."""
     text = head
-    for sentence in parts.pop(""):
-        text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + sentence
+    for unit in units:
+        if not unit.label:
+            text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + unit.text
+    named = names_in(text)
+    parts: dict[str, list[str]] = {}
+    for unit in units:
+        if unit.label and unit.text not in named:
+            parts.setdefault(unit.label, []).append(unit.text)
     for label, words in parts.items():
         text += f"{' ' if text.endswith(':') else '; '}{label} {', '.join(words)}"
     return text[len(head) :]
