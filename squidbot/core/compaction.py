@@ -12,7 +12,7 @@ from squidbot.core.pricing import Outlook
 from squidbot.core.view import born, is_user_part, shown, spent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.core.messages import Cost, Part, StoredMessage, Summary
     from squidbot.core.settings import HistorySettings
@@ -116,9 +116,12 @@ def steps(settings: HistorySettings) -> list[Step]:
     if settings.scope == "none":
         return [Step(0.0, 0.0, 0.0, 0.0)]
     users, notes = settings.user_verbatim_fraction, settings.notes_fraction
+    low = settings.low_fraction
     return [
-        Step(settings.low_fraction, settings.slim_fraction, users, notes, gentle=True),
-        Step(settings.low_fraction, 0.0, users, notes),
+        Step(low, settings.slim_fraction, users, notes, gentle=True),
+        Step(low, 0.0, users, notes),
+        Step(low / 2, 0.0, users, notes),
+        Step(low / 4, 0.0, users, notes),
         Step(0.0, 0.0, users, notes),
         # What the assistant and its tools did gives way before what the user said (C2).
         Step(0.0, 0.0, users, notes / 2),
@@ -190,38 +193,45 @@ class Compactor:
         return min(size, slim_tokens) if message.result_ids else size
 
     def _raw_count(self, step: Step) -> int:
-        """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor."""
+        """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor.
+
+        Both units must leave it, whichever binds: else a larger window could show less than a smaller one.
+        """
         if not step.keep_fraction:
-            return self._floor(step)
-        prefix = self._size(total(block.cost for block in self.scene.blocks))
-        tail = self._size(total(atom.sent_cost for atom in self.scene.tail))
-        notes = min(tail * self.settings.note_rate, step.notes_fraction * self._room)
-        budget = (step.keep_fraction - step.slim_fraction) * self._room - prefix - notes
-        budget = max(budget, self.settings.keep_fraction * self._room)
+            return self._always()
+        return max(self._always(), min(self._raw_by(step, _bound), self._raw_by(step, _estimate)))
+
+    def _raw_by(self, step: Step, size: Callable[[Cost], int]) -> int:
+        """Return how many of the newest atoms the low-water mark leaves in one unit; at least the floor there."""
+        room = size(self.scene.room)
+        prefix = size(total(block.cost for block in self.scene.blocks))
+        tail = size(total(atom.sent_cost for atom in self.scene.tail))
+        notes = min(tail * self.settings.note_rate, step.notes_fraction * room)
+        budget = (step.keep_fraction - step.slim_fraction) * room - prefix - notes
+        budget = max(budget, self.settings.keep_fraction * room)
         kept = used = 0
         for atom in reversed(self.scene.tail):
-            used += self._size(atom.sent_cost)
+            used += size(atom.sent_cost)
             if kept and used > budget:
                 break
             kept += 1
-        return max(kept, self._floor(step))
+        return max(kept, self._floor(size))
 
-    def _floor(self, step: Step) -> int:
-        """Return how many atoms stay whatever they cost (C16).
-
-        They are the newest, those that came with this call, and the configured number of messages while these fit.
-        """
+    def _always(self) -> int:
+        """Return how many atoms stay whatever they cost: the newest, and those that came with this call (C16)."""
         tail = self.scene.tail
         stays_from = self.scene.in_flight_seq if self.settings.scope == "none" else self.scene.stored
-        floor = min(len(tail), max(1, sum(atom.last_seq >= stays_from for atom in tail)))
-        if not step.keep_fraction:
-            return floor
-        used = seen = 0
-        for count, atom in enumerate(reversed(tail), 1):
-            used += self._size(atom.sent_cost)
-            if seen >= self.settings.min_recent_messages or used > self.settings.keep_fraction * self._room:
+        return min(len(tail), max(1, sum(atom.last_seq >= stays_from for atom in tail)))
+
+    def _floor(self, size: Callable[[Cost], int]) -> int:
+        """Return how many atoms hold the configured number of newest messages, while these fit."""
+        floor = used = seen = 0
+        for count, atom in enumerate(reversed(self.scene.tail), 1):
+            used += size(atom.sent_cost)
+            full = used > self.settings.keep_fraction * size(self.scene.room)
+            if full or seen >= self.settings.min_recent_messages:
                 break
-            floor = max(floor, count)
+            floor = count
             seen += len(atom.messages)
         return floor
 
@@ -346,6 +356,14 @@ class Compactor:
         whole = tuple(row.seq for atom in zones.slimmed if self._stays(atom) for row in atom.messages)
         segment = Segment(first, last, Representation.SLIMMED, None, whole)
         return replace(batch, segments=(*batch.segments, segment), tail_from_seq=last + 1)
+
+
+def _bound(cost: Cost) -> int:
+    return cost.bound
+
+
+def _estimate(cost: Cost) -> int:
+    return cost.estimate
 
 
 def _standing(summary: Summary, representation: Representation, verbatim: tuple[int, ...]) -> Segment:

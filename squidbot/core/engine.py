@@ -161,21 +161,27 @@ class Session:
     def compact(self, inputs: Inputs | None = None) -> PlanRecord | None:
         """Make an event now, whatever the pressure, and return its plan; None where there is nothing to compact.
 
+        Without `inputs` the head stays as the plan has it, but for pinned texts.
+
         Raises:
+            BudgetError: what must be sent in any case does not fit.
             StoreError: nothing was changed.
         """
-        given = inputs or Inputs()
         stored = self._current()
+        given = inputs or Inputs.as_before(stored.plan)
         moment = self._moment(stored, stored, given)
-        change = make_change(self._makers, stored, moment, Ask("manual", given.head(stored.pins), stored.pins.seqs))
-        change = self._signed(change, self._past)
-        if change is None or not pays_by_hand(change.record, stored):
+        try:
+            change = make_change(self._makers, stored, moment, Ask("manual", given.head(stored.pins), stored.pins.seqs))
+            change = self._signed(change, self._past)
+            if change is not None and pays_by_hand(change.record, stored):
+                self._write(stored, change, ())
+                return change.record
+        except SquidbotError:
+            self._standing = None
             self._notes.reopen()
-            return None
-        self._write(stored, change, ())
-        return change.record
-
-    # -- reading ----------------------------------------------------------------------------------------------
+            raise
+        self._notes.reopen()
+        return None
 
     def _current(self) -> Standing:
         """Return what is stored; read anew where another process, or an event, has changed it."""
@@ -215,8 +221,7 @@ class Session:
 
     def _births(self, stored: Standing, outside: Cost) -> Births:
         # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
-        limit = self._limit
-        room = min(limit.bound - outside.bound, limit.estimate - outside.estimate)
+        room = min(self._limit.bound - outside.bound, self._limit.estimate - outside.estimate)
         return Births.within(self._shelf.renderer, self.settings, room, stored)
 
     def _moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
@@ -258,8 +263,6 @@ class Session:
             return stored.plan
         return self._past if self._past.known else None
 
-    # -- deciding ---------------------------------------------------------------------------------------------
-
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
         head = given.head(stored.pins)
         news = self._past.news(head) if stored.messages else None
@@ -286,9 +289,9 @@ class Session:
 
     def _outside(self, given: Inputs, head: tuple[Section, ...]) -> Cost:
         """Return what is sent beside lead and history: system text, tools, and the head that is wanted."""
-        renderer = self._shelf.renderer
-        sections = (renderer.section(section) for section in head)
-        return spent((*given.system_parts(renderer.meter), *sections)).plus(given.tools_cost(renderer.meter))
+        meter = self._shelf.renderer.meter
+        sections = map(self._shelf.renderer.section, head)
+        return spent((*given.system_parts(meter), *sections)).plus(given.tools_cost(meter))
 
     def _built(self, trial: Standing, call: Call, change: Change | None, past: Past) -> tuple[Assembly, Change | None]:
         """Return the request, checked, and the change it is made under: one more where it would break the prefix."""
@@ -348,8 +351,6 @@ class Session:
             return replace(past, skipped=past.skipped + 1)
         self._notify(events.COMPACTION_PAUSED, record.cause, record, *costs)
         return replace(past, skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
-
-    # -- writing ----------------------------------------------------------------------------------------------
 
     def _write(self, stored: Standing, change: Change, renewed: tuple[Record, ...]) -> None:
         """Store an event: its summaries, then the plan that shows them, with what its notes are made from."""

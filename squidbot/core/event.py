@@ -188,11 +188,16 @@ class _Maker:
         for batch in self._batches(base, room):
             smallest = self._applied(base, batch)
             if pressure_fraction(smallest.history, room_of(smallest, self.moment)) <= 1:
-                return self._recorded(cause, smallest, batch)
+                return self._worth_it(self._recorded(cause, smallest, batch), base, pressure)
         if pressure > 1:
             outside = self.moment.outside(smallest)
             raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
         return None if cause in PRESSING else self._same(cause, base)
+
+    def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
+        """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
+        needed = pressure > 1 or change.record.cause in PRESSING
+        return change if needed or saves_enough(change.record, self.settings) else self._same(change.record.cause, base)
 
     def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
         """Yield what the attempts of this event would send, gentlest first."""

@@ -64,6 +64,12 @@ class Inputs:
         """Return what the tool definitions cost, in tokens."""
         return meter.message(self.tools) if self.tools else NOTHING
 
+    @classmethod
+    def as_before(cls, plan: PlanRecord | None) -> Inputs:
+        """Return inputs with the head that a plan has, pinned texts aside; nothing where there is no plan."""
+        sections = plan.sections if plan else ()
+        return cls(sections=tuple(section for section in sections if not section.name.startswith("pin ")))
+
     def head(self, pins: Pins) -> tuple[Section, ...]:
         """Return the head that the next event freezes: the host's sections, then pinned texts."""
         return (*(section for section in self.sections if section.text), *pins.texts)

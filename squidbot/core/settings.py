@@ -112,10 +112,13 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
         chosen = STRATEGIES[name]
     except KeyError:
         raise ConfigError(f"unknown strategy {name!r}; known: {', '.join(STRATEGIES)}") from None
-    if room_tokens >= MIDDLE_ROOM_TOKENS:
-        return chosen
     if room_tokens >= SMALL_ROOM_TOKENS:
-        return replace(chosen, high_fraction=0.95, low_fraction=max(0.4, chosen.low_fraction), notes_fraction=0.5)
+        # The marks never fall in tokens where the room grows: a larger window shows no less than a smaller one.
+        middle = min(1.0, MIDDLE_ROOM_TOKENS / room_tokens)
+        high = max(chosen.high_fraction, 0.95 * middle)
+        low = max(chosen.low_fraction, 0.4 * middle, 0.5 * SMALL_ROOM_TOKENS / room_tokens)
+        notes = max(chosen.notes_fraction, 0.5 * middle)
+        return replace(chosen, high_fraction=high, low_fraction=low, notes_fraction=notes)
     return replace(
         chosen,
         high_fraction=0.95,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from squidbot.core.errors import ConfigError
@@ -51,10 +53,18 @@ def test_strategy_goes_down_from_its_mark_at_any_size(name: str, room: int) -> N
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_strategy_is_the_published_one_where_there_is_room(name: str) -> None:
-    """From 16,000 tokens on; below 8,000 one note on everything, no chain."""
-    assert strategy(name, 16_000) == STRATEGIES[name]
-    assert strategy(name, 15_999).chain
+    """Where its marks lie no lower, in tokens, than those of the rooms below; under 8,000 there is no chain."""
+    assert strategy(name, 100_000) == STRATEGIES[name]
+    assert strategy(name, 8_000).chain
     assert not strategy(name, 7_999).chain
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_high_water_never_falls_in_tokens_where_the_room_grows(name: str) -> None:
+    """A larger window never compacts what a smaller one still sends."""
+    rooms = range(1_000, 200_000, 500)
+    marks = [strategy(name, room).high_fraction * room for room in rooms]
+    assert all(after >= before - 1e-6 for before, after in pairwise(marks))
 
 
 def test_unknown_strategy_is_refused_with_those_there_are() -> None:
