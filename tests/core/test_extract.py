@@ -12,6 +12,7 @@ from squidbot.core.extract import Notes, extract, render
 from squidbot.core.literals import literals_of
 from squidbot.core.messages import Cost, Message, Role, ToolCall
 from squidbot.core.notes import Line, Reading, Unit
+from squidbot.core.ports import Certificate
 from squidbot.core.tokens import builtin_counter
 
 CLASSES = builtin_counter("classes")
@@ -216,6 +217,29 @@ def test_render_puts_the_words_worth_most_for_their_tokens_first() -> None:
     less = render(reading, header="Notes:", limit_tokens=full.cost.bound - 1, counter=CLASSES)
     assert full.text == "Notes:\n- edit a/b.py; uses seen_once; wrote written_often"
     assert less.text == "Notes:\n- edit a/b.py; wrote written_often"
+
+
+class Sparse:
+    """A counter that counts far less than any tokenizer: one token for forty characters."""
+
+    name = "sparse"
+    certificate: Certificate = "none"
+
+    def count(self, text: str) -> int:
+        """Return the estimate."""
+        return len(text) // 40
+
+    def upper_bound(self, text: str) -> int:
+        """Return the same."""
+        return len(text) // 40
+
+
+def test_render_goes_on_where_a_counter_counts_less_than_the_rough_count() -> None:
+    """The rough count only ranks: what fits by the counter is written."""
+    line = Line("edit a/b.py", 1.0)
+    line.add(Unit(f"tax_rate_{at}", "uses") for at in range(200))
+    made = render(Reading({"file a/b.py": line}), header="Notes:", limit_tokens=100, counter=Sparse())
+    assert made.text.count("tax_rate_") == 200
 
 
 NAMES = st.sampled_from(

@@ -162,6 +162,12 @@ def test_worth_of_a_path_falls_where_tools_print_it_again_and_again() -> None:
     assert reading.worth("/a/dist", 0.1) < reading.worth("/a/src", 0.1)
 
 
+def test_gain_adds_the_worth_of_every_name_to_the_weight() -> None:
+    """A sentence with two known names is worth what it tells and both of them."""
+    reading = Reading(written={"tax_rate": 50.0, "cart_total": 50.0})
+    assert reading.gain(Unit("tax_rate moves into cart_total", weight=0.5)) == pytest.approx(0.5 + 2 * 0.6)
+
+
 def test_reading_counts_messages_not_mentions() -> None:
     """A name written ten times in one message was written once."""
     reading = read(
