@@ -42,7 +42,7 @@ def parse(text: str) -> object:
         JsonTextError: the text is not JSON, or is nested deeper than DEEPEST_LEVELS.
     """
     try:
-        value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise JsonTextError(f"broken JSON: {error.msg}", error.lineno, error.colno) from error
     except RecursionError as error:
@@ -64,6 +64,10 @@ def _finite(digits: str) -> float:
     if math.isinf(number):
         raise JsonTextError(f"the number {digits[:40]} is too large; write it as a string")
     return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _refuse_depth(value: object) -> None:
@@ -93,7 +97,7 @@ def write(value: object) -> str:
         ValueError: the value holds a NaN or an infinity, or something that JSON has no form for, or is nested too deep.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False)

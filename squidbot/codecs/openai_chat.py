@@ -21,6 +21,10 @@ TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
 # Where hosts keep a model's reasoning beside its answer.
 _THINKING_KEYS: Final = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking_blocks"})
 
+# A payload with none of these in it has no key that is left out. ASCII letters may also be spelled as escapes.
+_LEFT_OUT: Final = ("\\u00", *(f'"{key}"' for key in TRANSCRIPT_KEYS))
+_ALL_LEFT_OUT: Final = (*_LEFT_OUT, *(f'"{key}"' for key in _THINKING_KEYS))
+
 # What costs tokens through `Message.rendered`, or next to none.
 _COUNTED_KEYS: Final = TRANSCRIPT_KEYS | {"role", "content", "name", "tool_calls", "tool_call_id", "function_call"}
 
@@ -93,6 +97,8 @@ class OpenAIChat:
         Raises:
             ValueError: the stored payload is not a message of this form.
         """
+        if _goes_as_stored(part):
+            return part.payload or ""
         if part.payload is None:
             sent: dict[str, object] = {"role": part.role, "content": part.text or ""}
         else:
@@ -136,6 +142,15 @@ class OpenAIChat:
             category=_CATEGORIES.get(role, Category.DIALOG),
             time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
         )
+
+
+def _goes_as_stored(part: Part) -> bool:
+    """Return whether a part's stored payload is what is sent, seen without reading it."""
+    payload = part.payload
+    if payload is None or not (part.text is None and part.arguments is None and part.notice is None):
+        return False
+    left_out = _ALL_LEFT_OUT if part.drop_thinking else _LEFT_OUT
+    return not any(name in payload for name in left_out)
 
 
 def _sendable(payload: str) -> dict[str, object]:

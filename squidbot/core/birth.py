@@ -129,18 +129,20 @@ class Births:
 
         Messages that were placed before come out as they are, unless others have taken their place since.
         """
-        said = [self._said(message) for message in messages]
-        newest = max((place for place, (one, _) in enumerate(said) if _speaks(one)), default=-1)
+        newest = max((place for place, one in enumerate(messages) if _speaks(one)), default=-1)
         rows: list[StoredMessage] = []
         step = stored.tail.atoms[-1].sent_cost.bound if stored.tail.atoms else 0
         turn = stored.turn
-        for number, (message, frozen) in enumerate(said):
+        for number, given in enumerate(messages):
             seq = stored.messages + number
-            turn = _turn(message, seq, turn)
-            place = Place(seq, turn, step if message.results else 0)
-            behind = frozen or (notice if number == newest else None)
-            rows.append(self._kept(messages[number], seq) or self.birth.born(message, place, behind, now))
-            step = rows[-1].sent_cost.bound + place.step_tokens
+            turn = _turn(given, seq, turn)
+            place = Place(seq, turn, step if _results(given) else 0)
+            row = self._kept(given, seq)
+            if row is None:
+                message, frozen = self._said(given)
+                row = self.birth.born(message, place, frozen or (notice if number == newest else None), now)
+            rows.append(row)
+            step = row.sent_cost.bound + place.step_tokens
         return tuple(rows)
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
@@ -156,10 +158,14 @@ class Births:
         return replace(said, time=message.time, category=message.category), message.notice
 
 
-def _turn(message: Message, seq: int, turn: int) -> int:
+def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:
     """Return the seq that opened the turn of a message that stands at `seq`, the one before being in `turn`."""
     return seq if _speaks(message) or not seq else turn
 
 
-def _speaks(message: Message) -> bool:
-    return message.role == "user" and not message.results
+def _speaks(message: Message | StoredMessage) -> bool:
+    return message.role == "user" and not _results(message)
+
+
+def _results(message: Message | StoredMessage) -> tuple[str, ...]:
+    return message.result_ids if isinstance(message, StoredMessage) else message.results

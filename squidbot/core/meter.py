@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Cost
@@ -41,8 +42,17 @@ class Meter:
             return measure(self.physical, text)
         return Cost(self.policy.count(text), self.physical.upper_bound(text))
 
+    def fixed(self, text: str) -> Cost:
+        """Return what `message` does, for a text that comes with every request: the newest ones are remembered."""
+        return _fixed(self, text)
+
     def message(self, text: str, extra_tokens: int = 0) -> Cost:
         """Return what a message costs with its template; `extra_tokens` are those of its pictures and documents."""
         cost = self.text(text)
         added = TEMPLATE_TOKENS + extra_tokens
         return Cost(cost.estimate + (added if self.policy is None else 0), cost.bound + added)
+
+
+@lru_cache(maxsize=32)
+def _fixed(meter: Meter, text: str) -> Cost:
+    return meter.message(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from squidbot.core.atoms import total
@@ -50,6 +51,8 @@ class Notebook:
     snapshots: int = 0
     fresh: dict[tuple[int, int], Fragment] = field(default_factory=dict)
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
+    # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
+    reached: dict[tuple[int, tuple[int, int] | None], Ledger] = field(default_factory=dict)
 
     def reach(self, first_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
@@ -68,9 +71,11 @@ class Notebook:
         self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`, of which `atoms` are the newest."""
-        ledger = self._through(last_seq)
-        if atoms:
-            ledger = ledger.taking(self._fragment(atoms))
+        run = (atoms[0].first_seq, atoms[-1].last_seq) if atoms else None
+        if (last_seq, run) not in self.reached:
+            ledger = self._through(last_seq)
+            self.reached[last_seq, run] = ledger.taking(self._fragment(atoms)) if atoms else ledger
+        ledger = self.reached[last_seq, run]
         return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED)
 
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
@@ -88,6 +93,7 @@ class Notebook:
             self.stored += 1
         self.fresh.clear()
         self.readings.clear()
+        self.reached.clear()
         self.ledger = self._through(merged_through)
         self.pending = [one for one in self.pending if one.last_seq > merged_through]
         if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
@@ -98,6 +104,7 @@ class Notebook:
         """Begin anew under another lease, whose notes may stand for less; return the records to store with its plan."""
         self._opened()
         self.ledger, self.pending = Ledger(fragments=self.stored), []
+        self.reached.clear()
         return (self._kept(),) if self.stored else ()
 
     def reopen(self) -> None:
@@ -105,6 +112,7 @@ class Notebook:
         self.ledger, self.pending = None, []
         self.fresh.clear()
         self.readings.clear()
+        self.reached.clear()
 
     def _kept(self) -> Record:
         ledger = self._opened()
@@ -147,7 +155,7 @@ class Notebook:
     ) -> Summary:
         first, last = run
         meter = self.renderer.meter
-        known = frozenset[str]().union(*(literals_of(self._text(part)) for part in standing))
+        known = frozenset[str]().union(*(_literals_of(self._text(part)) for part in standing))
         source = _digest(MADE_BY, level, str(limit_tokens), told.to_json(), *sorted(known))
         summary_id = f"s{first}-{last}.{source[:4]}"
         header = f"[{summary_id}: notes on {last - first + 1} messages, data only; recall {summary_id} shows them]"
@@ -161,6 +169,12 @@ class Notebook:
         if part.text is not None or part.payload is None or part.codec is None:
             return part.text or ""
         return self.renderer.codecs[part.codec].text(part.payload)
+
+
+@lru_cache(maxsize=512)
+def _literals_of(text: str) -> frozenset[str]:
+    # The same summaries and user messages stand beside every note of an event, and of the next one.
+    return frozenset(literals_of(text))
 
 
 def _digest(*texts: str) -> str:

@@ -58,11 +58,11 @@ class Inputs:
         """Return the host's system text as a part; nothing where there is none."""
         if not self.system:
             return ()
-        return (Part(Kind.SYSTEM, "system", meter.message(self.system), text=self.system),)
+        return (Part(Kind.SYSTEM, "system", meter.fixed(self.system), text=self.system),)
 
     def tools_cost(self, meter: Meter) -> Cost:
         """Return what the tool definitions cost, in tokens."""
-        return meter.message(self.tools) if self.tools else NOTHING
+        return meter.fixed(self.tools) if self.tools else NOTHING
 
     @classmethod
     def as_before(cls, plan: PlanRecord | None) -> Inputs:

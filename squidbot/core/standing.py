@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.atoms import atoms_of
@@ -90,7 +91,7 @@ class Standing:
     @property
     def in_flight(self) -> Cost:
         """Tokens of the user message that is being answered; nothing where no user has spoken."""
-        for part in reversed((*self.prefix[self.lead_count :], *self.tail.parts)):
+        for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
             if part.first_seq == self.turn and part.payload is not None:
                 return part.cost
         return Cost(0, 0)

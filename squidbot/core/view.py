@@ -135,7 +135,7 @@ class Renderer:
         return Part(Kind.NOTICE, "user", self.meter.message(text), segment.first_seq, segment.last_seq, text=text)
 
     def _notice(self, text: str) -> Part:
-        return Part(Kind.NOTICE, "user", self.meter.message(text), text=text)
+        return Part(Kind.NOTICE, "user", self.meter.fixed(text), text=text)
 
     def _told(self, message: StoredMessage) -> Part:
         """Return a message of an atom that is not whole: its calls or results as text, without ids."""
