@@ -307,7 +307,7 @@ def test_enforce_total_keeps_the_total_or_says_by_how_much_not(
     assert 0 <= trimmed.memory <= memory
     assert trimmed.memory == memory or trimmed.summary == 0
     # With nothing free of charge, what a history of one unit keeps is the floor.
-    kept_anyway = cap_history([replace(item, cost=item.cost + 2) for item in items], replace(caps, history=1))
+    kept_anyway = cap_history([item._replace(cost=item.cost + 2) for item in items], replace(caps, history=1))
     for position, (item, cost) in enumerate(zip(items, trimmed.history, strict=True)):
         assert cost is not None or position not in kept_anyway
         assert cost is None or (item.cost if item.least is None else item.least) <= cost <= item.cost
