@@ -114,13 +114,13 @@ class Standing:
         if not self.blocks and not self.tail.atoms:
             while opening < len(messages) and messages[opening].role == "system":
                 opening += 1
-        lead = (*self.lead, *(born(message) for message in messages[:opening]))
         tail = self.tail.extended(messages[opening:], renderer, self.dropped_before)
-        last = messages[-1]
-        grown = replace(self, tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time)
+        added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
+        last, history = messages[-1], self.history.plus(added)
+        grown = replace(self, tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
         if not opening:
-            added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
-            return replace(grown, history=self.history.plus(added))
+            return grown
+        lead = (*self.lead, *(born(message) for message in messages[:opening]))
         return standing(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
 
 
