@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = TINY if args.tiny else QUICK if args.quick else FULL
     progress = Progress()
     with ExitStack() as stack:
+        if args.keep:
+            args.keep.mkdir(parents=True, exist_ok=True)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squidbot-benchmarks-", dir=args.keep)))
         run = Run(sizes, Files(sizes.messages, folder, args.keep, progress), folder, args.ranks, progress)
         results = [PARTS[name](run) for name in args.only or PARTS]
