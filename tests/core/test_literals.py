@@ -53,8 +53,8 @@ def test_literals_of_finds_what_must_be_repeated_letter_by_letter(text: str, exp
 
 def test_literals_of_keeps_each_written_form_of_one_file() -> None:
     """Absolute, relative and bare are three literals: an agent needs the one it used."""
-    text = "/work/shop/src/cart.py src/cart.py cart.py"
-    assert literals_of(text) == {"/work/shop/src/cart.py", "src/cart.py", "cart.py"}
+    text = "/srv/shop/src/cart.py src/cart.py cart.py"
+    assert literals_of(text) == {"/srv/shop/src/cart.py", "src/cart.py", "cart.py"}
 
 
 @given(names=st.lists(st.one_of(PATH, SNAKE, CAMEL, HASH, NUMBER), min_size=1, max_size=12), between=BETWEEN)
