@@ -19,9 +19,9 @@ __all__ = ["Fragment", "Ledger"]
 # What is kept of one block, and of all together: more than any note can show, little enough to be sorted at an event.
 FRAGMENT_LINES, FRAGMENT_UNITS = 80, 800
 LEDGER_LINES, LEDGER_UNITS = 400, 5_000
-# How fast what was used long ago loses worth: by a factor of e in so many tokens of conversation. Between two values of
-# a simulation with bare lists of names, on one coding session in 3,500 tokens: 30,000 recalled most of what was 2,000 to
-# 8,000 tokens old, 200,000 most of what was older than 32,000. Not tuned further.
+# How fast what was used long ago loses worth: by a factor of e in so many tokens of conversation. It lies between two
+# values of a simulation with bare lists of names, on one coding session in 3,500 tokens: 30,000 recalled most of what
+# was more than 2,000 tokens old, 200,000 most of what was more than 32,000. Not tuned further.
 FADING_TOKENS = 120_000
 # Blocks further back than this are no longer stood for: what is left of them in the ledger is less than 2 %.
 REACH_TOKENS = 4 * FADING_TOKENS

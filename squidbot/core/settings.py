@@ -86,9 +86,9 @@ class HistorySettings:
         return max(32, min(1500, room_tokens // 16))
 
 
-# Measured on one recorded coding session at 32K and 128K windows (README has the table). Of the marks that decisions.md
-# section 8 names, .80 -> .70 cost 2,845 and 8,933 input tokens' worth a call there, .60 -> .40 2,220 and 6,146, .50 -> .25
-# 2,123 and 4,754, all with recall beyond 8,000 tokens between .91 and .98; "balanced" costs 2,251 and 5,320.
+# Measured on one recorded coding session at 32K and 128K windows (README has the table). Of the marks that section 8 of
+# decisions.md names, .80 -> .70 cost 2,845 and 8,933 input tokens' worth a call there, .60 -> .40 2,220 and 6,146, and
+# .50 -> .25 2,123 and 4,754, all with recall beyond 8,000 tokens between .91 and .98; "balanced" costs 2,251 and 5,320.
 STRATEGIES: dict[str, HistorySettings] = {
     "coherence": HistorySettings(high_fraction=0.95, low_fraction=0.6, keep_fraction=0.2, slim_fraction=0.1),
     "balanced": HistorySettings(),
@@ -97,8 +97,8 @@ STRATEGIES: dict[str, HistorySettings] = {
 # Rooms below these can't hold a chain of notes, or an event's batch, beside a working set: what is saved by waiting is
 # nothing there, and what is forgotten is much.
 SMALL_ROOM_TOKENS, MIDDLE_ROOM_TOKENS = 8_000, 16_000
-# Below this, notes and the step in flight need the room: with a quarter of it for the user's words instead of 15 %, recall
-# beyond 2,000 tokens fell from .65 to .56 on that session at a room of 3,900.
+# Below this, notes and the step in flight need the room: with a quarter of it for the user's words instead of 15 %,
+# recall beyond 2,000 tokens fell from .65 to .56 on that session at a room of 3,900.
 TINY_ROOM_TOKENS = 4_500
 
 
