@@ -92,12 +92,11 @@ class Birth:
         share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
         text = slim(message.text, share, self.meter, handle)
         cut = [slim_arguments(call.arguments, share, self.meter, handle) for call in message.calls]
-        rendered = text + "".join(f"\n{call.name} {given}" for call, given in zip(message.calls, cut, strict=True))
         return replace(
             stored,
             sent_text=text if text != message.text else None,
             sent_arguments=tuple(cut) if message.calls else None,
-            sent_cost=self.meter.message(rendered, extra),
+            sent_cost=self.meter.message(message.rendered_as(text, cut), extra),
         )
 
 

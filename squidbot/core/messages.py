@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "Category",
@@ -77,7 +80,12 @@ class Message:
     @property
     def rendered(self) -> str:
         """The text that costs tokens: what was said, then a line `name arguments` for each tool call."""
-        return self.text + "".join(f"\n{call.name} {call.arguments}" for call in self.calls)
+        return self.rendered_as(self.text, [call.arguments for call in self.calls])
+
+    def rendered_as(self, text: str, arguments: Sequence[str]) -> str:
+        """Return `rendered` with another text, and with other argument strings, one for each call, in order."""
+        calls = zip(self.calls, arguments, strict=True)
+        return text + "".join(f"\n{call.name} {given}" for call, given in calls)
 
 
 @dataclass(frozen=True, slots=True)

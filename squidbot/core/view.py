@@ -121,10 +121,9 @@ class Renderer:
 
     def _cut_cost(self, message: StoredMessage, said: Message) -> Cost:
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
-        calls = "".join(f"\n{call.name} {given}" for call, given in zip(said.calls, arguments, strict=True))
         text = said.text if message.sent_text is None else message.sent_text
         extra = self.codecs[message.codec].extra_tokens(message.payload)
-        return self.meter.message(text + calls, extra)
+        return self.meter.message(said.rendered_as(text, arguments), extra)
 
     def text_of(self, message: StoredMessage) -> str:
         """Return what a stored message said, tool calls left out."""
