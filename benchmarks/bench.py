@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.host import Call
-    from squidbot.core.assembly import Assembly
     from squidbot.core.messages import Message
+    from squidbot.core.view.assembly import Assembly
 
 __all__ = ["Bench", "Where"]
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from squidbot.core.assembly import Assembly
     from squidbot.core.messages import StoredMessage
+    from squidbot.core.view.assembly import Assembly
 
 __all__ = ["Insert", "Reader", "evict", "sum_fresh"]
 

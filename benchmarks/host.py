@@ -7,12 +7,12 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.events import COMPRESSION_SKIPPED, VIEW_PLAN_CHANGED
-from squidbot.core.meter import Meter
 from squidbot.core.settings import strategy
-from squidbot.core.tokens import builtin_counter
-from squidbot.core.window import WindowSettings, open_lease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.tiktoken import TiktokenCounter
-from squidbot.core.tokens import builtin_counter
+from squidbot.core.counting.tokens import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

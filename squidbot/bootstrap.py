@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from squidbot import hookspecs
+from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
-from squidbot.core.meter import Meter
 from squidbot.core.settings import strategy
-from squidbot.core.tokens import builtin_counter
-from squidbot.core.window import WindowSettings, open_lease
 from squidbot.hookspecs import PROJECT
 from squidbot.offers import BuiltIn, Registry, make
 from squidbot.relay import Relay

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from squidbot.core.budget.window import default_reserve_tokens, parse_tokens
 from squidbot.core.errors import (
     BudgetError,
     ConfigError,
@@ -21,7 +22,6 @@ from squidbot.core.errors import (
     TranscriptError,
 )
 from squidbot.core.settings import STRATEGIES
-from squidbot.core.window import default_reserve_tokens, parse_tokens
 
 if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter

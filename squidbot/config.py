@@ -14,7 +14,7 @@ from typing import NamedTuple
 import attrs
 
 from squidbot.checks import Amount, Names, Portion, Scope, Share, Strategy, Tokens, Whole, structured
-from squidbot.core.budget import Caps
+from squidbot.core.budget.caps import Caps
 from squidbot.core.errors import ConfigError
 
 __all__ = [

@@ -10,22 +10,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
-from squidbot.core.budget import measure_for, truncate_newest
-from squidbot.core.dedupe import dedupe
+from squidbot.core.budget.caps import measure_for, truncate_newest
+from squidbot.core.budget.dedupe import dedupe
 from squidbot.core.errors import BudgetError
 from squidbot.core.events import Event
 from squidbot.core.plan import Section
-from squidbot.core.view import fenced
+from squidbot.core.view.renderer import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.assembly import Assembly
-    from squidbot.core.budget import Caps
+    from squidbot.core.budget.caps import Caps
+    from squidbot.core.counting.meter import Meter
     from squidbot.core.engine import Inputs, Session
     from squidbot.core.messages import Message
-    from squidbot.core.meter import Meter
     from squidbot.core.ports import Observer
+    from squidbot.core.view.assembly import Assembly
 
 __all__ = ["Documents", "Policy"]
 

@@ -17,9 +17,9 @@ from squidbot.core.ports import SummaryStore, TranscriptStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.assembly import Assembly
     from squidbot.core.events import Event
     from squidbot.core.ports import Codec, Observer, TokenCounter
+    from squidbot.core.view.assembly import Assembly
 
 __all__ = ["PROJECT", "Register", "Store", "assembled", "hookimpl", "on_event", "register_adapters"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
-from squidbot.core.tokens import builtin_counter
 from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:

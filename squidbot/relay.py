@@ -11,7 +11,7 @@ from squidbot.core.events import Event
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.core.assembly import Assembly
+    from squidbot.core.view.assembly import Assembly
 
 __all__ = ["Relay"]
 

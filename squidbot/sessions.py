@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
-    from squidbot.core.assembly import Assembly as CoreAssembly
-    from squidbot.core.assembly import Report
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.messages import Lease
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
+    from squidbot.core.view.assembly import Assembly as CoreAssembly
+    from squidbot.core.view.assembly import Report
 
 __all__ = ["Assembly", "Engine", "Said", "Session", "load"]
 

@@ -76,7 +76,11 @@ def test_import_contracts_are_kept() -> None:
 
 
 MUTATIONS = {
-    "core imports what is not in the standard library": ("core/dedupe.py", "import requests", "The core imports the"),
+    "core imports what is not in the standard library": (
+        "core/budget/dedupe.py",
+        "import requests",
+        "The core imports the",
+    ),
     "core imports an adapter": ("core/engine.py", "import squidbot.adapters.stdlib", "One turn flows down"),
     "core imports for a type only": (
         "core/engine.py",

@@ -14,16 +14,16 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
-from squidbot.core.tokens import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from squidbot.core.assembly import Assembly
     from squidbot.core.events import Event
     from squidbot.core.ports import TokenCounter
+    from squidbot.core.view.assembly import Assembly
     from squidbot.hookspecs import Register
 
 

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from squidbot.core.counting.tokens import Calibration
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
-from squidbot.core.tokens import Calibration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.assembly import Assembly
+from squidbot.core.changes.event import too_much
 from squidbot.core.errors import InvalidRequestError
-from squidbot.core.event import too_much
 from squidbot.core.messages import Cost, Kind, Part
 from squidbot.core.past import digest
-from squidbot.core.validity import check_request
-from squidbot.core.view import spent
+from squidbot.core.view.assembly import Assembly
+from squidbot.core.view.renderer import spent
+from squidbot.core.view.validity import check_request
 
 if TYPE_CHECKING:
-    from squidbot.core.event import Moment
+    from squidbot.core.changes.event import Moment
+    from squidbot.core.counting.meter import Meter
     from squidbot.core.messages import Lease, StoredMessage
-    from squidbot.core.meter import Meter
     from squidbot.core.pins import Pins
     from squidbot.core.plan import PlanRecord, Section
-    from squidbot.core.standing import Shelf, Standing
+    from squidbot.core.view.standing import Shelf, Standing
 
 __all__ = ["Call", "Inputs", "build"]
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.core.assembly import Assembly
     from squidbot.core.ports import Codec
+    from squidbot.core.view.assembly import Assembly
 
 __all__ = ["Block", "Reader", "Recording", "recording_of"]
 

@@ -21,9 +21,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.counting.meter import TEMPLATE_TOKENS
+from squidbot.core.counting.tokens import measure
 from squidbot.core.messages import Cost
-from squidbot.core.meter import TEMPLATE_TOKENS
-from squidbot.core.tokens import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.budget import Caps
+from squidbot.core.budget.caps import Caps
+from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
-from squidbot.core.meter import Meter
 from squidbot.core.settings import strategy
-from squidbot.core.tokens import builtin_counter
-from squidbot.core.window import WindowSettings, open_lease
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

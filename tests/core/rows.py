@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category, Cost, Kind, Part, StoredMessage
-from squidbot.core.view import Renderer
+from squidbot.core.view.renderer import Renderer
 
 from .promises.driver import CLASSES, CODEC, assistant, message, result
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core import engine as engine_module
 from squidbot.core import events
+from squidbot.core import session as session_module
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import DamagedStoreError, InvalidRequestError, StoreError
 from squidbot.core.messages import Record, StoredMessage, Usage
@@ -107,7 +107,7 @@ def test_event_makes_way_for_another_writer() -> None:
 
 def test_writer_gives_up_where_others_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a typed error that says what was not done."""
-    monkeypatch.setattr(engine_module, "MOST_TRIES", 3)
+    monkeypatch.setattr(session_module, "MOST_TRIES", 3)
     store = Raced(others=10**9)
     opened(InMemoryStore(), SMALL)
     with pytest.raises(StoreError, match=r"^3 other writers came first; nothing was written to 's'$"):

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from squidbot.core.counting.tokens import Calibration
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record, Usage
 from squidbot.core.past import Past, digest, seal
 from squidbot.core.plan import Section
-from squidbot.core.tokens import Calibration
 
 from .rows import part
 

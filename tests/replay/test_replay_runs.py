@@ -13,7 +13,7 @@ import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core import engine
+from squidbot.core import session
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import PlanRecord
@@ -29,7 +29,7 @@ from squidbot.replay.wiring import Terms, open_counter, terms_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.assembly import Assembly
+    from squidbot.core.view.assembly import Assembly
 
 Message = dict[str, object]
 BENCH = Path(__file__).parents[3] / "shared" / "bench" / "score.py"
@@ -231,7 +231,7 @@ def test_failed_attempt_leaves_no_plan_behind(tmp_path: Path, monkeypatch: pytes
             raise BudgetError("a test", cost=2, budget=1, unit="tokens", key="none")
         return build(*given)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr(engine, "build", fails_once)
+    monkeypatch.setattr(session, "build", fails_once)
     outcome = results(Places((written(tmp_path / "talk.jsonl", talk(4)),)), terms(3_000, 500)).outcomes[0]
     assert [str(failure.error.args[0])[:6] for failure in outcome.failures] == ["a test"]
     call = outcome.failures[0].call
@@ -242,12 +242,12 @@ def test_failed_attempt_leaves_no_plan_behind(tmp_path: Path, monkeypatch: pytes
 
 def test_break_without_an_event_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the engine to change a request without saying so, the outcome would name the calls."""
-    assemble = engine.Session.assemble
+    assemble = session.Session.assemble
 
-    def silent(self: engine.Session, *given: object) -> Assembly:
+    def silent(self: session.Session, *given: object) -> Assembly:
         return replace(assemble(self, *given), event=None)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr(engine.Session, "assemble", silent)
+    monkeypatch.setattr(session.Session, "assemble", silent)
     under = terms(3_000, 500)
     talked = conversations_of(Places((written(tmp_path / "talk.jsonl", talk(4)),)))[0]
     outcome = replay(talked, under, InMemoryStore(), Ruler(under.meter.physical), lambda _: None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.budget import Caps
+from squidbot.core.budget.caps import Caps
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.settings import STRATEGIES, strategy
 from squidbot.replay.wiring import CODECS, open_counter, open_store, terms_for

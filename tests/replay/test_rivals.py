@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.tokens import builtin_counter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.replay.blocks import Block, Recording
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.rivals import RIVALS, Everything, LastMessages, Rival, Summarizing, Trimming, score_rival

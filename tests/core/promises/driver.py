@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine, Inputs, Session
 from squidbot.core.errors import BudgetError, InvalidRequestError
-from squidbot.core.meter import Meter
 from squidbot.core.settings import HistorySettings
-from squidbot.core.tokens import builtin_counter
-from squidbot.core.window import WindowSettings, open_lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from squidbot.core.assembly import Assembly
     from squidbot.core.events import Event
     from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
+    from squidbot.core.view.assembly import Assembly
 
 CODEC = OpenAIChat()
 CLASSES = Meter(builtin_counter("classes"))

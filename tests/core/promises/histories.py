@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
-from squidbot.core.meter import Meter
 from squidbot.core.plan import Section
 from squidbot.core.settings import STRATEGIES, HistorySettings
-from squidbot.core.tokens import builtin_counter
 
 from .driver import Setup, Talk, assistant, message, result
 

@@ -10,8 +10,8 @@ from squidbot.core.messages import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.assembly import Assembly
     from squidbot.core.messages import Part, StoredMessage
+    from squidbot.core.view.assembly import Assembly
 
     from .driver import Call
 

@@ -14,8 +14,8 @@ from .histories import effort, histories, schedules, setups
 from .rules import is_said, transcript_of
 
 if TYPE_CHECKING:
-    from squidbot.core.assembly import Span
     from squidbot.core.engine import Inputs
+    from squidbot.core.view.assembly import Span
 
 
 @effort(40)

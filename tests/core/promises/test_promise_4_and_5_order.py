@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.atoms import opens_turn
 from squidbot.core.messages import Kind, Message
+from squidbot.core.view.atoms import opens_turn
 
 from .driver import Host, Setup
 from .histories import effort, histories, schedules, setups

@@ -14,8 +14,8 @@ from .driver import Call, Host, Setup
 from .histories import effort, histories, schedules, setups
 
 if TYPE_CHECKING:
-    from squidbot.core.assembly import Assembly
     from squidbot.core.engine import Inputs
+    from squidbot.core.view.assembly import Assembly
 
 
 def outcome(call: Call) -> tuple[tuple[str, ...], object, str]:

@@ -20,8 +20,8 @@ from .histories import effort, histories, inputs, setups, tame
 from .rules import is_said
 
 if TYPE_CHECKING:
-    from squidbot.core.assembly import Assembly
     from squidbot.core.messages import Message
+    from squidbot.core.view.assembly import Assembly
 
 # None is a window that the session ran under: that lease would go on, its plan with it, where the other starts anew.
 WINDOWS = (2056, 2508, 3008, 4104, 5008, 8200, 16_392)

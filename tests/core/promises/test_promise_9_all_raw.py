@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.atoms import atoms_of
 from squidbot.core.engine import Inputs
 from squidbot.core.pins import Pins
-from squidbot.core.view import Renderer, spent
+from squidbot.core.view.atoms import atoms_of
+from squidbot.core.view.renderer import Renderer, spent
 
 from .driver import CODEC, Call, Host, Setup, held, opened, user
 from .histories import effort, histories, inputs, setups
@@ -21,8 +21,8 @@ from .rules import is_said
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.assembly import Assembly
     from squidbot.core.messages import Message, StoredMessage
+    from squidbot.core.view.assembly import Assembly
 
 PAUSES = st.lists(st.sampled_from([0.0, 10.0, 299.0, 301.0, 4000.0]), min_size=1, max_size=5)
 

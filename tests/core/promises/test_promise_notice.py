@@ -16,8 +16,8 @@ from .histories import effort, histories, setups, tame
 from .rules import breaks_at
 
 if TYPE_CHECKING:
-    from squidbot.core.assembly import Assembly
     from squidbot.core.messages import Message
+    from squidbot.core.view.assembly import Assembly
 
 CLOCKS = ("it is 12:00, 40 % used", "it is 13:37, 71 % used", "it is 23:59, 99 % used")
 

@@ -1,0 +1,8 @@
+"""When a request stops extending the one before it, and what it becomes.
+
+| file       | holds |
+|------------|-------|
+| event      | when the plan changes, and to what |
+| compaction | one batch from high to low water |
+| pricing    | what a break costs, and what it brings |
+"""

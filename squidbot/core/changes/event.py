@@ -1,0 +1,351 @@
+"""When the plan changes, and to what: the only place where a request stops extending the one before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.changes.compaction import Batch, Compactor, Scene, steps
+from squidbot.core.errors import BudgetError
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
+from squidbot.core.view.atoms import atoms_of
+from squidbot.core.view.renderer import spent, unanswerable
+from squidbot.core.view.standing import Pieces, standing
+from squidbot.core.view.tail import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from squidbot.core.changes.compaction import NoteTaker
+    from squidbot.core.messages import Part, StoredMessage
+    from squidbot.core.plan import Section
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.standing import Shelf, Standing
+
+__all__ = [
+    "Ask",
+    "Change",
+    "Makers",
+    "Moment",
+    "check_fixed",
+    "due",
+    "make_change",
+    "pays_by_hand",
+    "saves_enough",
+    "too_much",
+]
+
+# What to change where a request does not fit (docs/configuration.md).
+_WINDOW_KEY = "window.default or models.<name>.context_window"
+_POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The circumstances of one call.
+
+    Attributes:
+        limit: what the whole request may cost.
+        system: the host's system text as a part; empty for none.
+        tools: what its tool definitions cost.
+        notices: what the notices cost that keep a request valid: the one in front, the one behind.
+        new_turn: whether the newest message opens a turn.
+        cold: whether the provider has forgotten the cached prefix.
+        stored: how many messages are in the store; later ones came with this call and stay raw.
+        changed: the cause that lies outside the history ("tools-changed", ...), None where there is none.
+        now: seconds since 1970, None where unknown.
+        paused: whether compaction rests, having saved too little.
+        unit: what estimates count: "tokens", or the policy's "words".
+    """
+
+    limit: Cost
+    system: tuple[Part, ...]
+    tools: Cost
+    notices: tuple[Cost, Cost]
+    new_turn: bool
+    cold: bool
+    stored: int
+    changed: str | None
+    now: float | None
+    paused: bool
+    unit: str
+
+    def outside(self, standing: Standing) -> Cost:
+        """Return what is sent beside the session: system text, tools, and the notices that it needs."""
+        opening, closing = standing.needs_notices
+        cost = spent(self.system).plus(self.tools)
+        cost = cost.plus(self.notices[0]) if opening else cost
+        return cost.plus(self.notices[1]) if closing else cost
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
+
+    record: PlanRecord
+    standing: Standing
+    batch: Batch
+
+
+def room_of(standing: Standing, moment: Moment) -> Cost:
+    """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
+    fixed = standing.fixed.plus(moment.outside(standing))
+    return Cost(moment.limit.estimate - fixed.estimate, moment.limit.bound - fixed.bound)
+
+
+def pressure_fraction(history: Cost, room: Cost) -> float:
+    """Return history's share of its room, in the unit that binds; above 1 where it does not fit."""
+    if room.bound <= 0 or room.estimate <= 0:
+        return float("inf") if history.bound or history.estimate else 0.0
+    return max(history.bound / room.bound, history.estimate / room.estimate)
+
+
+def check_fixed(standing: Standing, moment: Moment) -> None:
+    """Check that what is sent in any case leaves room for a conversation.
+
+    Raises:
+        BudgetError: it does not.
+    """
+    room = room_of(standing, moment)
+    if room.bound <= 0 or room.estimate <= 0:
+        raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
+
+
+def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | None:
+    """Return why the plan must change before this call, or None where it need not."""
+    pressure = pressure_fraction(standing.history, room_of(standing, moment))
+    if pressure > 1:
+        return "overflow"
+    if moment.changed is not None:
+        return moment.changed
+    if settings.scope == "none" and moment.new_turn and len(standing.tail.atoms) > 1:
+        return "rollover"
+    return None if not moment.new_turn or moment.paused else _at_turn(standing, moment, settings, pressure)
+
+
+def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
+    """Return why the plan changes before a new turn although it need not yet, or None."""
+    if pressure > settings.high_fraction:
+        return "high-water"
+    # A session that still fits whole is sent whole, whatever the cache does (promise 9).
+    middle = (settings.high_fraction + settings.low_fraction) / 2
+    return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
+
+
+# Causes that come from the history's size, or from somebody who wants it smaller.
+PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
+
+
+class Makers(NamedTuple):
+    """What a change is made with: where the session's data stand, and who takes notes."""
+
+    shelf: Shelf
+    notes: NoteTaker
+    settings: HistorySettings
+
+
+class Ask(NamedTuple):
+    """What a change is asked for: its cause, the head to freeze, the pinned messages."""
+
+    cause: str
+    sections: tuple[Section, ...]
+    pinned: frozenset[int]
+
+
+def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> Change | None:
+    """Return the change that an event of this cause makes, or None where there is nothing it may do.
+
+    A cause that does not come from pressure compacts only where the history is above the high-water mark.
+
+    Raises:
+        BudgetError: the request does not fit, and nothing makes it fit.
+    """
+    shelf, notes, settings = makers
+    return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned).change(ask.cause)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    shelf: Shelf
+    notes: NoteTaker
+    settings: HistorySettings
+    before: Standing
+    moment: Moment
+    sections: tuple[Section, ...]
+    pinned: frozenset[int]
+
+    def change(self, cause: str) -> Change | None:
+        head = tuple(self.shelf.renderer.section(section) for section in self.sections)
+        pieces = Pieces(self.before.lead, head, self.before.blocks, self.before.tail)
+        base = standing(self.before.plan, pieces, self.before)
+        room = room_of(base, self.moment)
+        pressure = pressure_fraction(base.history, room)
+        if cause not in PRESSING and pressure <= self.settings.high_fraction:
+            return self._same(cause, base)
+        smallest = base
+        for batch in self._batches(base, room):
+            smallest = self._applied(base, batch)
+            if pressure_fraction(smallest.history, room_of(smallest, self.moment)) <= 1:
+                return self._worth_it(self._recorded(cause, smallest, batch), base, pressure)
+        if pressure > 1:
+            outside = self.moment.outside(smallest)
+            raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
+        return None if cause in PRESSING else self._same(cause, base)
+
+    def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
+        """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
+        needed = pressure > 1 or change.record.cause in PRESSING
+        return change if needed or saves_enough(change.record, self.settings) else self._same(change.record.cause, base)
+
+    def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
+        """Yield what the attempts of this event would send, gentlest first."""
+        compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
+        for step in steps(self.settings):
+            batch = compactor.batch(step)
+            if batch is not None:
+                yield batch
+
+    def _scene(self, base: Standing, room: Cost) -> Scene:
+        cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
+        slimmed = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
+        blocks = base.blocks[: len(base.blocks) - len(cut)]
+        noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
+        kept = self.shelf.steps_with(self.pinned.intersection(noted))
+        answered = self.shelf.steps_with({base.turn}.intersection(noted))
+        return Scene(
+            room=room,
+            blocks=blocks,
+            slimmed=slimmed,
+            tail=base.tail.atoms,
+            stored=self.moment.stored,
+            pinned=frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms)),
+            held=(*kept, *answered),
+            in_flight_seq=base.turn,
+        )
+
+    def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
+        """Return the seqs of the atoms in which a pinned message stands."""
+        found = (atom for atom in atoms if any(row.seq in self.pinned for row in atom.messages))
+        return frozenset(row.seq for atom in found for row in atom.messages)
+
+    def _applied(self, base: Standing, batch: Batch) -> Standing:
+        kept = base.blocks[: batch.kept_blocks]
+        segments = batch.segments[batch.kept_blocks :]
+        slim = self.settings.slim_tokens(self.moment.limit.bound)
+        blocks = (*kept, *self.shelf.blocks(segments, slim, batch.summaries))
+        rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
+        behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
+        tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
+        return standing(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
+
+    def _dropped_before(self, rows: Sequence[StoredMessage]) -> int:
+        """Return the seq before which reasoning goes: all but the open step, which providers want unchanged (R3)."""
+        steps = [row.seq for row in rows if row.role == "assistant"]
+        return steps[-1] if steps else self.before.messages
+
+    def _same(self, cause: str, base: Standing) -> Change:
+        """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
+        tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
+        segments = tuple(block.segment for block in base.blocks)
+        batch = Batch(segments, (), tail_from, len(base.blocks))
+        return self._recorded(cause, self._applied(base, batch), batch)
+
+    def _as_sent(self, old: Sequence[Part]) -> Sequence[Part]:
+        """Return what is known to have been sent before: no more than system text and head where one is opened."""
+        known = len(self.moment.system) + self.before.lead_count + len(self.before.head)
+        return old[:known] if self.before.opened else old
+
+    def _recorded(self, cause: str, made: Standing, batch: Batch) -> Change:
+        parent = self.before.plan
+        old = self.before.parts(self.moment.system, self.shelf.renderer)
+        new = made.parts(self.moment.system, self.shelf.renderer)
+        outside = self.moment.changed in {"tools-changed", "system-changed"}
+        changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(self._as_sent(old), new)
+        whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
+        unchanged = 0 if outside else changed.token_offset + self.moment.tools.bound
+        settings = self.settings
+        record = PlanRecord(
+            plan_id=parent.plan_id + 1 if parent else 0,
+            parent_plan_id=parent.plan_id if parent else None,
+            lease_id="",
+            created_at=self.moment.now,
+            cause=cause,
+            segments=batch.segments,
+            tail_from_seq=batch.tail_from_seq,
+            sections=self.sections,
+            slim_tokens=settings.slim_tokens(self.moment.limit.bound),
+            thinking_dropped_before_seq=self._dropped_before(
+                [row for atom in made.tail.atoms for row in atom.messages]
+            ),
+            tokens_before=whole_before.bound,
+            tokens_after=whole_after.bound,
+            certificate=self.shelf.renderer.meter.certificate,
+            first_changed=changed,
+            price=price_of(
+                whole_before,
+                whole_after,
+                unchanged,
+                (settings.read_price, settings.write_price),
+                cold=self.moment.cold,
+            ),
+        )
+        return Change(record, replace(made, plan=record, opened=False), batch)
+
+
+def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
+    """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
+    return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
+
+
+def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
+    """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
+    sent = {part.first_seq for part in before.sent if part.payload is not None}
+    back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
+    return back or record.tokens_after < record.tokens_before
+
+
+def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
+    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named."""
+    by_estimate = cost.bound <= moment.limit.bound
+    what = {
+        "system text": spent((*standing.lead, *moment.system)),
+        "tools": moment.tools,
+        "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
+        "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
+    }
+    rest = cost
+    for one in what.values():
+        rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
+    what["turn in flight"] = rest
+
+    def size(one: Cost) -> int:
+        return one.estimate if by_estimate else one.bound
+
+    culprit = max(what, key=lambda name: size(what[name]))
+    shown = f"{culprit}: {size(what[culprit])}; with all that must stand beside it the request costs"
+    unit = moment.unit if by_estimate else "tokens"
+    key = _POLICY_KEY if by_estimate else _WINDOW_KEY
+    return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
+
+
+def _is_pinned(part: Part, standing: Standing) -> bool:
+    return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
+
+
+def first_changed(old: Sequence[Part], new: Sequence[Part]) -> FirstChanged:
+    """Return where `new` stops being `old`; the offset is in tokens, as a bound."""
+    offset = 0
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before is not after and before != after:
+            return FirstChanged(index, after.first_seq, offset)
+        offset += after.cost.bound
+    index = min(len(old), len(new))
+    return FirstChanged(index, new[index].first_seq if index < len(new) else -1, offset)
+
+
+def _by_estimate(history: Cost, room: Cost) -> bool:
+    if room.bound <= 0 or room.estimate <= 0:
+        return False
+    return history.estimate / room.estimate > history.bound / room.bound

@@ -1,0 +1,11 @@
+"""Notes made by rule: what stands for messages that are no longer sent.
+
+| file     | holds |
+|----------|-------|
+| notebook | the notes of one session, and what they are made from |
+| extract  | readings as text within a budget |
+| ledger   | readings of many blocks, fading with age |
+| reading  | messages read into lines |
+| quotes   | what notes quote of a message |
+| literals | names, paths, numbers: what is kept to the letter |
+"""

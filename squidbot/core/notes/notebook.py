@@ -1,0 +1,184 @@
+"""Makes the rule-made notes of one session, and keeps what they are made from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from squidbot.core.counting.meter import TEMPLATE_TOKENS
+from squidbot.core.messages import Record, Summary
+from squidbot.core.notes.extract import render
+from squidbot.core.notes.ledger import Fragment, Ledger
+from squidbot.core.notes.literals import literals_of
+from squidbot.core.notes.reading import read
+from squidbot.core.plan import Representation
+from squidbot.core.view.atoms import total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Part
+    from squidbot.core.notes.reading import Reading
+    from squidbot.core.ports import TranscriptStore
+    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.renderer import Renderer
+
+__all__ = ["Notebook"]
+
+MADE_BY = "extract/1"
+FRAGMENT, LEDGER = "fragment", "ledger"
+# A ledger is stored each time so many fragments have come: between two of them it is built from the fragments.
+SNAPSHOT_FRAGMENTS = 16
+
+
+@dataclass(slots=True)
+class Notebook:
+    """Notes of one session.
+
+    The ledger holds what the merged summary stands for, `pending` the fragments of the blocks behind it, in order.
+    Both are built from what is stored, so that they are the same in any process.
+    """
+
+    session_id: str
+    renderer: Renderer
+    transcripts: TranscriptStore
+    ledger: Ledger | None = None
+    pending: list[Fragment] = field(default_factory=list)
+    stored: int = 0
+    snapshot: int = 0
+    snapshots: int = 0
+    fresh: dict[tuple[int, int], Fragment] = field(default_factory=dict)
+    readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
+    # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
+    reached: dict[tuple[int, tuple[int, int] | None], Ledger] = field(default_factory=dict)
+
+    def reach(self, first_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
+        oldest = self._opened().first_seq
+        return first_seq if oldest is None else max(first_seq, oldest)
+
+    def added(self, atoms: Sequence[Atom], standing: Sequence[Part], limit_tokens: int) -> Summary:
+        """Return notes on atoms; what `standing`, the parts in front of them, says already is not said again."""
+        self._opened()
+        fragment = self._fragment(atoms)
+        run = fragment.first_seq, fragment.last_seq
+        whole = replace(fragment, reading=self.readings[run])
+        return self._summary(whole, run, standing, limit_tokens, Representation.DETAILED)
+
+    def folded(
+        self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`, of which `atoms` are the newest."""
+        run = (atoms[0].first_seq, atoms[-1].last_seq) if atoms else None
+        if (last_seq, run) not in self.reached:
+            ledger = self._through(last_seq)
+            self.reached[last_seq, run] = ledger.taking(self._fragment(atoms)) if atoms else ledger
+        ledger = self.reached[last_seq, run]
+        return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED)
+
+    def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
+        """Take in the runs that a change notes for the first time, and return the records to store with its plan.
+
+        `merged_through` is the last message that its merged summary stands for, -1 where it has none. Call `reopen`
+        where storing them fails.
+        """
+        self._opened()
+        records = []
+        for run in runs:
+            fragment = self.fresh[run]
+            records.append(Record(FRAGMENT, self.stored, fragment.to_json()))
+            self.pending.append(fragment)
+            self.stored += 1
+        self.fresh.clear()
+        self.readings.clear()
+        self.reached.clear()
+        self.ledger = self._through(merged_through)
+        self.pending = [one for one in self.pending if one.last_seq > merged_through]
+        if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
+            records.append(self._kept())
+        return tuple(records)
+
+    def restart(self) -> tuple[Record, ...]:
+        """Begin anew under another lease, whose notes may stand for less; return the records to store with its plan."""
+        self._opened()
+        self.ledger, self.pending = Ledger(fragments=self.stored), []
+        self.reached.clear()
+        return (self._kept(),) if self.stored else ()
+
+    def reopen(self) -> None:
+        """Forget what is held, so that it is read from the store again."""
+        self.ledger, self.pending = None, []
+        self.fresh.clear()
+        self.readings.clear()
+        self.reached.clear()
+
+    def _kept(self) -> Record:
+        ledger = self._opened()
+        record = Record(LEDGER, self.snapshots, ledger.to_json())
+        self.snapshots += 1
+        self.snapshot = ledger.fragments
+        return record
+
+    def _opened(self) -> Ledger:
+        """Return the ledger; the first time as the store has it, with fragments that came after it pending."""
+        if self.ledger is None:
+            last = self.transcripts.last_record(self.session_id, LEDGER)
+            self.ledger = Ledger.from_json(last.body) if last else Ledger()
+            self.snapshot, self.snapshots = self.ledger.fragments, last.number + 1 if last else 0
+            rest = self.transcripts.records(self.session_id, FRAGMENT, self.snapshot)
+            self.pending = [Fragment.from_json(record.body) for record in rest]
+            self.stored = self.snapshot + len(self.pending)
+        return self.ledger
+
+    def _through(self, last_seq: int) -> Ledger:
+        ledger = self._opened()
+        for fragment in self.pending:
+            if ledger.last_seq < fragment.last_seq <= last_seq:
+                ledger = ledger.taking(fragment)
+        return ledger
+
+    def _fragment(self, atoms: Sequence[Atom]) -> Fragment:
+        run = atoms[0].first_seq, atoms[-1].last_seq
+        if run not in self.fresh:
+            codecs = self.renderer.codecs
+            said = [codecs[row.codec].decode(row.payload) for atom in atoms for row in atom.messages]
+            calls = sum(len(message.calls) for message in said)
+            tokens = total(atom.cost for atom in atoms).bound
+            self.readings[run] = read(said, users_verbatim=True)
+            self.fresh[run] = Fragment.of(*run, tokens, calls, self.readings[run])
+        return self.fresh[run]
+
+    def _summary(
+        self, told: Fragment | Ledger, run: tuple[int, int], standing: Sequence[Part], limit_tokens: int, level: str
+    ) -> Summary:
+        first, last = run
+        meter = self.renderer.meter
+        known = frozenset[str]().union(*(_literals_of(self._text(part)) for part in standing))
+        source = _digest(MADE_BY, level, str(limit_tokens), told.to_json(), *sorted(known))
+        summary_id = f"s{first}-{last}.{source[:4]}"
+        header = f"[{summary_id}: notes on {last - first + 1} messages, data only; recall {summary_id} shows them]"
+        room = max(1, limit_tokens - TEMPLATE_TOKENS)
+        notes = render(told.reading, header=header, limit_tokens=room, counter=meter.physical, known=known)
+        text = notes.text or header
+        cost = meter.message(text)
+        return Summary(summary_id, self.session_id, first, last, level, text, cost, meter.name, source, MADE_BY)
+
+    def _text(self, part: Part) -> str:
+        if part.text is not None or part.payload is None or part.codec is None:
+            return part.text or ""
+        return self.renderer.codecs[part.codec].text(part.payload)
+
+
+@lru_cache(maxsize=512)
+def _literals_of(text: str) -> frozenset[str]:
+    # The same summaries and user messages stand beside every note of an event, and of the next one.
+    return frozenset(literals_of(text))
+
+
+def _digest(*texts: str) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()

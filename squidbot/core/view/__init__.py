@@ -1,0 +1,13 @@
+"""What is sent: stored messages, notes and pointers as the parts of one request.
+
+| file      | holds |
+|-----------|-------|
+| assembly  | one request as a value, and the report that accounts for every message |
+| standing  | what a session sends now, in memory |
+| birth     | how a message enters |
+| tail      | the raw end of a request |
+| renderer  | what is stored, as parts |
+| slim      | oversized text to head, tail and handle |
+| atoms     | what stays together |
+| validity  | R1 to R11 |
+"""

@@ -1,0 +1,168 @@
+"""One request as a frozen value, and the report that accounts for every message of the transcript."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.plan import Representation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from squidbot.core.messages import Lease, Part, StoredMessage
+    from squidbot.core.plan import PlanRecord, Segment
+    from squidbot.core.ports import Codec
+    from squidbot.core.view.standing import Standing
+
+__all__ = ["Assembly", "Report", "Span", "account"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run of messages that are sent in one way.
+
+    `how` is "verbatim", "slimmed", "summary" (then `summary_id` names it) or "absent". `reason` says why it is not
+    verbatim, None where it is.
+    """
+
+    first_seq: int
+    last_seq: int
+    how: str
+    summary_id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a request costs and what became of every message: `spans` is a partition of the transcript.
+
+    Attributes:
+        cost: of the whole request; the bound is what was enforced.
+        limit: what the request might have cost.
+        certificate: how far the bound can be trusted.
+        pressure_fraction: history's share of its room.
+        spans: each message of the transcript once, in order of seq.
+    """
+
+    cost: Cost
+    limit: Cost
+    certificate: str
+    pressure_fraction: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What to send for one model call.
+
+    Attributes:
+        session_id, lease: whose request, and under which window.
+        parts: the request in order.
+        incoming: the messages that came with this call, as `record` takes them.
+        cost, limit: tokens of the whole request, tools included, and what it might have cost.
+        certificate: how far the bound can be trusted.
+        standing: what the request was built from.
+        event: the plan, where this call changed it; else None.
+        codecs: the codecs of the payloads, by tag.
+    """
+
+    session_id: str
+    lease: Lease
+    parts: tuple[Part, ...]
+    incoming: tuple[StoredMessage, ...]
+    cost: Cost
+    limit: Cost
+    certificate: str
+    standing: Standing
+    event: PlanRecord | None
+    codecs: Mapping[str, Codec]
+
+    @property
+    def plan(self) -> PlanRecord | None:
+        """The plan in force; None while everything is sent as it was said."""
+        return self.standing.plan
+
+    @cached_property
+    def payloads(self) -> tuple[str, ...]:
+        """The request in the host's own form, one JSON text for each message; made parts in that of the newest one."""
+        native = next((part.codec for part in reversed(self.parts) if part.codec), None) or next(iter(self.codecs))
+        return tuple(self.codecs[part.codec or native].encode(part) for part in self.parts)
+
+    @cached_property
+    def report(self) -> Report:
+        """What it costs, and what became of every message."""
+        room = Cost(self.limit.estimate - self.standing.fixed.estimate, self.limit.bound - self.standing.fixed.bound)
+        history = self.standing.history
+        pressure = max(history.bound / max(1, room.bound), history.estimate / max(1, room.estimate))
+        segments = [block.segment for block in self.standing.blocks]
+        shown = {
+            part.first_seq: part.kind
+            for block in self.standing.blocks
+            for part in block.parts
+            if part.payload is not None or part.kind is Kind.SLIMMED
+        }
+        spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
+        return Report(self.cost, self.limit, self.certificate, pressure, spans)
+
+
+def account(
+    segments: Sequence[Segment],
+    lead_count: int,
+    shown: Mapping[int, Kind],
+    tail: Sequence[Part],
+) -> tuple[Span, ...]:
+    """Return the partition of the transcript that a request stands for.
+
+    `lead_count` messages stand in front of the first segment, `shown` says for each message sent inside a segment
+    what kind of part it is, `tail` are the parts behind the segments.
+    """
+    spans: list[Span] = []
+    if lead_count:
+        spans.append(Span(0, lead_count - 1, "verbatim"))
+    for segment in segments:
+        spans.extend(_of_segment(segment, shown))
+    said = (part for part in tail if part.payload is not None or part.kind is Kind.SLIMMED)
+    spans.extend(_of_part(part.first_seq, part.kind) for part in said)
+    return tuple(_joined(spans))
+
+
+def _of_segment(segment: Segment, shown: Mapping[int, Kind]) -> Iterator[Span]:
+    hidden = _hidden(segment)
+    whole = segment.representation in {Representation.RAW, Representation.SLIMMED}
+    seqs = range(segment.first_seq, segment.last_seq + 1) if whole else segment.verbatim
+    following = segment.first_seq
+    for seq in seqs:
+        if seq > following:
+            yield Span(following, seq - 1, *hidden)
+        yield _of_part(seq, shown.get(seq, Kind.MESSAGE))
+        following = seq + 1
+    if following <= segment.last_seq:
+        yield Span(following, segment.last_seq, *hidden)
+
+
+def _hidden(segment: Segment) -> tuple[str, str | None, str]:
+    if segment.summary_id is None:
+        return "absent", None, "older than what notes can stand for in this window"
+    return "summary", segment.summary_id, "summarized to keep the request within its window"
+
+
+def _of_part(seq: int, kind: Kind) -> Span:
+    if kind is Kind.SLIMMED:
+        return Span(seq, seq, "slimmed", None, "cut to head and tail: it was oversized, or its pair is missing")
+    return Span(seq, seq, "verbatim")
+
+
+def _joined(spans: Sequence[Span]) -> Iterator[Span]:
+    held: Span | None = None
+    for span in spans:
+        if held and (held.how, held.summary_id) == (span.how, span.summary_id) and held.last_seq + 1 == span.first_seq:
+            held = Span(held.first_seq, span.last_seq, held.how, held.summary_id, held.reason)
+            continue
+        if held:
+            yield held
+        held = span
+    if held:
+        yield held

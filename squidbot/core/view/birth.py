@@ -1,0 +1,170 @@
+"""How a message enters the transcript: counted once, its turn named, oversized output cut before it is first sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from squidbot.core.messages import StoredMessage
+from squidbot.core.view.atoms import opens_turn
+from squidbot.core.view.renderer import Renderer
+from squidbot.core.view.slim import slim, slim_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from squidbot.core.counting.meter import Meter
+    from squidbot.core.messages import Message
+    from squidbot.core.ports import Codec
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.standing import Standing
+
+__all__ = ["Birth", "Births", "Place"]
+
+# A cut below this says nothing but its own marker.
+LEAST_TOKENS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the next message stands: its seq, its turn, and what its step costs so far as a bound."""
+
+    seq: int
+    turn: int
+    step_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """Makes stored messages.
+
+    `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
+    outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut.
+    """
+
+    meter: Meter
+    codecs: Mapping[str, Codec]
+    output_tokens: int
+    step_tokens: int
+
+    def born(
+        self, message: Message, place: Place, notice: str | None = None, now: float | None = None
+    ) -> StoredMessage:
+        """Return the message as it is stored at `place`; `notice` is frozen behind it.
+
+        `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
+        """
+        extra = self.codecs[message.codec].extra_tokens(message.payload)
+        cost = self.meter.message(message.rendered, extra)
+        stored = StoredMessage(
+            seq=place.seq,
+            turn=place.turn,
+            role=message.role,
+            category=message.category,
+            codec=message.codec,
+            payload=message.payload,
+            call_ids=tuple(call.id for call in message.calls),
+            result_ids=message.results,
+            cost=cost,
+            sent_cost=cost,
+            counter=self.meter.name,
+            time=now if message.time is None else message.time,
+        )
+        if notice is not None and opens_turn(stored):
+            return Renderer(self.meter, self.codecs).noticed(stored, notice, extra)
+        if message.results:
+            room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
+            return self._cut_output(message, stored, room, extra)
+        if message.role == "assistant" and cost.bound > self.step_tokens:
+            return self._cut_reply(message, stored, self.step_tokens, extra)
+        return stored
+
+    def _cut_output(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
+        if stored.cost.bound - extra <= room_tokens:
+            return stored
+        text = slim(message.text, room_tokens, self.meter, f"m{stored.seq}")
+        if text == message.text:
+            return stored
+        return replace(stored, sent_text=text, sent_cost=self.meter.message(text, extra))
+
+    def _cut_reply(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
+        handle = f"m{stored.seq}"
+        share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
+        text = slim(message.text, share, self.meter, handle)
+        cut = [slim_arguments(call.arguments, share, self.meter, handle) for call in message.calls]
+        return replace(
+            stored,
+            sent_text=text if text != message.text else None,
+            sent_arguments=tuple(cut) if message.calls else None,
+            sent_cost=self.meter.message(message.rendered_as(text, cut), extra),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Births:
+    """Places messages behind what stands, each at its seq and in its turn."""
+
+    birth: Birth
+
+    @classmethod
+    def within(cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: Standing) -> Births:
+        """Return what places messages where lead and history may cost `input_tokens` as a bound.
+
+        The user message in flight is sent whole, so outputs share what it leaves, or a fifth where it leaves less.
+        """
+        room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
+        left = max(room // 5, room - stored.in_flight.bound)
+        output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
+        return cls(Birth(renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step)))
+
+    def placed(
+        self,
+        messages: Sequence[Message | StoredMessage],
+        stored: Standing,
+        now: float | None,
+        notice: str | None = None,
+    ) -> tuple[StoredMessage, ...]:
+        """Return the messages as they are stored behind `stored`, the notice behind the newest of the user's.
+
+        Messages that were placed before come out as they are, unless others have taken their place since.
+        """
+        newest = max((place for place, one in enumerate(messages) if _speaks(one)), default=-1)
+        rows: list[StoredMessage] = []
+        step = stored.tail.atoms[-1].sent_cost.bound if stored.tail.atoms else 0
+        turn = stored.turn
+        for number, given in enumerate(messages):
+            seq = stored.messages + number
+            turn = _turn(given, seq, turn)
+            place = Place(seq, turn, step if _results(given) else 0)
+            row = self._kept(given, seq)
+            if row is None:
+                message, frozen = self._said(given)
+                row = self.birth.born(message, place, frozen or (notice if number == newest else None), now)
+            rows.append(row)
+            step = row.sent_cost.bound + place.step_tokens
+        return tuple(rows)
+
+    def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
+        """Return a message that stands in its place already, counted by this counter; else None."""
+        if not isinstance(given, StoredMessage) or given.seq != seq or given.counter != self.birth.meter.name:
+            return None
+        return given
+
+    def _said(self, message: Message | StoredMessage) -> tuple[Message, str | None]:
+        if not isinstance(message, StoredMessage):
+            return message, None
+        said = self.birth.codecs[message.codec].decode(message.payload)
+        return replace(said, time=message.time, category=message.category), message.notice
+
+
+def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:
+    """Return the seq that opened the turn of a message that stands at `seq`, the one before being in `turn`."""
+    return seq if _speaks(message) or not seq else turn
+
+
+def _speaks(message: Message | StoredMessage) -> bool:
+    return message.role == "user" and not _results(message)
+
+
+def _results(message: Message | StoredMessage) -> tuple[str, ...]:
+    return message.result_ids if isinstance(message, StoredMessage) else message.results

@@ -1,0 +1,320 @@
+"""What a session sends right now, in memory: bounded by what is sent, and the same whoever loads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.messages import Cost
+from squidbot.core.pins import KIND as PIN
+from squidbot.core.pins import Pins
+from squidbot.core.plan import PlanRecord, Representation, Segment
+from squidbot.core.view.atoms import atoms_of
+from squidbot.core.view.renderer import born, spent, unanswerable
+from squidbot.core.view.tail import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.ports import SummaryStore, TranscriptStore
+    from squidbot.core.view.renderer import Renderer
+
+__all__ = ["Block", "Standing", "load"]
+
+# A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
+# first notes; what is older is absent, with a pointer.
+READ_BACK_WINDOWS = 4
+# How many messages are read at once beyond these, where oversized outputs that were cut at birth fill them.
+READ_BACK_MESSAGES = 64
+NO_PINS = Pins()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A segment of the plan as it is sent now."""
+
+    segment: Segment
+    parts: tuple[Part, ...]
+
+    @property
+    def cost(self) -> Cost:
+        """Tokens of all that is sent for it."""
+        return spent(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The parts of a session's next request that are stored already.
+
+    Attributes:
+        plan: the plan in force; None while there is none.
+        lead: the system messages that open the transcript, verbatim.
+        head: the plan's frozen sections.
+        blocks: the plan's segments.
+        tail: everything behind them.
+        prefix: lead, head and blocks as parts, in order.
+        fixed: what lead and head cost; history: what blocks and tail cost; in tokens.
+        messages, records: how many the store holds.
+        turn: the seq that opened the newest turn.
+        newest_time: when the newest message was said, in seconds since 1970; None where unknown.
+        pins: what is pinned.
+        opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
+    """
+
+    plan: PlanRecord | None
+    lead: tuple[Part, ...]
+    head: tuple[Part, ...]
+    blocks: tuple[Block, ...]
+    tail: Tail
+    prefix: tuple[Part, ...]
+    fixed: Cost
+    history: Cost
+    messages: int
+    records: int
+    turn: int
+    newest_time: float | None = None
+    opened: bool = False
+    pins: Pins = NO_PINS
+
+    def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
+        """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
+        said = self.prefix[self.lead_count :] + self.tail.parts
+        return (*system, *self.lead, *renderer.opening(said), *said, *renderer.closing(said))
+
+    @property
+    def needs_notices(self) -> tuple[bool, bool]:
+        """Whether a request of these parts needs a notice in front, and one behind, to be valid (R5)."""
+        said = self.prefix[self.lead_count : self.lead_count + 1] or self.tail.parts[:1]
+        last = self.tail.parts[-1:] or self.prefix[self.lead_count :][-1:]
+        return not said or unanswerable(said[0]), bool(last) and unanswerable(last[0])
+
+    @property
+    def sent(self) -> tuple[Part, ...]:
+        """What stands, in order, without the host's system text and without notices."""
+        return (*self.prefix, *self.tail.parts)
+
+    @property
+    def at_turn(self) -> bool:
+        """Whether the newest message opens a turn."""
+        return bool(self.tail.atoms) and self.tail.atoms[-1].is_user
+
+    @property
+    def in_flight(self) -> Cost:
+        """Tokens of the user message that is being answered; nothing where no user has spoken."""
+        for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
+            if part.first_seq == self.turn and part.payload is not None:
+                return part.cost
+        return Cost(0, 0)
+
+    @property
+    def dropped_before(self) -> int:
+        """Steps before this seq are sent without their reasoning."""
+        return self.plan.thinking_dropped_before_seq if self.plan else 0
+
+    @property
+    def lead_count(self) -> int:
+        """How many messages of the transcript open it as system text."""
+        return len(self.lead)
+
+    def extended(self, messages: Sequence[StoredMessage], renderer: Renderer) -> Standing:
+        """Return what stands with messages behind it, stored or about to be."""
+        if not messages:
+            return self
+        opening = 0
+        if not self.blocks and not self.tail.atoms:
+            while opening < len(messages) and messages[opening].role == "system":
+                opening += 1
+        tail = self.tail.extended(messages[opening:], renderer, self.dropped_before)
+        added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
+        last, history = messages[-1], self.history.plus(added)
+        grown = replace(self, tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
+        if not opening:
+            return grown
+        lead = (*self.lead, *(born(message) for message in messages[:opening]))
+        return standing(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
+
+
+class Pieces(NamedTuple):
+    """What a standing is made of, in the order in which it is sent."""
+
+    lead: tuple[Part, ...]
+    head: tuple[Part, ...]
+    blocks: tuple[Block, ...]
+    tail: Tail
+
+
+def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = None) -> Standing:
+    """Return the standing of these pieces; counts, turn and time are those of `counts`."""
+    lead, head, blocks, tail = pieces
+    sent = tuple(part for block in blocks for part in block.parts)
+    made = Standing(
+        plan=plan,
+        lead=lead,
+        head=head,
+        blocks=blocks,
+        tail=tail,
+        prefix=(*lead, *head, *sent),
+        fixed=spent((*lead, *head)),
+        history=spent(sent).plus(tail.cost),
+        messages=0,
+        records=0,
+        turn=0,
+    )
+    if counts is None:
+        return made
+    return replace(
+        made,
+        messages=counts.messages,
+        records=counts.records,
+        turn=counts.turn,
+        newest_time=counts.newest_time,
+        opened=counts.opened,
+        pins=counts.pins,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where a session's data stand, and how they are rendered."""
+
+    session_id: str
+    transcripts: TranscriptStore
+    summaries: SummaryStore
+    renderer: Renderer
+
+    def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Return messages first_seq..last_seq with their costs by this session's counter."""
+        rows = self.transcripts.read(self.session_id, first_seq, last_seq)
+        return [self.renderer.counted(row) for row in rows]
+
+    def blocks(self, segments: Sequence[Segment], slim_tokens: int, made: Sequence[Summary] = ()) -> list[Block]:
+        """Return segments as they are sent, the first of them behind a part that can be answered.
+
+        Summaries that are not stored yet are taken from `made`.
+        """
+        texts = self._texts(segments, made)
+        rows = self._picked(segments)
+        blocks: list[Block] = []
+        after = False
+        for segment in segments:
+            said = self._rows(segment, rows)
+            summary = texts.get(segment.summary_id or "")
+            parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
+            blocks.append(Block(segment, tuple(parts)))
+            after = unanswerable(parts[-1])
+        return blocks
+
+    def _texts(self, segments: Sequence[Segment], made: Sequence[Summary]) -> dict[str, Summary]:
+        texts = {summary.summary_id: summary for summary in made}
+        wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
+        stored = self.summaries.by_id(self.session_id, wanted) if wanted else []
+        return texts | {one.summary_id: one for one in stored}
+
+    def _picked(self, segments: Sequence[Segment]) -> dict[int, StoredMessage]:
+        seqs = sorted({seq for segment in segments for seq in segment.verbatim})
+        found = self.transcripts.pick(self.session_id, seqs) if seqs else []
+        return {row.seq: self.renderer.counted(row) for row in found}
+
+    def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the messages of the atoms in which the named ones stand, in order, each once."""
+        found: dict[int, StoredMessage] = {}
+        for seq in sorted(seqs):
+            if seq not in found:
+                near = self.read(max(0, seq - READ_BACK_MESSAGES), seq + READ_BACK_MESSAGES)
+                step = next((atom for atom in atoms_of(near) if atom.first_seq <= seq <= atom.last_seq), None)
+                found.update({row.seq: row for row in (step.messages if step else ())})
+        return [found[seq] for seq in sorted(found)]
+
+    def _rows(self, segment: Segment, rows: dict[int, StoredMessage]) -> list[StoredMessage]:
+        if segment.representation in {Representation.RAW, Representation.SLIMMED}:
+            return self.read(segment.first_seq, segment.last_seq)
+        return [rows[seq] for seq in segment.verbatim if seq in rows]
+
+    def lead(self, before_seq: int | None) -> list[StoredMessage]:
+        """Return the system messages that open the transcript; at most those before `before_seq` where it is given."""
+        found: list[StoredMessage] = []
+        while before_seq is None or len(found) < before_seq:
+            row = self.read(len(found), len(found))
+            if not row or row[0].role != "system":
+                break
+            found.extend(row)
+        return found
+
+
+def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
+    """Return what stands for a session as its store has it; `window_tokens` bounds what is read without a plan.
+
+    A plan made under another lease is not in force: detail may come back in a larger window.
+    """
+    messages, records = shelf.transcripts.head(shelf.session_id)
+    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if records else NO_PINS
+    stored = shelf.transcripts.last_record(shelf.session_id, "plan") if records else None
+    plan = PlanRecord.from_json(stored.body) if stored else None
+    valid = plan if plan and plan.lease_id == lease_id else None
+    counts = replace(standing(plan, Pieces((), (), (), Tail())), records=records, pins=pins)
+    if not messages:
+        return replace(_stood(shelf, valid, ((), ()), (), counts), opened=plan is not None and valid is None)
+    newest = shelf.read(messages - 1, messages - 1)[0]
+    counts = replace(counts, messages=messages, turn=newest.turn, newest_time=newest.time)
+    if valid and valid.segments:
+        return _planned(shelf, valid, counts)
+    return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+
+
+def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing) -> Standing:
+    """Return what stands under a plan that has segments: these, and every message behind them."""
+    lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
+    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
+    rows = shelf.read(plan.tail_from_seq, counts.messages - 1)
+    return _stood(shelf, plan, (lead, blocks), rows, counts)
+
+
+def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_tokens: int) -> Standing:
+    """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
+    lead = shelf.lead(None)
+    rows = _newest(shelf, len(lead), budget_tokens)
+    unread = bool(rows) and rows[0].seq > len(lead)
+    wanted = (*counts.pins.seqs, counts.turn)
+    absent = [_absent(shelf, len(lead), rows[0].seq - 1, wanted)] if unread else []
+    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0))
+    opened = unread or (counts.plan is not None and plan is None)
+    return replace(_stood(shelf, plan, pieces, rows, counts), opened=opened)
+
+
+def _stood(
+    shelf: Shelf,
+    plan: PlanRecord | None,
+    pieces: tuple[tuple[Part, ...], tuple[Block, ...]],
+    rows: Sequence[StoredMessage],
+    counts: Standing,
+) -> Standing:
+    lead, blocks = pieces
+    head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
+    behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
+    grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
+    return replace(grown, messages=counts.messages, turn=counts.turn, newest_time=counts.newest_time)
+
+
+def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
+    """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
+    rows = shelf.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
+    verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
+    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
+
+
+def _newest(shelf: Shelf, lead: int, budget_tokens: int) -> list[StoredMessage]:
+    """Return the newest messages behind the lead until what is sent of them passes the budget."""
+    rows = [shelf.renderer.counted(row) for row in shelf.transcripts.newest(shelf.session_id, budget_tokens)]
+    sent = sum(row.sent_cost.bound for row in rows)
+    while rows[0].seq > lead and sent <= budget_tokens:
+        more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
+        sent += sum(row.sent_cost.bound for row in more)
+        rows = more + rows
+    rows = [row for row in rows if row.seq >= lead]
+    if rows and rows[0].seq > lead:
+        # The oldest rows read may stand inside an atom whose beginning was not: start at a message that opens one.
+        opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)
+        rows = rows[opening:]
+    return rows

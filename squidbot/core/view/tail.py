@@ -1,0 +1,64 @@
+"""The raw end of a request: atoms behind the last segment, their parts, their cost; grows without being rebuilt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from squidbot.core.messages import Cost
+from squidbot.core.view.atoms import Atom, atoms_of
+from squidbot.core.view.renderer import spent, unanswerable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Part, StoredMessage
+    from squidbot.core.view.renderer import Renderer
+
+__all__ = ["Tail"]
+
+NOTHING = Cost(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Atoms sent as they were born, oldest first.
+
+    Attributes:
+        atoms: the atoms, in order.
+        parts: what is sent for them, in order.
+        cost: tokens of the parts.
+        last_parts: how many of the parts belong to the newest atom, which may still grow.
+        after_assistant: whether nobody can answer the part in front of the tail (`view.unanswerable`).
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    parts: tuple[Part, ...] = ()
+    cost: Cost = NOTHING
+    last_parts: int = 0
+    after_assistant: bool = False
+
+    def extended(self, messages: Sequence[StoredMessage], renderer: Renderer, dropped_before: int) -> Tail:
+        """Return the tail with messages behind it; only the newest atom is rendered again, since it may take them.
+
+        Reasoning of steps before the seq `dropped_before` is left out.
+        """
+        if not messages:
+            return self
+        open_messages = self.atoms[-1].messages if self.atoms else ()
+        atoms, parts = self.atoms[:-1], self.parts[: len(self.parts) - self.last_parts]
+        cost = self.cost if not self.atoms else _less(self.cost, spent(self.parts[len(parts) :]))
+        grown = atoms_of((*open_messages, *messages))
+        made: list[Part] = []
+        last = 0
+        for atom in grown:
+            behind = made or parts
+            after = unanswerable(behind[-1]) if behind else self.after_assistant
+            rendered = renderer.raw([atom], after_assistant=after, drop_thinking=atom.first_seq < dropped_before)
+            made.extend(rendered)
+            last = len(rendered)
+        return Tail((*atoms, *grown), (*parts, *made), cost.plus(spent(made)), last, self.after_assistant)
+
+
+def _less(cost: Cost, part: Cost) -> Cost:
+    return Cost(cost.estimate - part.estimate, cost.bound - part.bound)

@@ -1,0 +1,221 @@
+"""Which messages become a summary, which stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.core.changes.compaction import Batch, Compactor, Scene, Step, steps
+from squidbot.core.messages import Cost, StoredMessage, Summary
+from squidbot.core.plan import Representation, Segment
+from squidbot.core.settings import HistorySettings
+from squidbot.core.view.atoms import Atom, atoms_of
+from squidbot.core.view.renderer import born, shown
+from squidbot.core.view.standing import Block
+
+from ..rows import row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Part
+
+GENTLE = Step(0.3, 0.0, 0.5, 0.45, gentle=True)
+HARD = Step(0.0, 0.0, 0.5, 0.45)
+SETTINGS = HistorySettings(gap_seconds=1e9, min_recent_messages=0, keep_fraction=0.0)
+
+
+@dataclass
+class Notes:
+    """Makes notes of 10 tokens, and remembers for what."""
+
+    oldest: int = 0
+    asked: list[str] = field(default_factory=list)
+
+    def reach(self, first_seq: int) -> int:
+        """Return the oldest seq that a fold may stand for."""
+        return max(first_seq, self.oldest)
+
+    def added(self, atoms: Sequence[Atom], standing: Sequence[Part], limit_tokens: int) -> Summary:
+        """Return notes on atoms."""
+        self.asked.append(f"added {atoms[0].first_seq}-{atoms[-1].last_seq} beside {len(standing)}")
+        return self._made(atoms[0].first_seq, atoms[-1].last_seq, limit_tokens)
+
+    def folded(
+        self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note on all."""
+        self.asked.append(f"folded {first_seq}-{last_seq} with {len(atoms)} beside {len(standing)}")
+        return self._made(first_seq, last_seq, limit_tokens)
+
+    def _made(self, first: int, last: int, limit_tokens: int) -> Summary:
+        assert limit_tokens > 0
+        return Summary(f"s{first}-{last}", "s", first, last, "any", "n", Cost(10, 10), "classes", "d", "test")
+
+
+def turns(count: int, tokens: int = 10, start: int = 0) -> list[StoredMessage]:
+    """Return turns of a question and an answer, so many tokens each."""
+    roles = ("user", "assistant")
+    return [row(start + seq, roles[seq % 2], tokens=tokens) for seq in range(2 * count)]  # type: ignore[arg-type]
+
+
+def scene(rows: list[StoredMessage], room: int = 1000, **fields: object) -> Scene:
+    """Return a scene whose tail is these rows, all of them stored but the last."""
+    plain = Scene(
+        Cost(room, room), (), (), tuple(atoms_of(rows)), len(rows) - 1 + rows[0].seq, frozenset(), (), rows[-1].turn
+    )
+    return replace(plain, **fields)  # type: ignore[arg-type]  # a test names them
+
+
+def batch(at: Scene, step: Step = GENTLE, notes: Notes | None = None, **settings: object) -> Batch | None:
+    """Return the batch of a step."""
+    changed = replace(SETTINGS, **settings)  # type: ignore[arg-type]  # a test names them
+    return Compactor(at, changed, notes or Notes(), by_estimate=False).batch(step)
+
+
+def runs(made: Batch | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
+    """Return (first, last, representation, verbatim) of each segment."""
+    assert made is not None
+    return [(one.first_seq, one.last_seq, one.representation.value, one.verbatim) for one in made.segments]
+
+
+def test_attempts_go_from_gentle_to_nothing_but_what_must_stay() -> None:
+    """Notes give way before what the user said; with the scope none there is one attempt."""
+    attempts = steps(HistorySettings())
+    assert attempts[0].gentle
+    assert not any(step.gentle for step in attempts[1:])
+    assert attempts[-1] == Step(0.0, 0.0, 0.0, 0.0)
+    assert [step.keep_fraction for step in attempts] == sorted((step.keep_fraction for step in attempts), reverse=True)
+    assert [step.notes_fraction for step in attempts] == sorted((s.notes_fraction for s in attempts), reverse=True)
+    assert [step.user_fraction for step in attempts] == sorted((s.user_fraction for s in attempts), reverse=True)
+    assert steps(HistorySettings(scope="none")) == [Step(0.0, 0.0, 0.0, 0.0)]
+
+
+def test_nothing_is_moved_where_all_must_stay() -> None:
+    """One message in flight, however hard the step."""
+    alone = scene([row(0, tokens=2000)])
+    assert [batch(alone, step) for step in steps(SETTINGS)] == [None] * len(steps(SETTINGS))
+
+
+def test_history_gives_way_down_to_the_low_water_mark() -> None:
+    """300 of 1,000, notes included; the questions stay verbatim behind the notes."""
+    at = scene([*turns(20, 30), row(40, turn=40)])
+    made = batch(at, note_rate=0.04)
+    assert made is not None
+    assert sum(atom.cost.bound for atom in at.tail if atom.first_seq >= made.tail_from_seq) <= 300
+    assert made.tail_from_seq in {32, 33}
+    assert {one[2] for one in runs(made)} == {"summary+user"}
+    assert [seq for one in runs(made) for seq in one[3]] == list(range(0, made.tail_from_seq, 2))
+    assert made.runs == tuple(one[:2] for one in runs(made))
+    assert made.merged_through == -1
+
+
+def test_what_came_with_the_call_stays_raw() -> None:
+    """And the message in flight with it, whatever it costs."""
+    rows = [*turns(5, 100), row(10, tokens=400, turn=10), row(11, "assistant", tokens=400)]
+    made = batch(scene(rows, stored=10), HARD)
+    assert made is not None
+    assert made.tail_from_seq == 10
+
+
+def test_newest_messages_stay_raw_while_they_fit() -> None:
+    """The configured number of them."""
+    rows = turns(10, 10)
+    at = scene(rows, room=200)
+    assert batch(at, Step(0.01, 0.0, 0.5, 0.45), min_recent_messages=6, keep_fraction=0.5) is not None
+    made = batch(at, Step(0.01, 0.0, 0.5, 0.45), min_recent_messages=6, keep_fraction=0.5)
+    assert made is not None
+    assert made.tail_from_seq <= 14
+
+
+def test_notes_are_chained_while_that_is_cheaper() -> None:
+    """Behind the notes that stand, which are kept as they are."""
+    old = Block(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
+    notes = Notes()
+    made = batch(scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, read_price=0.1)
+    assert made is not None
+    assert made.kept_blocks == 1
+    assert runs(made)[0] == (0, 9, "summary+user", (0,))
+    assert notes.asked[0].startswith("added 10-")
+
+
+def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
+    """Notes on everything, with the newest questions the budget allows."""
+    old = Block(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
+    notes = Notes()
+    made = batch(scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, chain=False)
+    assert made is not None
+    assert made.kept_blocks == 0
+    assert [one[2] for one in runs(made)] == ["summary:merged"]
+    assert made.merged_through == made.tail_from_seq - 1
+    last, kept = made.merged_through, len(runs(made)[0][3])
+    assert notes.asked == [f"folded 0-{last} with {last - 9} beside {kept}"]
+
+
+def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
+    """With what must stay verbatim in either."""
+    made = batch(scene([*turns(20, 30), row(40, turn=40)]), HARD, Notes(oldest=10), chain=False)
+    first, second = runs(made)
+    assert (first[0], first[1], first[2]) == (0, 9, "absent")
+    assert (second[0], second[2]) == (10, "summary:merged")
+    assert all(seq < 10 for seq in first[3])
+    assert all(seq >= 10 for seq in second[3])
+
+
+def test_hardest_attempt_leaves_a_pointer_with_pins_and_the_question() -> None:
+    """No room for notes: what is pinned and what is being answered stay."""
+    rows = [*turns(5, 30), row(10, turn=10, tokens=30), *(row(seq, "assistant", tokens=30) for seq in range(11, 20))]
+    at = scene(rows, pinned=frozenset({3}), in_flight_seq=10)
+    made = batch(at, Step(0.0, 0.0, 0.0, 0.0))
+    assert runs(made) == [(0, 18, "absent", (3, 10))]
+    assert made is not None
+    assert made.summaries == ()
+
+
+def test_pinned_step_stays_whole_behind_its_notes() -> None:
+    """Call and result."""
+    rows = [row(0), row(1, "assistant", calls=("a",)), row(2, answers="a"), *turns(15, 25, start=3), row(33, turn=33)]
+    made = batch(scene(rows, pinned=frozenset({1, 2})))
+    assert runs(made)[0][3][:3] == (0, 1, 2)
+
+
+def test_what_was_pinned_after_it_was_summarized_comes_back() -> None:
+    """By a fold, although nothing else has to move."""
+    old = Block(Segment(0, 9, Representation.MERGED, "s0-9", (), 10), (shown(summary(0, 9)),))
+    at = scene([row(10, turn=10)], blocks=(old,), held=(row(4),), pinned=frozenset({4}))
+    made = batch(at)
+    assert runs(made) == [(0, 9, "summary:merged", (4,))]
+
+
+def test_outputs_are_slimmed_between_notes_and_raw_messages() -> None:
+    """Where the settings ask for it; the questions in between are not cut."""
+    rows = []
+    for turn in range(8):
+        base = turn * 3
+        rows += [row(base), row(base + 1, "assistant", calls=("a",)), row(base + 2, answers="a", tokens=300)]
+    made = batch(scene([*rows, row(24, turn=24)], room=2000), Step(0.5, 0.2, 0.5, 0.45, gentle=True))
+    slimmed = runs(made)[-1]
+    assert slimmed[2] == "slimmed"
+    assert made is not None
+    assert slimmed[1] + 1 == made.tail_from_seq
+    assert slimmed[3] == tuple(seq for seq in range(slimmed[0], slimmed[1] + 1) if seq % 3 == 0)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.08, 1.0])
+def test_batch_covers_everything_before_the_tail_without_holes(rate: float) -> None:
+    """Whatever the step."""
+    at = scene([*turns(20, 30), row(40, turn=40)], slimmed=())
+    for step in steps(SETTINGS):
+        made = batch(at, step, note_rate=rate)
+        assert made is not None
+        ends = [(one.first_seq, one.last_seq) for one in made.segments]
+        assert ends[0][0] == 0
+        assert [first for first, _ in ends[1:]] == [last + 1 for _, last in ends[:-1]]
+        assert ends[-1][1] + 1 == made.tail_from_seq
+
+
+def summary(first: int, last: int) -> Summary:
+    """Return notes of 10 tokens."""
+    return Notes().folded(first, [], last, [], 1)

@@ -1,0 +1,112 @@
+"""What notes on everything are made from."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.notes.ledger import (
+    FADING_TOKENS,
+    FRAGMENT_LINES,
+    FRAGMENT_UNITS,
+    LEDGER_LINES,
+    LEDGER_UNITS,
+    Fragment,
+    Ledger,
+)
+from squidbot.core.notes.reading import Line, Reading, Unit
+
+
+def reading(*subjects: str, units: int = 1, weight: float = 1.0) -> Reading:
+    """Return a reading with a line for each subject, each with so many words."""
+    lines = {}
+    for subject in subjects:
+        texts = [f"{subject.replace(' ', '_')}_{number}.py" for number in range(units)]
+        lines[subject] = Line(subject, weight, {text: Unit(text, "with", weight, 0.2) for text in texts})
+    return Reading(lines, dict.fromkeys(subjects, 1.0), {})
+
+
+def fragment(first: int, tokens: int, *subjects: str) -> Fragment:
+    """Return a fragment of 10 messages."""
+    return Fragment.of(first, first + 9, tokens, 2, reading(*subjects))
+
+
+def test_empty_ledger_reaches_nowhere() -> None:
+    """No message stands for anything yet."""
+    assert Ledger().first_seq is None
+    assert (Ledger().last_seq, Ledger().fragments) == (-1, 0)
+
+
+def test_ledger_counts_what_it_takes_in() -> None:
+    """Fragments, tokens, calls, the newest and the oldest message."""
+    ledger = Ledger().taking(fragment(0, 500, "file a.py")).taking(fragment(10, 700, "file b.py"))
+    assert (ledger.fragments, ledger.tokens, ledger.calls, ledger.last_seq, ledger.first_seq) == (2, 1200, 4, 19, 0)
+    assert ledger.starts == ((0, 0), (10, 500))
+
+
+def test_old_lines_fade_with_what_was_said_since() -> None:
+    """By a factor of e in 120,000 tokens; files go on as one line, other subjects stay apart."""
+    ledger = (
+        Ledger().taking(fragment(0, 10, "file a.py", "user")).taking(fragment(10, FADING_TOKENS, "file b.py", "user"))
+    )
+    weights = {subject: line.weight for subject, line in ledger.reading.lines.items()}
+    assert weights == pytest.approx(
+        {"file a.py": 1 / math.e, "user from 0": 1 / math.e, "file b.py": 1.0, "user from 10": 1.0}
+    )
+
+
+def test_line_that_is_heard_of_again_is_as_new() -> None:
+    """With its last news, behind the others, and the words of both times."""
+    old = Fragment(0, 9, 10, 0, Reading({"file a.py": Line("a", 1.0, {"x": Unit("x", "with", 1.0, 0.0)})}))
+    new = Fragment(
+        10, 19, FADING_TOKENS, 0, Reading({"file a.py": Line("again", 2.0, {"y": Unit("y", "with", 1.0, 0.0)})})
+    )
+    (line,) = Ledger().taking(old).taking(new).reading.lines.values()
+    assert (line.head, line.weight) == ("again", 2.0)
+    assert {text: round(unit.weight, 2) for text, unit in line.units.items()} == {"x": 0.37, "y": 1.0}
+
+
+def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
+    """Four fading lengths; the newest fragment always is within reach."""
+    ledger = Ledger()
+    for number in range(6):
+        ledger = ledger.taking(fragment(10 * number, FADING_TOKENS, f"file {number}.py"))
+    assert ledger.first_seq == 20
+    assert Ledger().taking(fragment(0, 10 * FADING_TOKENS, "file a.py")).first_seq == 0
+
+
+def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
+    """Lines and words up to their number, in the order they had."""
+    names = [f"file {number:03}.py" for number in range(FRAGMENT_LINES + 40)]
+    lines = {name: Line(name, float(number)) for number, name in enumerate(names)}
+    kept = Fragment.of(0, 9, 10, 0, Reading(lines)).reading.lines
+    assert list(kept) == names[40:]
+    wordy = Fragment.of(0, 9, 10, 0, reading("file a.py", "file b.py", units=FRAGMENT_UNITS)).reading
+    assert sum(len(line.units) for line in wordy.lines.values()) == FRAGMENT_UNITS
+    ledger = Ledger()
+    for number in range(12):
+        ledger = ledger.taking(
+            Fragment(number, number, 1, 0, reading(*(f"file {number}_{n}" for n in range(60)), units=10))
+        )
+    assert len(ledger.reading.lines) == LEDGER_LINES
+    assert sum(len(line.units) for line in ledger.reading.lines.values()) <= LEDGER_UNITS
+
+
+def test_fragment_and_ledger_come_back_from_their_json() -> None:
+    """Lone surrogates and all."""
+    one = Fragment.of(3, 9, 77, 5, reading("file \ud800.py", "user", units=3))
+    assert Fragment.from_json(one.to_json()) == one
+    ledger = Ledger().taking(one).taking(fragment(10, 50, "file b.py"))
+    assert Ledger.from_json(ledger.to_json()) == ledger
+    assert Ledger.from_json(Ledger().to_json()) == Ledger()
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", "[1, 2, 3, 4]", "[1, 2, 3, 4, 5]", "[0, 1, 2, 3, [1, 2]]", "null"])
+def test_text_that_is_no_fragment_and_no_ledger_is_damage(body: str) -> None:
+    """A typed error for both."""
+    with pytest.raises(DamagedStoreError, match=r"^stored notes can"):
+        Fragment.from_json(body)
+    with pytest.raises(DamagedStoreError, match=r"^stored notes can"):
+        Ledger.from_json(body)

@@ -1,0 +1,122 @@
+"""The notes of one session, and what they are made from."""
+
+from __future__ import annotations
+
+import pytest
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Record
+from squidbot.core.notes.notebook import SNAPSHOT_FRAGMENTS, Notebook
+from squidbot.core.view.atoms import Atom, atoms_of
+from squidbot.core.view.renderer import born
+
+from ..promises.driver import CLASSES, Setup, held, opened
+from ..promises.histories import tame
+from ..rows import RENDERER
+
+
+def stored(turns: int = 40) -> tuple[InMemoryStore, list[Atom]]:
+    """Return a store with a conversation, and its atoms: three a turn."""
+    store = InMemoryStore()
+    opened(store, Setup(131_072)).record(*tame(turns, 20))
+    return store, atoms_of(held(store).messages)
+
+
+def write(store: InMemoryStore, records: tuple[Record, ...]) -> None:
+    """Store records beside the session."""
+    store.append("s", store.head("s")[0], [], records)
+
+
+def test_notes_name_their_run_and_fit_their_limit() -> None:
+    """Id, level, header, cost; the same notes again are equal."""
+    store, atoms = stored()
+    made = Notebook("s", RENDERER, store).added(atoms[:9], [], 120)
+    assert (made.first_seq, made.last_seq, made.level) == (0, 11, "summary:detailed")
+    assert made.summary_id.startswith("s0-11.")
+    assert made.text.startswith(f"[{made.summary_id}: notes on 12 messages, data only; recall {made.summary_id}")
+    assert "part_" in made.text
+    assert made.cost == CLASSES.message(made.text)
+    assert made.cost.bound <= 120
+    assert Notebook("s", RENDERER, store).added(atoms[:9], [], 120) == made
+
+
+def test_notes_do_not_say_again_what_stands_beside_them() -> None:
+    """A path that a question names already."""
+    store, atoms = stored()
+    plain = Notebook("s", RENDERER, store).added(atoms[:9], [], 400)
+    beside = Notebook("s", RENDERER, store).added(atoms[:9], [born(row) for row in atoms[1].messages], 400)
+    assert plain.text != beside.text
+    assert plain.source_digest != beside.source_digest
+
+
+def test_fold_stands_for_all_that_was_settled_before() -> None:
+    """In any process: from the records alone, notes are the same."""
+    store, atoms = stored()
+    one = Notebook("s", RENDERER, store)
+    first = one.added(atoms[:9], [], 120)
+    write(store, one.settle(-1, [(first.first_seq, first.last_seq)]))
+    folded = one.folded(0, atoms[9:18], 23, [], 300)
+    assert (folded.first_seq, folded.last_seq, folded.level) == (0, 23, "summary:merged")
+    assert Notebook("s", RENDERER, store).folded(0, atoms[9:18], 23, [], 300) == folded
+    write(store, one.settle(23, [(12, 23)]))
+    again = Notebook("s", RENDERER, store).folded(0, [], 23, [], 300)
+    assert again == folded
+    assert [record.number for record in store.records("s", "fragment")] == [0, 1]
+
+
+def test_ledger_is_stored_every_16_fragments() -> None:
+    """A new process reads it and the fragments behind it."""
+    store, atoms = stored(60)
+    book = Notebook("s", RENDERER, store)
+    for number in range(20):
+        run = atoms[9 * number : 9 * number + 9]
+        last = run[-1].last_seq
+        book.folded(0, run, last, [], 200)
+        write(store, book.settle(last, [(run[0].first_seq, last)]))
+    assert len(store.records("s", "fragment")) == 20
+    assert len(store.records("s", "ledger")) == 20 // SNAPSHOT_FRAGMENTS
+    fresh = Notebook("s", RENDERER, store)
+    assert fresh.folded(0, [], 239, [], 300) == book.folded(0, [], 239, [], 300)
+    assert fresh.reach(0) == book.reach(0) == 0
+
+
+def test_reach_is_the_first_message_asked_for_where_nothing_was_noted() -> None:
+    """And never before it."""
+    store, _ = stored(2)
+    assert Notebook("s", RENDERER, store).reach(5) == 5
+
+
+def test_another_lease_begins_its_notes_anew() -> None:
+    """What was noted under the old one is told again; its records stay."""
+    store, atoms = stored()
+    book = Notebook("s", RENDERER, store)
+    assert book.restart() == ()
+    book.added(atoms[:9], [], 120)
+    write(store, book.settle(-1, [(0, 11)]))
+    (kept,) = book.restart()
+    write(store, (kept,))
+    assert kept.kind == "ledger"
+    fresh = Notebook("s", RENDERER, store)
+    assert fresh.folded(0, atoms[:18], 23, [], 300) == book.folded(0, atoms[:18], 23, [], 300)
+    assert fresh.reach(0) == 0
+
+
+def test_notes_that_were_not_stored_are_forgotten() -> None:
+    """The next ones are made from what is stored."""
+    store, atoms = stored()
+    book = Notebook("s", RENDERER, store)
+    before = book.folded(0, atoms[:9], 11, [], 300)
+    book.settle(11, [(0, 11)])
+    book.reopen()
+    assert book.folded(0, atoms[:9], 11, [], 300) == before
+    assert [record.number for record in book.settle(11, [(0, 11)])] == [0]
+
+
+@pytest.mark.parametrize("kind", ["fragment", "ledger"])
+def test_damaged_notes_are_told(kind: str) -> None:
+    """A typed error, not notes on nothing."""
+    store, _ = stored(2)
+    write(store, (Record(kind, 0, "{"),))
+    with pytest.raises(DamagedStoreError):
+        Notebook("s", RENDERER, store).reach(0)

@@ -1,0 +1,222 @@
+"""Reading messages into lines: files, commands, calls of unknown tools, what was asked and said, and what is worth."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.core.messages import Message, Role, ToolCall
+from squidbot.core.notes.reading import Line, Reading, Unit, bounded, read
+
+
+def said(role: Role, text: str, *calls: ToolCall, results: tuple[str, ...] = ()) -> Message:
+    """Return a message; its payload plays no part here."""
+    return Message(role, text, "", "test", calls=calls, results=results)
+
+
+def call(call_id: str, name: str, **arguments: object) -> ToolCall:
+    """Return a call with its arguments as JSON text."""
+    return ToolCall(call_id, name, json.dumps(arguments))
+
+
+def heads(*messages: Message, users_verbatim: bool = True) -> list[str]:
+    """Return the heads of the lines that could be written."""
+    return [line.head for line in read(messages, users_verbatim=users_verbatim).lines.values()]
+
+
+def test_read_puts_all_calls_on_one_file_in_one_line() -> None:
+    """The artifact trail: which tools, how often, on which file; it stands where the last call stood."""
+    lines = heads(
+        said("assistant", "", call("1", "read", path="src/cart.py")),
+        said("assistant", "", call("2", "edit", path="src/cart.py", old="a", new="b")),
+        said("assistant", "", call("3", "read", path="src/tax.py")),
+        said("assistant", "", call("4", "edit", path="src/cart.py", old="b", new="c")),
+    )
+    assert lines == ["read src/tax.py", "read, edit x2 src/cart.py"]
+
+
+def test_read_ranks_a_changed_file_above_one_that_was_only_read() -> None:
+    """Changes are what a later step must know."""
+    reading = read(
+        [said("assistant", "", call("1", "read", path="a/b.py"), call("2", "write_file", path="a/c.py", text=""))],
+        users_verbatim=True,
+    )
+    assert reading.lines["file a/c.py"].weight > reading.lines["file a/b.py"].weight
+
+
+def test_read_counts_a_repeated_command_and_tells_how_it_ended() -> None:
+    """A failure that was mended is told as such; one that stands is told in full."""
+    run, failing = call("1", "bash", command="npm test"), call("2", "bash", command="npm run lint")
+    lines = heads(
+        said("assistant", "", run),
+        said("tool", "1 failed, 2 passed", results=("1",)),
+        said("assistant", "", ToolCall("3", run.name, run.arguments)),
+        said("tool", "3 passed", results=("3",)),
+        said("assistant", "", failing),
+        said("tool", "src/cart.ts(4,10): error TS2304: no name", results=("2",)),
+    )
+    assert lines == [
+        "bash: npm test x2 -> ok at last, before: 1 failed, 2 passed",
+        "bash: npm run lint -> src/cart.ts(4,10): error TS2304: no name",
+    ]
+
+
+def test_read_shows_what_a_short_command_gave() -> None:
+    """A branch, a commit, a count: the outcome in the tool's own words."""
+    reading = read(
+        [
+            said("assistant", "", call("1", "bash", command="git checkout -b tax")),
+            said("tool", "Switched to a new branch 'tax'", results=("1",)),
+        ],
+        users_verbatim=True,
+    )
+    assert [unit.text for line in reading.lines.values() for unit in line.units.values() if unit.label == "gave"] == [
+        "Switched to a new branch 'tax'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "head"),
+    [
+        ("lookup", '{"customer": "4711", "limit": 3}', "lookup(customer: 4711, limit: 3)"),
+        ("think", json.dumps({"thought": "The card was declined. " * 20}), "think: The card was declined. The card"),
+        ("ping", "{}", "ping()"),
+        ("ping", "", "ping()"),
+        ("legacy", "city=Lyon", "legacy(city=Lyon)"),
+        ("edit", '{"path": "src/cart.py", "new": "broken', "edit src/cart.py"),
+        ("str_replace_editor", '{"command": "view", "path": "/shop/cart.py"}', "str_replace_editor /shop/cart.py"),
+        ("grep", '{"pattern": "taxRate", "path": "src"}', "grep(pattern: taxRate, path: src)"),
+        ("open", '{"file": "Makefile.am"}', "open Makefile.am"),
+    ],
+)
+def test_read_names_any_tool_by_the_shape_of_its_arguments(name: str, arguments: str, head: str) -> None:
+    """No tool is known by name: a file, a command, short arguments, or the start of the longest, broken JSON too."""
+    assert heads(said("assistant", "", ToolCall("1", name, arguments)))[0].startswith(head)
+
+
+def test_read_keeps_long_arguments_out_of_the_head() -> None:
+    """A file's new text is no subject; the names in it stand behind the head."""
+    reading = read(
+        [said("assistant", "", call("1", "write", path="src/tax.py", content="def tax_rate():\n    return 1\n" * 50))],
+        users_verbatim=True,
+    )
+    line = reading.lines["file src/tax.py"]
+    assert line.head == "write src/tax.py"
+    assert line.units["tax_rate"].label == "wrote"
+
+
+def test_read_prefers_what_was_written_to_what_was_shown() -> None:
+    """A name that a tool showed and the assistant then wrote is listed as written."""
+    reading = read(
+        [
+            said("assistant", "", call("1", "read", path="src/tax.py")),
+            said("tool", "def tax_rate(): ...", results=("1",)),
+            said("assistant", "", call("2", "edit", path="src/tax.py", new="return tax_rate")),
+        ],
+        users_verbatim=True,
+    )
+    assert reading.lines["file src/tax.py"].units["tax_rate"].label == "wrote"
+
+
+def test_read_takes_a_result_without_its_call() -> None:
+    """The call stands in an older block: the result is told by its first line."""
+    assert heads(said("tool", "\n  total: 4 items\nmore", results=("gone",))) == ["tool result: total: 4 items"]
+
+
+def test_read_leaves_users_out_when_they_are_sent_word_for_word() -> None:
+    """They follow the notes; otherwise what was asked comes first of all."""
+    message = said("user", "Hello! Please round the tax in src/cart.ts to cents. Thanks!")
+    assert heads(message) == []
+    assert heads(message, users_verbatim=False) == ["asked: Please round the tax in src/cart.ts to cents."]
+
+
+def test_read_opens_a_reply_with_the_sentence_that_tells_most() -> None:
+    """Not with the courtesy in front of it."""
+    text = "Great question! Let me see. The root cause is a stale `tax_rate` in the cache. Shall I go on?"
+    assert heads(said("assistant", text)) == ["said: The root cause is a stale `tax_rate` in the cache."]
+
+
+def test_read_knows_code_from_prose_in_a_reply() -> None:
+    """Fenced code defines and imports; its lines are no sentences."""
+    text = "Here is the plan for the cart:\n```python\nfrom shop_core import base\ndef cart_total(): ...\n```\nDone."
+    reading = read([said("assistant", text)], users_verbatim=True)
+    line = next(iter(reading.lines.values()))
+    assert line.head == "said: Here is the plan for the cart:"
+    assert line.units["cart_total"].label == "defines"
+    assert line.units["shop_core"].label == "imports"
+
+
+def test_worth_of_a_name_grows_with_the_messages_in_which_the_assistant_wrote_it() -> None:
+    """One in three, one in two, never beyond six in ten; a name only shown is worth its base."""
+    reading = Reading(written={"once": 1.0, "twice": 2.0, "often": 50.0})
+    assert reading.worth("unseen", 0.2) == pytest.approx(0.2)
+    assert 0.3 < reading.worth("once", 0.2) < 0.36
+    assert 0.45 < reading.worth("twice", 0.2) < 0.52
+    assert reading.worth("often", 0.2) == pytest.approx(0.6)
+
+
+def test_worth_of_a_path_falls_where_tools_print_it_again_and_again() -> None:
+    """Build output names the same directories each time."""
+    reading = Reading(shown={"/a/dist": 5.0, "/a/src": 1.0})
+    assert reading.worth("/a/dist", 0.1) < reading.worth("/a/src", 0.1)
+
+
+def test_gain_adds_the_worth_of_every_name_to_the_weight() -> None:
+    """A sentence with two known names is worth what it tells and both of them."""
+    reading = Reading(written={"tax_rate": 50.0, "cart_total": 50.0})
+    assert reading.gain(Unit("tax_rate moves into cart_total", weight=0.5)) == pytest.approx(0.5 + 2 * 0.6)
+
+
+def test_reading_counts_messages_not_mentions() -> None:
+    """A name written ten times in one message was written once."""
+    reading = read(
+        [
+            said("assistant", "tax_rate " * 10, call("1", "bash", command="echo tax_rate tax_rate")),
+            said("tool", "tax_rate\ntax_rate", results=("1",)),
+        ],
+        users_verbatim=True,
+    )
+    assert reading.written["tax_rate"] == 1
+    assert reading.shown["tax_rate"] == 1
+
+
+def test_line_keeps_the_stronger_label_of_two() -> None:
+    """What was written is more than what was used; the place in the order is the first one."""
+    line = Line("edit a/b.py", 1.0)
+    line.add([Unit("tax_rate", "uses"), Unit("cart_total", "uses"), Unit("tax_rate", "wrote")])
+    assert [(unit.text, unit.label) for unit in line.units.values()] == [("tax_rate", "wrote"), ("cart_total", "uses")]
+
+
+def test_bounded_keeps_both_ends_of_a_huge_text() -> None:
+    """A tool that prints more does not make an event slower; errors stand at the end of what it prints."""
+    text = "first_line\n" + "x" * 500_000 + "\nlast_line"
+    kept = bounded(text)
+    assert len(kept) < 70_000
+    assert kept.startswith("first_line")
+    assert kept.endswith("last_line")
+    assert bounded("short") == "short"
+
+
+MESSAGES = st.lists(
+    st.builds(
+        said,
+        st.sampled_from(["system", "user", "assistant", "tool"]),
+        st.text(max_size=80),
+        st.builds(ToolCall, st.sampled_from("abc"), st.text(max_size=8), st.text(max_size=60)),
+        results=st.lists(st.sampled_from("abc"), max_size=2).map(tuple),
+    ),
+    max_size=8,
+)
+
+
+@given(messages=MESSAGES, users_verbatim=st.booleans())
+def test_read_takes_any_messages_and_gives_every_line_a_subject(
+    messages: list[Message],
+    users_verbatim: bool,  # noqa: FBT001 - a property
+) -> None:
+    """Unpaired results, doubled ids, calls by anybody, broken arguments: nothing raises, no head is empty."""
+    reading = read(messages, users_verbatim=users_verbatim)
+    assert all(line.head.strip() for line in reading.lines.values())
+    assert all(unit.text for line in reading.lines.values() for unit in line.units.values())
+    assert all(count > 0 for count in [*reading.written.values(), *reading.shown.values()])

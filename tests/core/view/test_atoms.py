@@ -1,0 +1,112 @@
+"""What stays together: atoms, turns, session blocks."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.core.messages import Cost
+from squidbot.core.view.atoms import atoms_of, opens_turn, session_blocks, total
+
+from ..rows import row
+
+TIMES = st.none() | st.integers(0, 20_000).map(float)
+
+
+def seqs(blocks: list[list[object]]) -> list[list[int]]:
+    """Return the first seq of each atom, block by block."""
+    return [[atom.first_seq for atom in block] for block in blocks]  # type: ignore[attr-defined]
+
+
+def test_nothing_has_no_atoms() -> None:
+    """An empty transcript."""
+    assert atoms_of([]) == []
+    assert session_blocks([], gap_seconds=1.0, max_tokens=1) == []
+
+
+def test_step_takes_the_results_directly_behind_it() -> None:
+    """A user message, a step with two results in any order, an answer: three atoms, all whole."""
+    rows = [
+        row(0),
+        row(1, "assistant", calls=("a", "b")),
+        row(2, answers="b"),
+        row(3, answers="a"),
+        row(4, "assistant"),
+    ]
+    atoms = atoms_of(rows)
+    assert [(atom.first_seq, atom.last_seq, atom.whole) for atom in atoms] == [(0, 0, True), (1, 3, True), (4, 4, True)]
+    assert [atom.is_user for atom in atoms] == [True, False, False]
+    assert atoms[1].cost == atoms[1].sent_cost == Cost(30, 30)
+
+
+def test_step_is_not_whole_when_a_result_is_missing() -> None:
+    """The user spoke before the second result came."""
+    atoms = atoms_of([row(0, "assistant", calls=("a", "b")), row(1, answers="a"), row(2)])
+    assert [(atom.first_seq, atom.last_seq, atom.whole) for atom in atoms] == [(0, 1, False), (2, 2, True)]
+
+
+def test_result_stands_alone_when_its_call_is_not_directly_before_it() -> None:
+    """Late, twice, or without a call."""
+    rows = [row(0, "assistant", calls=("a",)), row(1, answers="a"), row(2, answers="a"), row(3), row(4, answers="x")]
+    atoms = atoms_of(rows)
+    assert [(atom.first_seq, atom.last_seq, atom.whole) for atom in atoms] == [
+        (0, 1, True),
+        (2, 2, False),
+        (3, 3, True),
+        (4, 4, False),
+    ]
+
+
+def test_result_opens_no_turn() -> None:
+    """A user message that only carries tool results does not either."""
+    assert opens_turn(row(0))
+    assert not opens_turn(row(0, answers="a"))
+    assert not opens_turn(row(0, "assistant"))
+    assert not opens_turn(row(0, "system"))
+
+
+def test_block_is_closed_by_a_pause() -> None:
+    """3,600 seconds close it, 3,599 do not, a step back does not, an unknown time does not."""
+    times = [0.0, 3599.0, 7199.0, 7000.0, None, 99_999.0]
+    atoms = atoms_of([row(seq, time=time) for seq, time in enumerate(times)])
+    assert seqs(session_blocks(atoms, gap_seconds=3600.0, max_tokens=1000)) == [[0, 1], [2, 3, 4, 5]]  # type: ignore[arg-type]
+
+
+def test_block_is_closed_before_the_turn_that_would_pass_its_size() -> None:
+    """Turns of 20 tokens in blocks of 50: a turn is not split where it fits a block."""
+    rows = [row(seq, "user" if seq % 2 == 0 else "assistant") for seq in range(8)]
+    blocks = session_blocks(atoms_of(rows), gap_seconds=1.0, max_tokens=50)
+    assert seqs(blocks) == [[0, 1, 2, 3], [4, 5, 6, 7]]  # type: ignore[arg-type]
+
+
+def test_turn_longer_than_a_block_is_closed_between_atoms() -> None:
+    """One question and seven steps of 10 tokens in blocks of 30."""
+    rows = [row(0), *(row(seq, "assistant") for seq in range(1, 8))]
+    blocks = session_blocks(atoms_of(rows), gap_seconds=1.0, max_tokens=30)
+    assert seqs(blocks) == [[0, 1, 2], [3, 4, 5], [6, 7]]  # type: ignore[arg-type]
+
+
+def test_total_of_nothing_is_nothing() -> None:
+    """And both numbers are summed by themselves."""
+    assert total([]) == Cost(0, 0)
+    assert total([Cost(1, 2), Cost(3, 5)]) == Cost(4, 7)
+
+
+@given(
+    kinds=st.lists(st.tuples(st.sampled_from(["user", "assistant", "call", "a", "b"]), TIMES), max_size=20),
+    gap=st.sampled_from([0.0, 60.0, 3600.0]),
+    most=st.integers(1, 200),
+)
+def test_blocks_hold_every_message_once_in_order(kinds: list[tuple[str, float | None]], gap: float, most: int) -> None:
+    """Whatever comes, in atoms and in blocks; no block is empty."""
+    rows = []
+    for seq, (kind, time) in enumerate(kinds):
+        if kind in {"a", "b"}:
+            rows.append(row(seq, answers=kind, time=time))
+        elif kind == "call":
+            rows.append(row(seq, "assistant", calls=("a", "b"), time=time))
+        else:
+            rows.append(row(seq, kind, time=time))  # type: ignore[arg-type]  # a role
+    blocks = session_blocks(atoms_of(rows), gap_seconds=gap, max_tokens=most)
+    assert [message.seq for block in blocks for atom in block for message in atom.messages] == list(range(len(rows)))
+    assert all(blocks)

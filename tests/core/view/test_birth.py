@@ -1,0 +1,138 @@
+"""How a message enters the transcript."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from squidbot.core.settings import HistorySettings
+from squidbot.core.view.birth import Birth, Births, Place
+from squidbot.core.view.standing import Pieces, Standing, standing
+from squidbot.core.view.tail import Tail
+
+from ..promises.driver import CLASSES, CODEC, assistant, message, result, user
+from ..rows import RENDERER, row
+
+BIRTH = Birth(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=300)
+# What the marker of a cut costs by itself, template included.
+MARKER_TOKENS = 60
+EMPTY = standing(None, Pieces((), (), (), Tail()))
+
+
+def behind(*rows_: object) -> Standing:
+    """Return what stands with these rows stored."""
+    return EMPTY.extended(rows_, RENDERER)  # type: ignore[arg-type]  # rows of a test
+
+
+def test_message_is_counted_once_and_kept_as_it_is() -> None:
+    """Its place, its turn, its cost with the template; its time, or that of the call."""
+    said = user("hello there", time=7.0)
+    made = BIRTH.born(said, Place(5, 3), now=99.0)
+    assert (made.seq, made.turn, made.time, made.payload) == (5, 3, 7.0, said.payload)
+    assert made.cost == made.sent_cost == CLASSES.message("hello there")
+    assert (made.counter, made.sent_text, made.notice) == ("classes", None, None)
+    assert BIRTH.born(user("x"), Place(0, 0), now=99.0).time == 99.0
+
+
+def test_user_text_is_never_cut() -> None:
+    """However long."""
+    made = BIRTH.born(user("word " * 5000), Place(0, 0))
+    assert made.sent_text is None
+    assert made.sent_cost == made.cost
+
+
+def test_oversized_output_is_cut_to_the_output_limit() -> None:
+    """The transcript keeps all of it."""
+    made = BIRTH.born(result("a", "data " * 5000), Place(2, 0))
+    assert made.sent_text is not None
+    assert "recall m2" in made.sent_text
+    assert made.sent_cost.bound <= 104 < made.cost.bound
+    assert "data " * 5000 in made.payload
+
+
+def test_outputs_of_one_step_share_its_room() -> None:
+    """Two thirds of what the step has left, at least a useful cut."""
+    small = BIRTH.born(result("a", "data " * 5000), Place(2, 0, step_tokens=210))
+    least = BIRTH.born(result("a", "data " * 5000), Place(2, 0, step_tokens=299))
+    assert small.sent_cost.bound <= 60 + 4
+    assert least.sent_cost.bound <= MARKER_TOKENS
+
+
+def test_output_whose_cut_would_be_itself_is_not_cut() -> None:
+    """Just above the limit with its template, below it without."""
+    text = next("x " * size for size in range(1, 200) if CLASSES.text("x " * size).bound == 100)
+    assert CLASSES.message(text).bound > 100
+    assert BIRTH.born(result("a", text), Place(2, 0)).sent_text is None
+
+
+def test_oversized_step_has_its_text_and_arguments_cut() -> None:
+    """Keys stay, ids stay, and a short text stays as it is."""
+    arguments = json.dumps({"path": "a.py", "content": "x = 1\n" * 2000})
+    made = BIRTH.born(assistant("short", ("a", "write", arguments)), Place(1, 0))
+    assert made.sent_text is None
+    assert made.sent_arguments is not None
+    assert json.loads(made.sent_arguments[0])["path"] == "a.py"
+    assert made.sent_cost.bound < made.cost.bound
+    wordy = BIRTH.born(assistant("because " * 2000), Place(1, 0))
+    assert wordy.sent_arguments is None
+    assert "recall m1" in (wordy.sent_text or "")
+
+
+def test_notice_is_frozen_behind_a_user_message_only() -> None:
+    """And counted with its fence."""
+    made = BIRTH.born(user("hello"), Place(0, 0), notice="12:00")
+    assert made.notice == "12:00"
+    assert made.sent_cost == CLASSES.message("hello\n\n<notice>\n12:00\n</notice>")
+    assert BIRTH.born(assistant("hello"), Place(0, 0), notice="12:00").notice is None
+    assert BIRTH.born(result("a", "hello"), Place(0, 0), notice="12:00").notice is None
+
+
+def test_picture_costs_its_tokens_in_both_counts() -> None:
+    """R9."""
+    picture = message("user", [{"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}])
+    assert BIRTH.born(picture, Place(0, 0)).cost.bound >= 310
+
+
+@pytest.mark.parametrize(
+    ("input_tokens", "flight", "output", "step"), [(1000, 10, 248, 495), (1000, 900, 50, 100), (0, 10, 48, 48)]
+)
+def test_outputs_share_what_the_user_message_leaves(input_tokens: int, flight: int, output: int, step: int) -> None:
+    """A quarter and a half of it; at least of a fifth of the room; at least what a cut needs."""
+    made = Births.within(RENDERER, HistorySettings(), input_tokens, behind(row(0, tokens=flight)))
+    assert (made.birth.output_tokens, made.birth.step_tokens) == (output, step)
+
+
+def test_messages_are_placed_behind_what_stands() -> None:
+    """Each in its turn; the notice behind the newest of the user's."""
+    births = Births(BIRTH)
+    stored = behind(row(0), row(1, "assistant"))
+    rows = births.placed([assistant("and"), user("b"), user("c"), assistant("d")], stored, 5.0, "12:00")
+    assert [(one.seq, one.turn, one.notice) for one in rows] == [
+        (2, 0, None),
+        (3, 3, None),
+        (4, 4, "12:00"),
+        (5, 4, None),
+    ]
+
+
+def test_first_messages_stand_in_the_turn_of_the_first_one() -> None:
+    """Before any user spoke."""
+    rows = Births(BIRTH).placed([message("system", "s"), assistant("hi")], EMPTY, None)
+    assert [(one.seq, one.turn) for one in rows] == [(0, 0), (1, 0)]
+
+
+def test_message_that_was_placed_before_comes_out_as_it_is() -> None:
+    """In its place; behind another writer's it gets a new place, and keeps time and notice."""
+    births = Births(BIRTH)
+    (first,) = births.placed([user("a", time=3.0)], EMPTY, None, "12:00")
+    assert births.placed([first], EMPTY, 9.0) == (first,)
+    (moved,) = births.placed([first], behind(row(0), row(1, "assistant")), 9.0, "13:00")
+    assert (moved.seq, moved.turn, moved.time, moved.notice) == (2, 2, 3.0, "12:00")
+
+
+def test_result_counts_what_its_step_has_cost_so_far() -> None:
+    """The step and its first result are stored, the second result comes alone."""
+    stored = behind(row(0), row(1, "assistant", calls=("a", "b"), tokens=200), row(2, answers="a", tokens=40))
+    (made,) = Births(BIRTH).placed([result("b", "data " * 900)], stored, None)
+    assert made.sent_cost.bound <= MARKER_TOKENS < made.cost.bound
