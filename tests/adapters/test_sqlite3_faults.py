@@ -379,7 +379,7 @@ def test_backup_is_a_whole_store_when_it_is_made_in_use(tmp_path: Path) -> None:
             store.backup(tmp_path / "copy.db")
         with pytest.raises(StoreError, match="no backup was made"):
             store.backup(tmp_path / "nowhere" / "copy.db")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "s.db"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "s.db", "s.db-known"]
     with SqliteStore(tmp_path / "copy.db") as copied:
         assert copied.head("s") == (40, 20)
         assert copied.read("s", 0, 99) == [made_message(seq) for seq in range(40)]

@@ -6,6 +6,9 @@
 | queries | every statement that reads or writes rows |
 | rows    | a message as a row and back, with its checksum |
 | files   | a file is created, recognised, opened, copied |
+| doctor  | `check` what a file is like, `repair` it into a copy |
+| salvage | what a damaged file still holds, each row proved by its checksum |
+| pages   | a file as pages and cells, read without SQLite |
 | access  | one thread at a time; SQLite's errors become ours |
 """
 

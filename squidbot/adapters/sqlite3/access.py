@@ -19,7 +19,11 @@ UNTOUCHED = "; nothing was written"
 
 # SQLite's primary result codes: which of our errors, what it means, what to do.
 BUSY = (StoreError, "another program holds the file's lock", "try again")
-DAMAGED = (DamagedStoreError, "the file is damaged", "read_intact() serves what is whole, or put a backup in its place")
+DAMAGED = (
+    DamagedStoreError,
+    "the file is damaged",
+    "read_intact() serves what is whole, `squidbot doctor` saves it into a copy; or put a backup in its place",
+)
 UNREACHABLE = (StoreError, "can't be opened or written", "check that its folder exists and that both may be written")
 MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_BUSY: BUSY,
@@ -33,7 +37,7 @@ MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_NOTADB: (
         DamagedStoreError,
         "not a squidbot store, or its header is destroyed",
-        "name another file, or put a backup in its place",
+        "name another file, or put a backup in its place, or try `squidbot doctor`",
     ),
 }
 # What may come up in a `with` block of ours and is no StoreError yet.
@@ -46,7 +50,7 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     if isinstance(error, DamagedRowError):
         return DamagedStoreError(
             f"{path}: {error} is missing or does not match its checksum{note}; "
-            "read_intact() serves the other messages, a backup has all"
+            "read_intact() serves the other messages, `squidbot doctor` saves them into a copy, a backup has all"
         )
     # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
     # raises UnicodeDecodeError in its place.

@@ -6,13 +6,24 @@ import os
 import sqlite3
 import stat
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.core.errors import DamagedStoreError, StoreError
 
-__all__ = ["LOG_BYTES", "copy", "open_file", "shrink_log"]
+__all__ = [
+    "LOG_BYTES",
+    "SQLITE_FILES",
+    "connect",
+    "copy",
+    "create",
+    "open_file",
+    "open_reading",
+    "place",
+    "remove",
+    "shrink_log",
+]
 
 APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
 VERSION = 1
@@ -74,6 +85,14 @@ FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
     f"PRAGMA user_version = {VERSION}",
 )
 
+# What stands beside a store's file: what SQLite makes there, and what says that there is a store. A file that is gone,
+# or was emptied, would else be a new one: every conversation in it forgotten, and no error.
+SQLITE_FILES = ("-wal", "-shm", "-journal")
+KNOWN = "-known"
+KNOWN_TEXT = """A squidbot store stands beside this file. Where that is missing or empty, squidbot makes no new one:
+put a backup in its place, or delete this file to start anew.
+"""
+
 LOG_BYTES = 4 * 2**20  # of the write-ahead log, when it is at rest
 SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
@@ -84,26 +103,52 @@ SETTINGS = (
 )
 
 
-def open_file(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """Return a connection to a store's file, created where there is none or an empty one.
+def open_file(path: str, busy_seconds: float, *, may_create: bool = True) -> sqlite3.Connection:
+    """Return a connection to a store's file, created where there is none or an empty one, if that `may` be.
 
     Raises:
-        DamagedStoreError: the file is not a store, or a damaged one; it was left as it is.
-        StoreError: it can't be opened, or a newer squidbot wrote it.
+        DamagedStoreError: the file is not a store, or a damaged one, or one that was there is gone; it was left as it
+            is.
+        StoreError: it can't be opened, or a newer squidbot wrote it, or there is none and none may be created.
     """
     try:
-        if _is_new(path):
-            _create(path, busy_seconds)
-        else:
+        if not _is_new(path):
             _recognise(path)
-        connection = _connect(path, busy_seconds)
+        elif may_create:
+            create(path, busy_seconds)
+        else:
+            raise StoreError(f"{path}: there is no store, the file is missing or empty; check the path")
+        connection = connect(path, busy_seconds)
         try:
             _set_up(path, connection, busy_seconds)
+            _make_known(path)
         except BaseException:
             connection.close()
             raise
     except (*FOREIGN, OSError) as error:
         raise store_error(path, error, "; nothing was changed") from error
+    return connection
+
+
+def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
+    """Return a connection that can't change a store's file.
+
+    Raises:
+        DamagedStoreError: the file is not a store, or a damaged one.
+        StoreError: a newer squidbot wrote it.
+        sqlite3.Error: it can't be opened.
+    """
+    if not _size(path):
+        raise DamagedStoreError(f"{path}: missing or empty; put a backup in its place")
+    _recognise(path)
+    # Without a log nobody has the file open, and a plain connection would leave one behind.
+    connection = _read_only(path, busy_seconds, "" if Path(f"{path}-wal").exists() else "&immutable=1")
+    connection.text_factory = bytes
+    try:
+        _check_version(path, connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -122,11 +167,36 @@ def copy(path: str, target: str, busy_seconds: float) -> None:
             closing(sqlite3.connect(part)) as copied,
         ):
             source.backup(copied)  # one step is one snapshot, and writers go on meanwhile
-        os.link(part, target)  # a rename would replace a file that came in between
+        place(part, target)
     except (sqlite3.Error, OSError) as error:
         raise store_error(target, error, "; no backup was made") from error
     finally:
-        Path(part).unlink(missing_ok=True)
+        remove(part)
+
+
+def place(part: str, target: str) -> None:
+    """Give a finished file its name, durably; nobody sees it half, and nothing is replaced.
+
+    Raises:
+        OSError: `target` exists, or can't be written.
+    """
+    _sync(part)
+    os.link(part, target)  # a rename would replace a file that came in between
+    _sync(str(Path(target).parent))
+
+
+def remove(part: str) -> None:
+    """Remove an unfinished file of our own, and what stands beside it."""
+    for ending in ("", *SQLITE_FILES, KNOWN):
+        Path(f"{part}{ending}").unlink(missing_ok=True)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
@@ -138,7 +208,8 @@ def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
         connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
 
 
-def _connect(path: str, busy_seconds: float) -> sqlite3.Connection:
+def connect(path: str, busy_seconds: float) -> sqlite3.Connection:
+    """Return a connection with bytes for texts and without transactions of its own."""
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
     connection.text_factory = bytes
     return connection
@@ -166,16 +237,26 @@ def _is_new(path: str) -> bool:
     """Say whether there is nothing yet under `path`.
 
     Raises:
-        DamagedStoreError: the file is gone or empty, but its write-ahead log shows that it was a store.
+        DamagedStoreError: the file is gone or empty, but what stands beside it shows that it was a store.
     """
+    # Looked for first: both are made behind the file, so one that is there now had a file before.
+    left = [ending for ending in ("-wal", KNOWN) if _size(f"{path}{ending}")]
     if _size(path):
         return False
-    if _size(f"{path}-wal"):
+    if left:
         raise DamagedStoreError(
-            f"{path}: missing or empty, but {path}-wal is not: something emptied it; "
-            "put a backup in its place, or move the -wal file away to start anew"
+            f"{path}: missing or empty, but {path}{left[0]} is not: a store was here; "
+            f"put a backup in its place, or move {path}{left[0]} away to start anew"
         )
     return True
+
+
+def _make_known(path: str) -> None:
+    """Leave a file beside the store that tells a lost store from a new one."""
+    known = Path(f"{path}{KNOWN}")
+    if not known.exists():
+        with suppress(OSError):  # a folder that may not be written, where the store itself is at rest
+            known.write_text(KNOWN_TEXT, encoding="ascii")
 
 
 def _recognise(path: str) -> None:
@@ -204,9 +285,9 @@ def _logged_application_id(path: str) -> int:
         return _number(connection, "application_id")
 
 
-def _create(path: str, busy_seconds: float) -> None:
+def create(path: str, busy_seconds: float) -> None:
     """Lay the tables out, in a rollback journal: the file's header is ours from its first byte on."""
-    with closing(_connect(path, busy_seconds)) as connection:
+    with closing(connect(path, busy_seconds)) as connection:
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("BEGIN IMMEDIATE")
         if not _number(connection, "schema_version"):  # else another process was faster
@@ -215,12 +296,16 @@ def _create(path: str, busy_seconds: float) -> None:
         connection.execute("COMMIT")
 
 
-def _set_up(path: str, connection: sqlite3.Connection, busy_seconds: float) -> None:
+def _check_version(path: str, connection: sqlite3.Connection) -> None:
     version = _number(connection, "user_version")
     if version > VERSION:
         raise StoreError(f"{path}: has layout {version}, this squidbot knows {VERSION}; update squidbot")
     if version != VERSION:
         raise DamagedStoreError(f"{path}: has no layout that a squidbot wrote; put a backup in its place")
+
+
+def _set_up(path: str, connection: sqlite3.Connection, busy_seconds: float) -> None:
+    _check_version(path, connection)
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != b"wal":
         _use_wal(path, connection, busy_seconds)
     for setting in SETTINGS:

@@ -35,18 +35,19 @@ class SqliteStore:
     refused, the disk failed, the store is closed, the wait for the lock passed `busy_seconds`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> None:
-        """Open the file, or create it where there is none or an empty one.
+    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True) -> None:
+        """Open the file, or (if `create`) create it where there is none or an empty one.
 
         Raises:
-            DamagedStoreError: the file is not a store, or a damaged one; it was left as it is.
-            StoreError: the file can't be opened, or a newer squidbot wrote it.
+            DamagedStoreError: the file is not a store, or a damaged one, or there was one and it is gone; it was left
+                as it is.
+            StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
         self._path = str(Path(path).absolute())
         self._busy_seconds = busy_seconds
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._connection = open_file(self._path, busy_seconds)
+        self._connection = open_file(self._path, busy_seconds, may_create=create)
         self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
         self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
 
