@@ -4,6 +4,7 @@ SquidbotError
 ├── BudgetError            a request can't fit its window: who takes the room, how much of how much, which key to change
 ├── ContextOverflowError   the provider said that a request was too long
 ├── InvalidRequestError    a request would break a provider's rule (R1 to R11)
+├── RecallError            nothing can be brought back for an id, an offset or a query: what would do
 ├── ConfigError            a setting is wrong: what, where, what would be right
 ├── TranscriptError        a recorded conversation can't be read: file, line, what to do
 └── StoreError             stored data can't be written or read; says whether anything was written
@@ -18,6 +19,7 @@ __all__ = [
     "ContextOverflowError",
     "DamagedStoreError",
     "InvalidRequestError",
+    "RecallError",
     "SquidbotError",
     "StoreError",
     "TranscriptError",
@@ -67,6 +69,10 @@ class InvalidRequestError(SquidbotError):
         """Name the rule that is broken and where."""
         super().__init__(f"{rule}: {message}")
         self.rule = rule
+
+
+class RecallError(SquidbotError):
+    """Nothing can be brought back for an id, an offset or a query. The text says what would do."""
 
 
 class ConfigError(SquidbotError):

@@ -16,6 +16,8 @@ CONTEXT_PRESSURE = "context-pressure"
 BUDGET_OVERRUN = "budget-overrun"
 BUDGET_FALLBACK = "budget-fallback"
 SILENT_TRUNCATION = "silent-truncation"
+RECALL_REQUESTED = "recall-requested"
+BLOCK_RECALLED = "block-recalled"
 LEASE_OPENED = "lease-opened"
 DEGRADED = "degraded"
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Category",
     "Cost",
+    "Found",
     "Kind",
     "Lease",
     "Message",
@@ -28,7 +29,10 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Category(StrEnum):
-    """What a message is for (P-01): it follows from the kind of message, never from words in its text."""
+    """What a message is for (P-01): it follows from the kind of message, never from words in its text.
+
+    RECALLED are messages that `history` brought back: copies, so notes and searches pass over them (D4, B-44).
+    """
 
     SYSTEM = "system"
     CONTEXT = "context"
@@ -37,6 +41,7 @@ class Category(StrEnum):
     ERROR = "error"
     INTERNAL = "internal"
     UNKNOWN = "unknown"
+    RECALLED = "recalled"
 
 
 class Cost(NamedTuple):
@@ -147,6 +152,13 @@ class Summary:
     made_by: str
 
 
+class Found(NamedTuple):
+    """A message that answers a query. `score` is 0 to 1, higher is better; 0: it has some word, and was not ranked."""
+
+    seq: int
+    score: float
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one model call as its provider reports them; `input_tokens` counts cached ones too."""
@@ -180,6 +192,7 @@ class Kind(StrEnum):
     SYSTEM = "system"
     MESSAGE = "message"
     SLIMMED = "slimmed"
+    RECALLED = "recalled"
     SUMMARY = "summary"
     PIN = "pin"
     MEMORY = "memory"
@@ -191,7 +204,7 @@ class Part:
     """One message of a request.
 
     Attributes:
-        kind: verbatim (system, message), cut (slimmed) or made by squidbot (the others).
+        kind: verbatim (system, message, recalled), cut (slimmed) or made by squidbot (the others).
         role: whose turn it is for the provider.
         cost: tokens, template included.
         first_seq, last_seq: the messages that it stands for; -1 and -1 for none (a memory document).

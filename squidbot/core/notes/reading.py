@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from squidbot.core.messages import Category
 from squidbot.core.notes.literals import Place, find_literals, is_path, placed_literals
 from squidbot.core.notes.quotes import (
     NAMED_WORTH,
@@ -23,6 +24,7 @@ from squidbot.core.notes.quotes import (
     sentences,
     shown,
 )
+from squidbot.core.view.marks import recalled_ids, without_recalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -132,10 +134,12 @@ class _Action:
 class _Reader:
     """The state of reading messages in order: calls by id, to find what answers them, and by subject.
 
-    `tools` tells whether there are calls at all: in a chat without tools what is said is all there is.
+    `tools` tells whether there are calls at all: in a chat without tools what is said is all there is. `passed` are the
+    calls that asked for what was said before.
     """
 
     tools: bool
+    passed: frozenset[str] = frozenset()
     reading: Reading = field(default_factory=Reading)
     actions: dict[str, _Action] = field(default_factory=dict)
     groups: dict[str, list[_Action]] = field(default_factory=dict)
@@ -148,6 +152,8 @@ class _Reader:
             line = self.reading.lines[key] = _said(bounded(message.text), weights)
             names.update(*(names_in(text) for text in (line.head, *line.units)))
         for call in message.calls:
+            if call.id in self.passed:
+                continue
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
             names.update(name for text in texts for _, name in find_literals(text))
@@ -155,7 +161,7 @@ class _Reader:
 
     def result(self, key: str, message: Message) -> None:
         """Take in a tool's answer: to its call where that is among the messages, else as a line of its own."""
-        text = bounded(message.text)
+        text = bounded(without_recalled(message.text))
         action = next((self.actions[name] for name in message.results if name in self.actions), None)
         of_file = action is not None and bool(action.target)
         if action is None:
@@ -168,6 +174,12 @@ class _Reader:
         units = list(shown(text, of_file=of_file))
         line.add(units)
         _count(self.reading.shown, {name for unit in units for name in names_in(unit.text)})
+
+    def recalled(self, key: str, message: Message) -> None:
+        """Take in what was brought back: no more than that it was, since its words are noted where they were said."""
+        ids = recalled_ids(message.text)
+        if ids:
+            self.reading.lines[key] = Line(f"{ids} recalled", _CALL_WEIGHT)
 
     def _called(self, call: ToolCall) -> _Action:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
@@ -184,9 +196,13 @@ class _Reader:
 
 def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
     """Return the lines that could be written about some messages."""
-    reader = _Reader(tools=any(message.calls for message in messages))
+    again = [message for message in messages if message.category is Category.RECALLED]
+    passed = frozenset(call_id for message in again for call_id in message.results)
+    reader = _Reader(tools=any(message.calls for message in messages), passed=passed)
     for index, message in enumerate(messages):
-        if message.role == "user" and not users_verbatim:
+        if message.category is Category.RECALLED:
+            reader.recalled(f"recalled {index}", message)
+        elif message.role == "user" and not users_verbatim:
             reader.reading.lines[f"user {index}"] = _asked(bounded(message.text))
         elif message.role == "assistant":
             reader.reply(f"said {index}", message)

@@ -9,5 +9,6 @@
 | renderer  | what is stored, as parts |
 | slim      | oversized text to head, tail and handle |
 | atoms     | what stays together |
+| marks     | what `history` answered, and how it is known again |
 | validity  | R1 to R11 |
 """

@@ -24,8 +24,8 @@ __all__ = ["Assembly", "Report", "Span", "account"]
 class Span:
     """A run of messages that are sent in one way.
 
-    `how` is "verbatim", "slimmed", "summary" (then `summary_id` names it) or "absent". `reason` says why it is not
-    verbatim, None where it is.
+    `how` is "verbatim", "slimmed", "recalled" (a copy of messages that count on their own), "summary" (then
+    `summary_id` names it) or "absent". `reason` says why it is not verbatim, None where it is.
     """
 
     first_seq: int
@@ -152,6 +152,8 @@ def _hidden(segment: Segment) -> tuple[str, str | None, str]:
 def _of_part(seq: int, kind: Kind) -> Span:
     if kind is Kind.SLIMMED:
         return Span(seq, seq, "slimmed", None, "cut to head and tail: it was oversized, or its pair is missing")
+    if kind is Kind.RECALLED:
+        return Span(seq, seq, "recalled", None, "brought back: a copy of earlier messages, or an answer about them")
     return Span(seq, seq, "verbatim")
 
 

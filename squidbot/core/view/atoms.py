@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from squidbot.core.messages import Cost
+from squidbot.core.messages import Category, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,8 +61,8 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 
 def opens_turn(message: StoredMessage) -> bool:
-    """Return whether a message opens a turn: the user speaks, and does not merely carry tool results."""
-    return message.role == "user" and not message.result_ids
+    """Return whether a message opens a turn: the user speaks, and neither tool results nor what was recalled."""
+    return message.role == "user" and not message.result_ids and message.category is not Category.RECALLED
 
 
 def atoms_of(messages: Sequence[StoredMessage]) -> list[Atom]:

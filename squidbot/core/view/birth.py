@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.messages import StoredMessage
+from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
+from squidbot.core.view.marks import answers, is_history
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.slim import slim, slim_arguments
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
-    from squidbot.core.messages import Message
+    from squidbot.core.messages import Message, ToolCall
     from squidbot.core.ports import Codec
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.standing import Standing
@@ -139,10 +140,31 @@ class Births:
             row = self._kept(given, seq)
             if row is None:
                 message, frozen = self._said(given)
+                if message.results and answers(message.text):
+                    message = self._recalled(message, messages[:number], stored)
                 row = self.birth.born(message, place, frozen or (notice if number == newest else None), now)
             rows.append(row)
             step = row.sent_cost.bound + place.step_tokens
         return tuple(rows)
+
+    def _recalled(self, message: Message, before: Sequence[Message | StoredMessage], stored: Standing) -> Message:
+        """Return a tool's answer, flagged where all that it answers are calls of `history` (D4).
+
+        Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
+        """
+        names = {call.id: call.name for call in self._open_calls(before, stored)}
+        ours = all(is_history(names.get(one, "")) for one in message.results)
+        return replace(message, category=Category.RECALLED) if ours else message
+
+    def _open_calls(self, before: Sequence[Message | StoredMessage], stored: Standing) -> Sequence[ToolCall]:
+        """Return the calls of the newest step that makes some."""
+        for given in (*reversed(before), *(stored.tail.atoms[-1].messages[:1] if stored.tail.atoms else ())):
+            if isinstance(given, StoredMessage):
+                if given.call_ids:
+                    return self.birth.codecs[given.codec].decode(given.payload).calls
+            elif given.calls:
+                return given.calls
+        return ()
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
         """Return a message that stands in its place already, counted by this counter; else None."""
@@ -163,7 +185,7 @@ def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:
 
 
 def _speaks(message: Message | StoredMessage) -> bool:
-    return message.role == "user" and not _results(message)
+    return message.role == "user" and not _results(message) and message.category is not Category.RECALLED
 
 
 def _results(message: Message | StoredMessage) -> tuple[str, ...]:
