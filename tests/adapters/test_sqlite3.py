@@ -150,6 +150,23 @@ def test_every_field_of_a_message_is_stored_when_the_message_has_a_new_one(tmp_p
         got.seq = 1  # type: ignore[misc]
 
 
+def test_notes_take_less_room_than_their_text_when_they_are_long(tmp_path: Path) -> None:
+    """Long records and summaries are compressed and come back as they were; short ones can be read in the file."""
+    long = [" ".join(f"src/part{number}.py \ud800" for number in range(2000)), "\xff" * 600, "x" * 512]
+    said = [*long, "\xff", "", "short \ud800"]
+    path = tmp_path / "s.db"
+    with SqliteStore(path) as store:
+        store.append("s", 0, [], [Record("plan", number, text) for number, text in enumerate(said)])
+        for number, text in enumerate(said):
+            store.put(made_summary(f"s{number}", number, number, text=text))
+        assert [record.body for record in store.records("s", "plan")] == said
+        assert [summary.text for summary in store.for_range("s", 0, 9)] == said
+        stored = [bytes(body) for (body,) in store._connection.execute("SELECT body FROM records ORDER BY number")]
+    sizes = [len(text.encode("utf-8", "surrogatepass")) for text in said]
+    assert all(len(body) < size / 3 for body, size in zip(stored[:3], sizes[:3], strict=True))
+    assert [len(body) for body in stored[3:]] == sizes[3:]
+
+
 def test_an_append_is_one_commit_with_one_sync_when_records_come_with_it(tmp_path: Path) -> None:
     """WAL and synchronous = FULL: one transaction, one COMMIT, and the settings that make it durable."""
     with SqliteStore(tmp_path / "s.db") as store:

@@ -316,7 +316,7 @@ def _filled(connection: sqlite3.Connection, no: int, counts: dict[str, int], hea
             if source is None:
                 counts[kind] = min(counts[kind], number)
                 break
-            body = rows.plain(connection.execute(BODY, (no, kind, source)).fetchone()[0])
+            body = rows.plain_small(connection.execute(BODY, (no, kind, source)).fetchone()[0])
             connection.execute(queries.INSERT_RECORD, rows.encode_record(no, Record(kind, number, body)))
     return {kind: count for kind, count in counts.items() if count}
 

@@ -8,7 +8,7 @@ from dataclasses import fields, make_dataclass
 from functools import lru_cache
 from math import nan
 from typing import TYPE_CHECKING, TypeAlias
-from zlib import crc32
+from zlib import compress, crc32, decompress
 
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage, Summary
@@ -31,8 +31,10 @@ __all__ = [
     "encode_summary",
     "json_text",
     "plain",
+    "plain_small",
     "session_checksum",
     "stored",
+    "stored_small",
 ]
 
 MESSAGE_COLUMNS = "key, bound, estimate, turn, checksum, time, form, call_ids, result_ids, frozen, payload"
@@ -49,6 +51,11 @@ RecordRow: TypeAlias = "tuple[int, int, bytes]"
 SummaryRow: TypeAlias = "tuple[bytes, int, int, int, int, int, bytes, bytes, bytes, bytes, bytes]"
 
 _PACK = struct.Struct("<4qd").pack  # key, turn, bound, estimate; time
+
+# A byte that no text in UTF-8 holds: it tells a compressed text from a BLOB of `stored`. Only what is derived from the
+# transcript is compressed, and only where it is long: shorter texts hardly shrink, and any SQLite tool shows them.
+COMPRESSED = b"\xff"
+LEAST_COMPRESSED_BYTES = 512
 
 # A frozen dataclass fills each field through object.__setattr__: 1.1 of the 4 microseconds that a row would cost. A
 # twin with the same slots is filled in 0.2 and then becomes the message; Python allows that for equal slots.
@@ -73,8 +80,18 @@ def stored(text: str | None) -> tuple[str | bytes | None, bytes]:
         return data, data
 
 
+def stored_small(text: str) -> tuple[str | bytes, bytes]:
+    """Return a text that is not of the transcript as it goes into SQLite, compressed where that pays, and its bytes."""
+    cell, data = stored(text)
+    if len(data) >= LEAST_COMPRESSED_BYTES:
+        small = COMPRESSED + compress(data)
+        if len(small) < len(data):
+            return small, small
+    return cell or text, data
+
+
 def cell(data: bytes) -> str | bytes:
-    """Return the bytes of a text as `stored` would hand the text to SQLite."""
+    """Return the bytes of a text as `stored` and `stored_small` would hand the text to SQLite."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -84,6 +101,11 @@ def cell(data: bytes) -> str | bytes:
 def plain(data: bytes) -> str:
     """Return the text that `stored` took."""
     return data.decode("utf-8", "surrogatepass")
+
+
+def plain_small(data: bytes) -> str:
+    """Return the text that `stored_small` took; the bytes have passed their checksum."""
+    return plain(decompress(data[1:]) if data.startswith(COMPRESSED) else data)
 
 
 def checksum(*fields: bytes) -> int:
@@ -209,7 +231,7 @@ def session_checksum(no: int, messages: int, session_id: bytes, records: bytes) 
 def encode_record(session: int, record: Record) -> tuple[Cell, ...]:
     """Return a record as the cells of its row."""
     kind, kind_bytes = stored(record.kind)
-    body, body_bytes = stored(record.body)
+    body, body_bytes = stored_small(record.body)
     return session, kind, record.number, checksum(_PAIR(session, record.number), kind_bytes, body_bytes), body
 
 
@@ -225,7 +247,7 @@ def decode_record(session: int, kind: str, row: RecordRow) -> Record:
             raise DamagedRowError(f"record {number} of kind {kind!r}")
     except (struct.error, TypeError) as error:
         raise DamagedRowError(f"record {number} of kind {kind!r}") from error
-    return Record(kind, number, plain(body))
+    return Record(kind, number, plain_small(body))
 
 
 def encode_summary(session: int, summary: Summary) -> tuple[Cell, ...]:
@@ -235,17 +257,8 @@ def encode_summary(session: int, summary: Summary) -> tuple[Cell, ...]:
         StoreError: a number is no integer of 64 bits.
     """
     numbers = (summary.first_seq, summary.last_seq, *summary.cost)
-    texts = [
-        stored(text)
-        for text in (
-            summary.summary_id,
-            summary.level,
-            summary.counter,
-            summary.source_digest,
-            summary.made_by,
-            summary.text,
-        )
-    ]
+    names = summary.summary_id, summary.level, summary.counter, summary.source_digest, summary.made_by
+    texts = [*map(stored, names), stored_small(summary.text)]
     try:
         check = checksum(_PLACE(session, *numbers), *(data for _, data in texts))
     except struct.error as error:
@@ -268,6 +281,6 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
             raise DamagedRowError(f"the summary of {first}..{last}")
     except (struct.error, TypeError) as error:
         raise DamagedRowError(f"the summary of {first}..{last}") from error
-    level, counter, source_digest, made_by, text = map(plain, texts)
-    cost = Cost(estimate, bound)
-    return Summary(plain(summary_id), session_id, first, last, level, text, cost, counter, source_digest, made_by)
+    level, counter, source_digest, made_by = map(plain, texts[:-1])
+    said, cost = plain_small(texts[-1]), Cost(estimate, bound)
+    return Summary(plain(summary_id), session_id, first, last, level, said, cost, counter, source_digest, made_by)
