@@ -54,6 +54,10 @@ class Cost(NamedTuple):
         """Return both costs together, in tokens."""
         return Cost(self.estimate + other.estimate, self.bound + other.bound)
 
+    def less(self, other: Cost) -> Cost:
+        """Return what is left without `other`, in tokens; not below 0."""
+        return Cost(max(0, self.estimate - other.estimate), max(0, self.bound - other.bound))
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.event import too_much
-from squidbot.core.errors import InvalidRequestError
-from squidbot.core.messages import Cost, Kind, Part
+from squidbot.core.changes.event import make_change, too_much
+from squidbot.core.errors import BudgetError, InvalidRequestError
+from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.past import digest
 from squidbot.core.view.assembly import Assembly
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.validity import check_request
 
 if TYPE_CHECKING:
-    from squidbot.core.changes.event import Moment
+    from squidbot.core.changes.event import Ask, Change, Makers, Moment
     from squidbot.core.counting.meter import Meter
     from squidbot.core.messages import Lease, StoredMessage
     from squidbot.core.pins import Pins
     from squidbot.core.plan import PlanRecord, Section
+    from squidbot.core.view.birth import Birth
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Call", "Inputs", "build"]
+__all__ = ["Call", "Inputs", "Room", "build", "change_for"]
 
 NOTHING = Cost(0, 0)
 
@@ -82,6 +83,74 @@ class Call(NamedTuple):
     moment: Moment
     born: tuple[StoredMessage, ...]
     head: tuple[Section, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the next request has free behind what is stored.
+
+    Attributes:
+        marked: until its history reaches the high-water mark; below 0 beyond it. whole: until it is full.
+        output_tokens: above it, as a bound, a tool output that comes next is cut.
+        step_tokens: above it a whole step is.
+        step_used_tokens: what the step costs so far whose results are awaited.
+        awaited: whether results of the newest step's calls are still missing.
+        stored: how many messages the store holds.
+    """
+
+    marked: Cost
+    whole: Cost
+    output_tokens: int
+    step_tokens: int
+    step_used_tokens: int
+    awaited: bool
+    stored: int
+
+    @classmethod
+    def behind(cls, stored: Standing, history: Cost, limit: Cost, birth: Birth, high_fraction: float) -> Room:
+        """Return the room behind what stands, where all that counts as history costs `history`.
+
+        `limit` is what history may cost.
+        """
+        newest = stored.tail.atoms[-1] if stored.tail.atoms else None
+        awaited = newest is not None and not newest.whole and bool(newest.messages[0].call_ids)
+        return cls(
+            marked=Cost(
+                int(high_fraction * limit.estimate) - history.estimate, int(high_fraction * limit.bound) - history.bound
+            ),
+            whole=Cost(limit.estimate - history.estimate, limit.bound - history.bound),
+            output_tokens=birth.output_tokens,
+            step_tokens=birth.step_tokens,
+            step_used_tokens=newest.sent_cost.bound if newest and awaited else 0,
+            awaited=awaited,
+            stored=stored.messages,
+        )
+
+
+def change_for(makers: Makers, trial: Standing, moment: Moment, ask: Ask) -> Change | None:
+    """Return the change that an event makes; what was recalled and not sent yet stays raw like what came with the call.
+
+    Raises:
+        BudgetError: nothing makes the request fit, not even without what was recalled.
+    """
+    unseen = replace(moment, stored=_unseen_from(trial, moment.stored))
+    try:
+        return make_change(makers, trial, unseen, ask)
+    except BudgetError:
+        if unseen.stored == moment.stored:
+            raise
+        return make_change(makers, trial, moment, ask)
+
+
+def _unseen_from(trial: Standing, stored: int) -> int:
+    """Return the seq of the oldest recalled record behind the last reply; `stored` where there is none."""
+    for atom in reversed(trial.tail.atoms):
+        first = atom.messages[0]
+        if first.role != "user":
+            break
+        if first.category is Category.RECALLED:
+            stored = min(stored, first.seq)
+    return stored
 
 
 def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None) -> Assembly:

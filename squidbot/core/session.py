@@ -21,11 +21,11 @@ from squidbot.core.changes.event import (
 )
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.messages import Cost, Record
+from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past, seal
 from squidbot.core.pins import KIND as PIN
-from squidbot.core.request import Call, Inputs, build
+from squidbot.core.request import Call, Inputs, Room, build, change_for
 from squidbot.core.view.birth import Births
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.standing import READ_BACK_WINDOWS, Shelf, load
@@ -111,7 +111,9 @@ class Session:
         for _ in range(MOST_TRIES):
             stored = self._current()
             rows = self._births(stored, self._past.outside).placed(messages, stored, now)
-            answered = self._answered(usage) if rows else None
+            # What was recalled between two turns answers no request.
+            answers = any(row.category is not Category.RECALLED for row in rows)
+            answered = self._answered(usage) if answers else None
             records = (answered.record(usage),) if answered else ()
             try:
                 self._shelf.transcripts.append(self.session_id, stored.messages, rows, records)
@@ -169,6 +171,17 @@ class Session:
             raise
         self._notes.reopen()
         return None
+
+    def room(self) -> Room:
+        """Return what the next request has free behind what is stored, and behind what came with the newest one."""
+        stored = self._current()
+        newest = self._next or self._past
+        fixed = spent(stored.lead).plus(newest.outside)
+        used = fixed.plus(stored.history)
+        came = newest.cost.less(used) if self._next else Cost(0, 0)
+        birth = self._births(stored, newest.outside.plus(came)).birth
+        history, limit = stored.history.plus(came), self._limit.less(fixed)
+        return Room.behind(stored, history, limit, birth, self.settings.high_fraction)
 
     def _current(self) -> Standing:
         """Return what is stored; read anew where another process, or an event, has changed it."""
@@ -321,7 +334,7 @@ class Session:
         return change, replace(past, skipped=0, rests_until=None)
 
     def _asked(self, trial: Standing, moment: Moment, cause: str, head: tuple[Section, ...]) -> Change | None:
-        return make_change(self._makers, trial, moment, Ask(cause, head, trial.pins.seqs))
+        return change_for(self._makers, trial, moment, Ask(cause, head, trial.pins.seqs))
 
     def _signed(self, change: Change | None, past: Past) -> Change | None:
         """Return a change whose plan names the lease, the system text and the tools that it is made for."""
