@@ -1,0 +1,124 @@
+"""Texts and tables for people: at most as wide as the terminal, coloured only there, plain in a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from squidbot.commands.texts import line, lines, shorter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PIPE_COLUMNS", "Paper"]
+
+# How wide a page is where nobody says: in a pipe or a file.
+PIPE_COLUMNS = 100
+# Lines longer than this are hard to read; a wider terminal keeps a margin.
+MOST_COLUMNS = 140
+INDENT = "  "
+# Of a text that is not shown whole.
+MOST_LINES = 8
+MOST_CHARS = 800
+
+
+class Paper:
+    """One page of output. It is printed at once, by `print`."""
+
+    def __init__(self) -> None:
+        """Look how wide the terminal is, if standard output is one."""
+        self._console = Console(highlight=False, markup=False, emoji=False, width=_columns(), soft_wrap=False)
+        self._capture = self._console.capture()
+        self._capture.__enter__()
+
+    @property
+    def columns(self) -> int:
+        """How many characters a line has."""
+        return self._console.width
+
+    def heading(self, text: str) -> None:
+        """Put down a bold line, folded where it is too long."""
+        self._console.print(Text(line(text), style="bold", overflow="fold"))
+
+    def say(self, text: str, style: str = "") -> None:
+        """Put down a sentence, folded between words."""
+        self._console.print(Text(line(text), style=style, overflow="fold"))
+
+    def blank(self) -> None:
+        """Put down an empty line."""
+        self._console.print()
+
+    def body(self, text: str, *, whole: bool = False, indent: str = INDENT, style: str = "") -> None:
+        """Put down a text of somebody's, indented, folded; not `whole`: its beginning, and how much there is more."""
+        shown, more = (text, "") if whole else beginning(text)
+        for one in [*lines(shown), *([more] if more else [])]:
+            for folded in _folded(one, self.columns - len(indent)):
+                self._console.print(Text(indent + folded, style="dim" if one is more else style, no_wrap=True))
+
+    def pairs(self, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
+        """Put down names with what they mean, one below the other."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, text in rows:
+            grid.add_row(Text(f"{indent}{line(name)}", style="bold"), Text(line(text)))
+        self._console.print(grid)
+
+    def table(self, names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> None:
+        """Put down a table; the columns named in `texts` stand left and may fold, the others right."""
+        made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+        for name in names:
+            is_text = name in texts
+            made.add_column(name, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
+        for row in rows:
+            made.add_row(*(Text(line(cell)) for cell in row))
+        self._console.print(made)
+
+    def print(self) -> None:
+        """Print the page; blanks at the ends of lines are left away."""
+        self._capture.__exit__(None, None, None)
+        text = "".join(f"{one.rstrip()}\n" for one in self._capture.get().split("\n")[:-1])
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def beginning(text: str) -> tuple[str, str]:
+    """Return the first lines of a text, and a line that says how much more there is; "" for nothing more."""
+    head = "\n".join(text[:MOST_CHARS].splitlines()[:MOST_LINES])
+    if len(text) <= MOST_CHARS and len(text.splitlines()) <= MOST_LINES:
+        return text, ""
+    return head, f"… {len(text) - len(head):,} of {len(text):,} characters more"
+
+
+def parameters(arguments: str, columns: int) -> str:
+    """Return a tool call's argument string for one line: `path="a.py", lines=3` where it is a JSON object."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        return shorter(arguments, columns)
+    said = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    return shorter(", ".join(said), columns)
+
+
+def _columns() -> int:
+    if not sys.stdout.isatty():
+        return PIPE_COLUMNS
+    given = os.environ.get("COLUMNS", "")
+    columns = int(given) if given.isdecimal() and int(given) else os.get_terminal_size(sys.stdout.fileno()).columns
+    return max(40, min(MOST_COLUMNS, columns)) if columns else PIPE_COLUMNS
+
+
+def _folded(text: str, columns: int) -> list[str]:
+    """Return a line in pieces that fit; wide characters count as the terminal shows them."""
+    if text.isascii() and len(text) <= columns:
+        return [text]
+    console = Console(width=columns)
+    return [piece.plain for piece in Text(text).wrap(console, columns, overflow="fold")] or [""]

@@ -1,0 +1,9 @@
+"""What the commands find in a store, as values: nothing here prints, and nothing writes.
+
+| file     | holds |
+|----------|-------|
+| opened   | a store that is looked into; a session by the beginning of its id |
+| terms    | the lease that a session ran under |
+| listing  | what a store holds, session by session |
+| entries  | messages with what is said in them |
+"""

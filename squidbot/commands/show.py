@@ -1,0 +1,124 @@
+"""`squidbot show`: what was said in a session, a page at a time."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from squidbot.commands import options
+from squidbot.commands.ending import DAMAGED_DATA, complain
+from squidbot.commands.paper import Paper, parameters
+from squidbot.commands.reading.entries import page
+from squidbot.commands.reading.opened import opened
+from squidbot.commands.texts import clock, count, seqs, span
+
+if TYPE_CHECKING:
+    from squidbot.commands.reading.entries import Entry, Page
+
+__all__ = ["show"]
+
+_RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
+END = 10**12
+
+
+def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    found = _RANGE.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value[:40]!r} names no messages; write m17, m17-m30 or m17-")
+    first = int(found[1])
+    last = int(found[3]) if found[3] else END if found[2] else first
+    if last < first:
+        raise click.BadParameter(f"m{last} stands before m{first}; write m{last}-m{first}")
+    return first, last
+
+
+@click.command()
+@options.session
+@click.argument("wanted", metavar="[RANGE]", required=False, callback=_range)
+@click.option("--from", "start", metavar="ID", callback=options.message, help="Begin at this message.")
+@options.limit(20, "Messages")
+@click.option("--whole", is_flag=True, help="Print long texts whole.")
+@options.store
+@options.as_json
+def show(  # noqa: PLR0913  # an argument for each option
+    *,
+    session_id: str,
+    wanted: tuple[int, int] | None,
+    start: int | None,
+    limit: int,
+    whole: bool,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Show what was said: the newest messages, or those of RANGE (m17, m17-m30, m17-).
+
+    SESSION is an id, or how one begins. One message alone is printed whole.
+    """
+    with opened(store) as place:
+        name = place.find(session_id)
+        first, last = _ends(place.length(name), wanted, start, limit)
+        found = page(place, name, first, last)
+    if as_json:
+        options.print_json(found.to_json())
+    else:
+        _print(found, whole=whole or (wanted is not None and wanted[0] == wanted[1]), limit=limit)
+    if found.damaged:
+        complain(f"{name}: {seqs(found.damaged)} can't be read; squidbot doctor tells more")
+        click.get_current_context().exit(DAMAGED_DATA)
+
+
+def _ends(messages: int, wanted: tuple[int, int] | None, start: int | None, limit: int) -> tuple[int, int]:
+    """Return the first and the last message to show."""
+    if wanted is not None and start is None:
+        first, last = wanted
+        if first >= messages > 0:
+            raise click.UsageError(f"there is no m{first}: the session has m0 to m{messages - 1}")
+        return first, min(last, first + limit - 1)
+    if start is not None:
+        return start, min(start + limit - 1, wanted[1] if wanted else END)
+    return max(0, messages - limit), messages - 1
+
+
+def _print(found: Page, *, whole: bool, limit: int) -> None:
+    paper = Paper()
+    shown = f"; {span(found.first_seq, found.last_seq)} below" if found.entries else ""
+    paper.heading(f"{found.session_id}: {count(found.messages, 'message')}{shown}")
+    for entry in found.entries:
+        paper.blank()
+        _print_entry(paper, entry, whole=whole)
+    _print_ways(paper, found, limit)
+    paper.print()
+
+
+def _print_entry(paper: Paper, entry: Entry, *, whole: bool) -> None:
+    row = entry.row
+    cut = f", cut at birth: {row.sent_cost.estimate:,} of them are sent" if entry.is_cut else ""
+    tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
+    said = f"{entry.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    paper.heading(said)
+    if entry.text:
+        paper.body(entry.text, whole=whole)
+    for call in entry.calls:
+        if whole:
+            paper.body(f"-> {call.name} {call.arguments}", whole=True)
+        else:
+            paper.body(f"-> {call.name} {parameters(call.arguments, paper.columns - len(call.name) - 6)}")
+    if row.notice:
+        paper.body(f"notice, frozen behind it: {row.notice}", whole=whole, style="dim")
+
+
+def _print_ways(paper: Paper, found: Page, limit: int) -> None:
+    """Say how to go on reading, in both directions."""
+    before, after = found.first_seq, found.messages - 1 - found.last_seq
+    ways = []
+    if before > 0 and found.entries:
+        ways.append(f"{before:,} earlier: --from m{max(0, before - limit)}")
+    if after > 0 and found.entries:
+        ways.append(f"{after:,} later: --from m{found.last_seq + 1}")
+    if ways:
+        paper.blank()
+        paper.say("; ".join(ways), "dim")

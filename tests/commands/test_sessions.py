@@ -1,0 +1,82 @@
+"""`squidbot sessions`: what a store holds, and how a store and a session are named."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+    from click.testing import Result
+
+
+def test_sessions_lists_them_newest_first(run: Callable[..., Result]) -> None:
+    """A line for each: messages, requests, tokens of the newest, the plan and why it was made, the window."""
+    lines = run("sessions").output.splitlines()
+    assert lines[0].split() == ["session", "messages", "begun", "newest", "requests", "tokens", "plan", "window"]
+    assert [line.split()[0] for line in lines[1:]] == ["对话?[31m", "empty", "support/43", "support/42"]
+    told = lines[-1].split()
+    assert (told[1], told[-1]) == ("96", "3,000")
+    assert "high-water" in lines[-1] or "overflow" in lines[-1]
+
+
+def test_sessions_json_has_numbers_as_numbers(run: Callable[..., Result]) -> None:
+    """Times are seconds since 1970, what is not there is null."""
+    made = json.loads(run("sessions", "--json").output)
+    assert made["total"] == 4
+    by_id = {one["session"]: one for one in made["sessions"]}
+    assert by_id["support/42"]["messages"] == 96
+    assert by_id["support/42"]["requests"] == 48
+    assert by_id["support/42"]["first_time"] == 1_760_000_000.0
+    assert by_id["support/42"]["window"] == 3_000
+    assert (by_id["empty"]["first_time"], by_id["empty"]["plan"], by_id["empty"]["damaged"]) == (None, None, None)
+
+
+def test_sessions_limits_and_says_how_many_there_are_more(run: Callable[..., Result]) -> None:
+    """The older ones are counted."""
+    result = run("sessions", "--limit", "1")
+    assert "support" not in result.output
+    assert "… 3 older sessions; --limit 4 lists all" in result.output
+
+
+def test_store_is_a_file_or_that_of_the_settings(run: Callable[..., Result], tmp_path: Path) -> None:
+    """--store goes before squidbot.toml, and is relative to the current folder."""
+    assert run("sessions", "--store", "kept.db").output == run("sessions").output
+    missing = run("sessions", "--store", str(tmp_path / "none.db"))
+    assert missing.exit_code == 1
+    assert "none.db: there is no such file; name a store with --store FILE.db" in missing.output
+    (tmp_path / "empty.db").touch()
+    assert run("sessions", "--store", str(tmp_path / "empty.db")).exit_code == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.db"]
+
+
+def test_no_store_is_wrong_usage(run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to name one are said."""
+    monkeypatch.chdir(tmp_path)
+    result = run("sessions")
+    assert result.exit_code == 2
+    assert "no store is named; say --store FILE.db, or set store.path in ./squidbot.toml" in result.output
+
+
+def test_session_is_named_by_its_beginning(run: Callable[..., Result]) -> None:
+    """A whole id wins, a beginning that several share names them, an unknown one the nearest."""
+    assert run("show", "emp").exit_code == 0
+    both = run("show", "support/4")
+    assert both.exit_code == 1
+    assert "2 sessions begin with 'support/4': support/42, support/43" in both.output
+    near = run("show", "suport/42")
+    assert near.exit_code == 1
+    assert "no session 'suport/42'; near it: support/42, support/43" in near.output
+    assert "near it: support/42" in run("show", "PORT/42").output
+
+
+def test_file_of_another_program_is_damaged_data(run: Callable[..., Result], tmp_path: Path) -> None:
+    """It is left as it is."""
+    other = tmp_path / "notes.txt"
+    other.write_text("my notes, which are no database at all\n" * 100)
+    result = run("sessions", "--store", str(other))
+    assert result.exit_code == 4
+    assert other.read_text().startswith("my notes")

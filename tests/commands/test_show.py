@@ -1,0 +1,81 @@
+"""`squidbot show`: messages a page at a time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+
+def test_show_prints_the_newest_messages(run: Callable[..., Result]) -> None:
+    """Who said what and when, calls readable, and the way to those before."""
+    text = run("show", "support/42", "--limit", "4").output
+    assert text.startswith("support/42: 96 messages; m92-m95 below")
+    assert "m92  user  2025-10-09 08:57:10 UTC" in text
+    assert '-> read action="whole", path="src/part_23.py"' in text
+    assert "m94  tool read " in text
+    assert "Mended part_23_1: the limit is 261." in text
+    assert text.endswith("92 earlier: --from m88\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first", "last"),
+    [
+        (["m5"], "m5", "m5"),
+        (["5"], "m5", "m5"),
+        (["m5-m7"], "m5", "m7"),
+        (["m90-"], "m90", "m95"),
+        (["--from", "m3", "--limit", "2"], "m3", "m4"),
+        (["m5-m50", "--limit", "3"], "m5", "m7"),
+    ],
+)
+def test_show_takes_a_range_or_a_beginning(
+    run: Callable[..., Result], arguments: list[str], first: str, last: str
+) -> None:
+    """Both ends included, at most as many as the limit says."""
+    shown = json.loads(run("show", "support/42", *arguments, "--json").output)["shown"]
+    assert (shown[0]["id"], shown[-1]["id"]) == (first, last)
+
+
+@pytest.mark.parametrize("wrong", ["m9-m3", "x", "m", "-", "m1-m2-m3", "m96"])
+def test_show_refuses_what_names_no_messages(run: Callable[..., Result], wrong: str) -> None:
+    """Wrong usage, with what would be right."""
+    result = run("show", "support/42", "--", wrong)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_show_prints_one_message_whole_and_of_others_the_beginning(run: Callable[..., Result]) -> None:
+    """What was cut before it was sent is there, and said to be cut."""
+    alone = run("show", "support/42", "m14").output
+    assert "def part_3_899(): return 899" in alone
+    assert "cut at birth" in alone
+    page = run("show", "support/42", "m14-m15").output
+    assert "def part_3_899(): return 899" not in page
+    assert "characters more" in page
+    assert "def part_3_899(): return 899" in run("show", "support/42", "m14-m15", "--whole").output
+
+
+def test_show_names_the_tool_whose_call_stands_before_the_page(run: Callable[..., Result]) -> None:
+    """The call is read, and not shown."""
+    shown = json.loads(run("show", "support/42", "m2", "--json").output)["shown"]
+    assert [one["answers"] for one in shown] == [[{"id": "c0", "tool": "read"}]]
+
+
+def test_show_lets_no_message_talk_to_the_terminal(run: Callable[..., Result]) -> None:
+    """Escapes and bells become question marks; JSON has them escaped."""
+    text = run("show", "对话").output
+    assert "Hi ?[31mred? 对话" in text
+    assert "\x1b" not in text + run("show", "对话", "--json").output
+
+
+def test_show_of_a_session_without_messages_says_so(run: Callable[..., Result]) -> None:
+    """No error: nothing has been said yet."""
+    result = run("show", "empty")
+    assert (result.exit_code, result.output) == (0, "empty: 0 messages\n")
