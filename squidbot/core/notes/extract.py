@@ -225,7 +225,7 @@ def _behind(head: str, units: list[Unit]) -> str:
     for unit in units:
         if not unit.label:
             text += (" " if text.endswith(_SENTENCE_ENDS) else "; ") + unit.text
-    named = names_in(text)
+    named = frozenset(names_in(text))
     parts: dict[str, list[str]] = {}
     for unit in units:
         if unit.label and unit.text not in named:

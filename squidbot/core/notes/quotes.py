@@ -111,9 +111,12 @@ class Unit:
 
 
 @lru_cache(maxsize=16_384)
-def names_in(text: str) -> frozenset[str]:
-    """Return the literals of a short text; the same few thousand are asked for again and again at an event."""
-    return frozenset(name for _, name in find_literals(text))
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the literals of a short text, each once; the same few thousand are asked for again at every event.
+
+    They come in the order of the text: worths are added up and counts are stored in it, the same in every process.
+    """
+    return tuple(dict.fromkeys(name for _, name in find_literals(text)))
 
 
 def shown(text: str, *, of_file: bool) -> Iterator[Unit]:

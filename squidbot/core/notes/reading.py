@@ -146,17 +146,17 @@ class _Reader:
 
     def reply(self, key: str, message: Message) -> None:
         """Take in an assistant message: what it says, and the tools it calls."""
-        names: set[str] = set()
+        names: dict[str, None] = {}
         if message.text.strip():
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
             line = self.reading.lines[key] = _said(bounded(message.text), weights)
-            names.update(*(names_in(text) for text in (line.head, *line.units)))
+            names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
         for call in message.calls:
             if call.id in self.passed:
                 continue
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
-            names.update(name for text in texts for _, name in find_literals(text))
+            names.update((name, None) for text in texts for _, name in find_literals(text))
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
@@ -173,7 +173,7 @@ class _Reader:
             action.failure = failure(text, of_file=of_file)
         units = list(shown(text, of_file=of_file))
         line.add(units)
-        _count(self.reading.shown, {name for unit in units for name in names_in(unit.text)})
+        _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
 
     def recalled(self, key: str, message: Message) -> None:
         """Take in what was brought back: no more than that it was, since its words are noted where they were said."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -110,3 +113,30 @@ def test_text_that_is_no_fragment_and_no_ledger_is_damage(body: str) -> None:
         Fragment.from_json(body)
     with pytest.raises(DamagedStoreError, match=r"^stored notes can"):
         Ledger.from_json(body)
+
+
+SAID = """
+from squidbot.core.messages import Message, ToolCall
+from squidbot.core.notes.ledger import Fragment
+from squidbot.core.notes.reading import read
+names = ", ".join(f"src/part{number}.py and parse_line{number}" for number in range(20))
+call = ToolCall("c", "read_file", '{"path": "src/other.py", "names": "' + names + '"}')
+said = [
+    Message("user", "Look at these: " + names, "", ""),
+    Message("assistant", "I read " + names + ".", "", "", calls=(call,)),
+    Message("tool", "import " + names, "", "", results=("c",)),
+]
+print(Fragment.of(0, 2, 900, 1, read(said, users_verbatim=True)).to_json())
+"""
+
+
+def test_fragment_is_the_same_text_in_every_process() -> None:
+    """Python hashes texts differently in each process: nothing of that shows in what is stored."""
+    made = [
+        subprocess.run(
+            [sys.executable, "-c", SAID], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert b"parse_line19" in made[0]
+    assert made[0] == made[1] == made[2]
