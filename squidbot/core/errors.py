@@ -6,6 +6,7 @@ SquidbotError
 ├── InvalidRequestError    a request would break a provider's rule (R1 to R11)
 ├── RecallError            nothing can be brought back for an id, an offset or a query: what would do
 ├── ConfigError            a setting is wrong: what, where, what would be right
+├── NotFoundError          what was asked for by name or number is not there, or no longer
 ├── TranscriptError        a recorded conversation can't be read: file, line, what to do
 └── StoreError             stored data can't be written or read; says whether anything was written
 └── DamagedStoreError  stored data contradict themselves or their checksum
@@ -19,6 +20,7 @@ __all__ = [
     "ContextOverflowError",
     "DamagedStoreError",
     "InvalidRequestError",
+    "NotFoundError",
     "RecallError",
     "SquidbotError",
     "StoreError",
@@ -77,6 +79,10 @@ class RecallError(SquidbotError):
 
 class ConfigError(SquidbotError):
     """A setting is wrong. The text says what, where, and what would be right."""
+
+
+class NotFoundError(SquidbotError):
+    """What was asked for by name or number is not there, or no longer. The text says what is, or what to do."""
 
 
 class TranscriptError(SquidbotError):

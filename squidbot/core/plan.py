@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from squidbot.core.errors import DamagedStoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from squidbot.core.messages import Cost
 
 __all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Section", "Segment"]
@@ -126,6 +128,13 @@ class PlanRecord:
         system, tools: hashes of the host's system text and tools that it was made with; "" for none.
         certificate: how far these bounds can be trusted.
         first_changed, price: where the prefix broke and what that costs; None for the first plan of a session.
+        made_at_seq: how many messages were stored when it was made; later steps were said under it.
+        thinking_dropped: runs (first seq, first seq behind) of steps sent without their reasoning although what is in
+            front of them is as it was before the plan that they were said under.
+        held: somebody brought it back: only a request that does not fit, `compact` or another lease changes it.
+        repeats: the plan that an undo brought back, -1 for everything raw; None where it repeats none.
+        outside_changed: whether system text or tools were others than in the request before it.
+        notes: how many records of notes there were behind it: (ledgers, fragments).
     """
 
     plan_id: int
@@ -145,6 +154,17 @@ class PlanRecord:
     certificate: str = "measured"
     first_changed: FirstChanged | None = None
     price: Price | None = None
+    made_at_seq: int = 0
+    thinking_dropped: tuple[tuple[int, int], ...] = ()
+    held: bool = False
+    repeats: int | None = None
+    outside_changed: bool = False
+    notes: tuple[int, int] = (0, 0)
+
+    @property
+    def merged_through(self) -> int:
+        """The last message that a merged summary stands for; -1 where there is none."""
+        return merged_through(self.segments)
 
     def to_json(self) -> str:
         """Return the plan as JSON text."""
@@ -166,6 +186,8 @@ class PlanRecord:
                     "sections": tuple(Section(**one) for one in raw["sections"]),
                     "first_changed": FirstChanged(**raw["first_changed"]) if raw["first_changed"] else None,
                     "price": Price(**raw["price"]) if raw["price"] else None,
+                    "thinking_dropped": tuple(_pair(run) for run in raw["thinking_dropped"]),
+                    "notes": _pair(raw["notes"]),
                 },
             )
         except (ValueError, TypeError, KeyError) as error:
@@ -177,10 +199,21 @@ def _segment(raw: dict[str, object]) -> Segment:
     return Segment(**fields)  # type: ignore[arg-type]  # checked by the dataclass's own fields
 
 
+def _pair(raw: object) -> tuple[int, int]:
+    first, second = _seqs(raw)
+    return first, second
+
+
 def _seqs(raw: object) -> tuple[int, ...]:
     if not isinstance(raw, list):
-        raise TypeError("verbatim is not a list")
+        raise TypeError(f"{raw!r:.40} is not a list of numbers")
     return tuple(int(seq) for seq in raw)
+
+
+def merged_through(segments: Iterable[Segment]) -> int:
+    """Return the last message that a merged summary among the segments stands for; -1 where there is none."""
+    merged = [one.last_seq for one in segments if one.representation is Representation.MERGED]
+    return max(merged, default=-1)
 
 
 def price_of(before: Cost, after: Cost, unchanged_tokens: int, prices: tuple[float, float], *, cold: bool) -> Price:

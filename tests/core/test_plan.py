@@ -28,6 +28,12 @@ PLAN = PlanRecord(
     system="abc",
     first_changed=FirstChanged(1, 10, 300),
     price=Price(100.0, 30.0, 0.0, 3.5),
+    made_at_seq=24,
+    thinking_dropped=((20, 22), (24, 25)),
+    held=True,
+    repeats=-1,
+    outside_changed=True,
+    notes=(1, 7),
 )
 
 
@@ -48,6 +54,8 @@ def test_plan_comes_back_from_its_json(plan: PlanRecord) -> None:
         {"segments": [{**json.loads(PLAN.to_json())["segments"][0], "representation": "loud"}]},
         {"segments": [{**json.loads(PLAN.to_json())["segments"][0], "verbatim": 7}]},
         {"sections": [{"title": "x"}]},
+        {"thinking_dropped": [[1]]},
+        {"notes": [1, 2, 3]},
         {"price": {"euro": 1}},
         {"colour": "red"},
     ],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import StoredMessage
 
-__all__ = ["Atom", "atoms_of", "opens_turn", "session_blocks"]
+__all__ = ["Atom", "atoms_of", "open_step", "opens_turn", "session_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,19 @@ def total(costs: Iterable[Cost]) -> Cost:
 def opens_turn(message: StoredMessage) -> bool:
     """Return whether a message opens a turn: the user speaks, and neither tool results nor what was recalled."""
     return message.role == "user" and not message.result_ids and message.category is not Category.RECALLED
+
+
+def open_step(messages: Sequence[StoredMessage]) -> int | None:
+    """Return the seq of the step whose tool loop is open: the newest one, with calls, and no user spoke since.
+
+    None where there is none: then no provider asks for any reasoning (R3).
+    """
+    for message in reversed(messages):
+        if opens_turn(message):
+            return None
+        if message.role == "assistant":
+            return message.seq if message.call_ids else None
+    return None
 
 
 def atoms_of(messages: Sequence[StoredMessage]) -> list[Atom]:

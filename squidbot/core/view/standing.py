@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Cost
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["Block", "Standing", "load"]
+__all__ = ["Block", "Standing", "load", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
@@ -126,7 +127,8 @@ class Standing:
         if not self.blocks and not self.tail.atoms:
             while opening < len(messages) and messages[opening].role == "system":
                 opening += 1
-        tail = self.tail.extended(messages[opening:], renderer, self.dropped_before)
+        dropped = self.plan.thinking_dropped if self.plan else ()
+        tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
         last, history = messages[-1], self.history.plus(added)
         grown = replace(self, tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
@@ -206,6 +208,18 @@ class Shelf:
             after = unanswerable(parts[-1])
         return blocks
 
+    def check_summaries(self, segments: Sequence[Segment]) -> None:
+        """Check that the summaries of segments are stored.
+
+        Raises:
+            NotFoundError: one is not; the text names it.
+        """
+        wanted = [one.summary_id for one in segments if one.summary_id]
+        found = {one.summary_id for one in self.summaries.by_id(self.session_id, wanted)} if wanted else set()
+        for summary_id in wanted:
+            if summary_id not in found:
+                raise NotFoundError(f"summary {summary_id} is no longer stored: what showed it can't be rebuilt")
+
     def _texts(self, segments: Sequence[Segment], made: Sequence[Summary]) -> dict[str, Summary]:
         texts = {summary.summary_id: summary for summary in made}
         wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
@@ -261,6 +275,32 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
     if valid and valid.segments:
         return _planned(shelf, valid, counts)
     return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+
+
+def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:
+    """Return what stands under a plan, or (None) without one, whatever its lease, for the messages of `counts`.
+
+    No more is read than what passes `most_tokens`; then the newest messages are returned, which cost more than that.
+
+    Raises:
+        NotFoundError: a summary of the plan is no longer stored.
+    """
+    counts = replace(counts, plan=plan, opened=False)
+    if plan is None or not plan.segments:
+        lead = shelf.lead(counts.messages)
+        rows = _behind(shelf, len(lead), counts, most_tokens)
+        return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
+    shelf.check_summaries(plan.segments)
+    lead = shelf.lead(plan.segments[0].first_seq)
+    rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
+    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
+    return _stood(shelf, plan, (tuple(born(row) for row in lead), blocks), rows, counts)
+
+
+def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | None) -> list[StoredMessage]:
+    if most_tokens is None:
+        return shelf.read(first_seq, counts.messages - 1)
+    return _newest(shelf, first_seq, most_tokens) if counts.messages else []
 
 
 def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing) -> Standing:

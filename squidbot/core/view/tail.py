@@ -38,10 +38,17 @@ class Tail:
     last_parts: int = 0
     after_assistant: bool = False
 
-    def extended(self, messages: Sequence[StoredMessage], renderer: Renderer, dropped_before: int) -> Tail:
+    def extended(
+        self,
+        messages: Sequence[StoredMessage],
+        renderer: Renderer,
+        dropped_before: int,
+        dropped: Sequence[tuple[int, int]] = (),
+    ) -> Tail:
         """Return the tail with messages behind it; only the newest atom is rendered again, since it may take them.
 
-        Reasoning of steps before the seq `dropped_before` is left out.
+        Reasoning is left out of steps before the seq `dropped_before`, and of those in the runs `dropped`: (first seq,
+        first seq behind).
         """
         if not messages:
             return self
@@ -54,7 +61,9 @@ class Tail:
         for atom in grown:
             behind = made or parts
             after = unanswerable(behind[-1]) if behind else self.after_assistant
-            rendered = renderer.raw([atom], after_assistant=after, drop_thinking=atom.first_seq < dropped_before)
+            seq = atom.first_seq
+            stale = seq < dropped_before or any(first <= seq < behind for first, behind in dropped)
+            rendered = renderer.raw([atom], after_assistant=after, drop_thinking=stale)
             made.extend(rendered)
             last = len(rendered)
         return Tail((*atoms, *grown), (*parts, *made), cost.plus(spent(made)), last, self.after_assistant)
