@@ -90,40 +90,43 @@ class Room:
     """What the next request has free behind what is stored.
 
     Attributes:
-        marked: until its history reaches the high-water mark; below 0 beyond it. whole: until it is full.
+        standing: what is stored, as it is sent.
+        used_tokens: what the request costs so far, as a bound.
+        marked: what is free up to the high-water mark; below 0 beyond it. whole: until the request is full.
         output_tokens: above it, as a bound, a tool output that comes next is cut.
         step_tokens: above it a whole step is.
-        step_used_tokens: what the step costs so far whose results are awaited.
-        awaited: whether results of the newest step's calls are still missing.
-        stored: how many messages the store holds.
     """
 
+    standing: Standing
+    used_tokens: int
     marked: Cost
     whole: Cost
     output_tokens: int
     step_tokens: int
-    step_used_tokens: int
-    awaited: bool
-    stored: int
+
+    @property
+    def awaited(self) -> tuple[StoredMessage, ...]:
+        """The newest step, where results of its calls are missing; else nothing."""
+        newest = self.standing.tail.atoms[-1] if self.standing.tail.atoms else None
+        return newest.messages if newest and not newest.whole and newest.messages[0].call_ids else ()
 
     @classmethod
-    def behind(cls, stored: Standing, history: Cost, limit: Cost, birth: Birth, high_fraction: float) -> Room:
-        """Return the room behind what stands, where all that counts as history costs `history`.
-
-        `limit` is what history may cost.
-        """
-        newest = stored.tail.atoms[-1] if stored.tail.atoms else None
-        awaited = newest is not None and not newest.whole and bool(newest.messages[0].call_ids)
+    def behind(
+        cls, standing: Standing, beside: tuple[Cost, Cost], limit: Cost, birth: Birth, high_fraction: float
+    ) -> Room:
+        """Return the room behind what stands; `beside` it are system text, tools and head, and what came since."""
+        outside, came = beside
+        fixed, history = spent(standing.lead).plus(outside), standing.history.plus(came)
+        used, most = fixed.plus(history), limit.less(fixed)
         return cls(
+            standing=standing,
+            used_tokens=used.bound,
             marked=Cost(
-                int(high_fraction * limit.estimate) - history.estimate, int(high_fraction * limit.bound) - history.bound
+                int(high_fraction * most.estimate) - history.estimate, int(high_fraction * most.bound) - history.bound
             ),
-            whole=Cost(limit.estimate - history.estimate, limit.bound - history.bound),
+            whole=limit.less(used),
             output_tokens=birth.output_tokens,
             step_tokens=birth.step_tokens,
-            step_used_tokens=newest.sent_cost.bound if newest and awaited else 0,
-            awaited=awaited,
-            stored=stored.messages,
         )
 
 

@@ -176,12 +176,10 @@ class Session:
         """Return what the next request has free behind what is stored, and behind what came with the newest one."""
         stored = self._current()
         newest = self._next or self._past
-        fixed = spent(stored.lead).plus(newest.outside)
-        used = fixed.plus(stored.history)
+        used = spent(stored.lead).plus(newest.outside).plus(stored.history)
         came = newest.cost.less(used) if self._next else Cost(0, 0)
         birth = self._births(stored, newest.outside.plus(came)).birth
-        history, limit = stored.history.plus(came), self._limit.less(fixed)
-        return Room.behind(stored, history, limit, birth, self.settings.high_fraction)
+        return Room.behind(stored, (newest.outside, came), self._limit, birth, self.settings.high_fraction)
 
     def _current(self) -> Standing:
         """Return what is stored; read anew where another process, or an event, has changed it."""
