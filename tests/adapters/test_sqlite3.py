@@ -167,6 +167,19 @@ def test_notes_take_less_room_than_their_text_when_they_are_long(tmp_path: Path)
     assert [len(body) for body in stored[3:]] == sizes[3:]
 
 
+def test_payload_is_never_compressed_when_what_is_sent_instead_is(tmp_path: Path) -> None:
+    """Any SQLite tool shows what was said; a digest frozen beside it takes a fraction of its text."""
+    output = "\n".join(f"line {number}: nothing to see" for number in range(3000))
+    digest = output[:20_000]
+    message = replace(made_message(0, output), sent_text=digest, notice="\ud800")
+    with SqliteStore(tmp_path / "s.db") as store:
+        store.append("s", 0, [message])
+        assert store.read("s", 0, 0) == [message]
+        payload, frozen = store._connection.execute("SELECT payload, frozen FROM transcript").fetchone()
+    assert payload == message.payload.encode()
+    assert len(frozen) < len(digest) / 4
+
+
 def test_an_append_is_one_commit_with_one_sync_when_records_come_with_it(tmp_path: Path) -> None:
     """WAL and synchronous = FULL: one transaction, one COMMIT, and the settings that make it durable."""
     with SqliteStore(tmp_path / "s.db") as store:

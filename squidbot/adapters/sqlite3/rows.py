@@ -52,8 +52,8 @@ SummaryRow: TypeAlias = "tuple[bytes, int, int, int, int, int, bytes, bytes, byt
 
 _PACK = struct.Struct("<4qd").pack  # key, turn, bound, estimate; time
 
-# A byte that no text in UTF-8 holds: it tells a compressed text from a BLOB of `stored`. Only what is derived from the
-# transcript is compressed, and only where it is long: shorter texts hardly shrink, and any SQLite tool shows them.
+# A byte that no text in UTF-8 holds: it tells a compressed text from a BLOB of `stored`. Payloads are never compressed,
+# so that any SQLite tool shows them; what is made from them is, where it is long: shorter texts hardly shrink.
 COMPRESSED = b"\xff"
 LEAST_COMPRESSED_BYTES = 512
 
@@ -81,7 +81,7 @@ def stored(text: str | None) -> tuple[str | bytes | None, bytes]:
 
 
 def stored_small(text: str) -> tuple[str | bytes, bytes]:
-    """Return a text that is not of the transcript as it goes into SQLite, compressed where that pays, and its bytes."""
+    """Return a text that was made from payloads as it goes into SQLite, compressed where that pays, and its bytes."""
     cell, data = stored(text)
     if len(data) >= LEAST_COMPRESSED_BYTES:
         small = COMPRESSED + compress(data)
@@ -146,11 +146,12 @@ def encode(key: int, message: StoredMessage) -> tuple[Cell, ...]:
     Raises:
         StoreError: a number is no integer of 64 bits.
     """
+    frozen = _frozen(message)
     texts = (
         stored(_form(message.role, message.category, message.codec, message.counter)),
         stored(json_text(message.call_ids) if message.call_ids else None),
         stored(json_text(message.result_ids) if message.result_ids else None),
-        stored(_frozen(message)),
+        stored(None) if frozen is None else stored_small(frozen),
         stored(message.payload),
     )
     estimate, bound = message.cost
@@ -212,7 +213,7 @@ def _ids(data: bytes | None) -> tuple[str, ...]:
 
 
 def _thawed(frozen: bytes) -> tuple[str | None, tuple[str, ...] | None, str | None, Cost]:
-    sent_text, sent_arguments, notice, sent_cost = json.loads(plain(frozen))
+    sent_text, sent_arguments, notice, sent_cost = json.loads(plain_small(frozen))
     return sent_text, None if sent_arguments is None else tuple(sent_arguments), notice, Cost(*sent_cost)
 
 
