@@ -18,6 +18,7 @@ from zlib import crc32
 
 from squidbot.adapters.sqlite3 import files, queries, rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
+from squidbot.adapters.sqlite3.pages import broken_frames
 from squidbot.adapters.sqlite3.queries import SEQ_BITS
 from squidbot.adapters.sqlite3.salvage import salvage
 from squidbot.adapters.sqlite3.store import SqliteStore
@@ -140,15 +141,16 @@ def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> Health
     sessions, problems, failed = _looked(name, busy_seconds)
     if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
         sessions, problems, failed = _looked(name, busy_seconds)
+    if frames := broken_frames(name):
+        problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ends before the first of them")
     if problems or not all(session.whole for session in sessions):
-        sessions, broken = _saveable(name, sessions, failed)
-        problems += broken
+        sessions = _saveable(name, sessions, failed)
     log_bytes = log.stat().st_size if log.exists() else 0
     return Health(name, Path(name).stat().st_size, log_bytes, tuple(sessions), tuple(problems))
 
 
-def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -> tuple[list[SessionHealth], list[str]]:
-    """Return the sessions as a repair would leave them, and what is wrong with the log.
+def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -> list[SessionHealth]:
+    """Return the sessions as a repair would leave them.
 
     Raises:
         StoreError: there is nothing to save; this is why.
@@ -160,9 +162,7 @@ def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -
     if not haul.sessions and failed is not None:
         raise failed
     lost = {session.session_id: session.damaged_summaries for session in seen}
-    told = [replace(one, damaged_summaries=lost.get(one.session_id, ())) for one in _told(haul)]
-    frames = haul.broken_frames
-    return told, [f"{frames} pages of the write-ahead log are damaged; SQLite stops before them"] if frames else []
+    return [replace(one, damaged_summaries=lost.get(one.session_id, ())) for one in _told(haul)]
 
 
 def _looked(name: str, busy_seconds: float) -> tuple[list[SessionHealth], list[str], StoreError | None]:

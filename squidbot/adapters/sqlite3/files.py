@@ -93,6 +93,10 @@ KNOWN_TEXT = """A squidbot store stands beside this file. Where that is missing 
 put a backup in its place, or delete this file to start anew.
 """
 
+HEADER_BYTES = 100
+# Where the header of a rollback journal ends to say how many pages the file had before.
+JOURNAL_SIZE_END = 20
+
 LOG_BYTES = 4 * 2**20  # of the write-ahead log, when it is at rest
 SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
@@ -112,6 +116,8 @@ def open_file(path: str, busy_seconds: float, *, may_create: bool = True) -> sql
         StoreError: it can't be opened, or a newer squidbot wrote it, or there is none and none may be created.
     """
     try:
+        if _size(path) and _size(f"{path}-journal"):
+            _end_creation(path, busy_seconds)
         if not _is_new(path):
             _recognise(path)
         elif may_create:
@@ -269,20 +275,32 @@ def _recognise(path: str) -> None:
         sqlite3.DatabaseError: it is no SQLite file, or a damaged one.
     """
     with closing(_read_only(path, flags="&immutable=1")) as connection:
-        try:
-            application_id = _number(connection, "application_id")
-        except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_CORRUPT or not _size(f"{path}-wal"):
-                raise
-            application_id = _logged_application_id(path)
+        # Else SQLite refuses a file that is shorter than its header says, as after a crash before all was written back.
+        connection.execute("PRAGMA writable_schema = ON")
+        application_id = _number(connection, "application_id")
     if application_id != APPLICATION_ID:
         raise DamagedStoreError(f"{path}: belongs to another program; it was left as it is: name another file")
 
 
-def _logged_application_id(path: str) -> int:
-    """Read the header with the write-ahead log: after a crash in a checkpoint only both together are whole."""
-    with closing(_read_only(path)) as connection:
-        return _number(connection, "application_id")
+def _end_creation(path: str, busy_seconds: float) -> None:
+    """Let SQLite undo a creation that a crash has ended half-way, and wait for one that goes on."""
+    try:
+        _recognise(path)
+    except sqlite3.DatabaseError:
+        if not _is_undone_whole(path):
+            raise
+    with closing(connect(path, busy_seconds)) as connection:
+        _number(connection, "schema_version")
+
+
+def _is_undone_whole(path: str) -> bool:
+    """Say whether nothing but a creation has ever been begun: the journal leads back to an empty file.
+
+    A power cut may keep any of the new pages but the first.
+    """
+    with Path(path).open("rb") as file, Path(f"{path}-journal").open("rb") as journal:
+        header = journal.read(JOURNAL_SIZE_END)
+        return header[JOURNAL_SIZE_END - 4 :] == bytes(4) and not any(file.read(HEADER_BYTES))
 
 
 def create(path: str, busy_seconds: float) -> None:

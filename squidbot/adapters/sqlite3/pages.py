@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import struct
 from array import array
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-__all__ = ["Pages", "Row", "Value", "carved", "cells"]
+__all__ = ["Pages", "Row", "Value", "broken_frames", "carved", "cells"]
 
 Value: TypeAlias = "int | float | bytes | None"
 # A row's id, None in an index, and its columns. TEXT and BLOB are both bytes.
@@ -55,7 +57,7 @@ class Pages:
             self.page_bytes = 65536 if found == 1 else found
         if self.page_bytes < 512 or self.page_bytes & (self.page_bytes - 1):
             self.page_bytes = DEFAULT_PAGE_BYTES
-        self._log, self.broken_frames, size = _logged(Path(f"{path}-wal"), self.page_bytes)
+        self._log, _, size = _logged(Path(f"{path}-wal"), self.page_bytes)
         file_pages = -(-self._file.seek(0, 2) // self.page_bytes)
         # The size in the log counts, but a page behind the end of a file that was cut is not there.
         self.count = max(file_pages, size)
@@ -103,6 +105,23 @@ class Pages:
             pieces.append(piece)
             missing -= len(piece)
         return b"".join(pieces)
+
+
+def broken_frames(path: str) -> int:
+    """Return how many frames of a file's write-ahead log are damaged, with whole ones behind them.
+
+    Safe beside others who write: what is half-written now is whole a moment later.
+    """
+    log = Path(f"{path}-wal")
+    return min(_logged(log, _page_bytes(log))[1] for _ in range(2))
+
+
+def _page_bytes(log: Path) -> int:
+    with suppress(OSError), log.open("rb") as file:
+        header = file.read(LOG_HEADER.size)
+        if int.from_bytes(header[:4], "big") & ~1 == LOG_MAGIC:
+            return int.from_bytes(header[8:12], "big")
+    return DEFAULT_PAGE_BYTES
 
 
 def cells(pages: Pages, number: int) -> Iterator[Row] | None:
@@ -262,23 +281,49 @@ def _logged(path: Path, page_bytes: int) -> tuple[dict[int, bytes], int, int]:
     frame_bytes = FRAME_HEADER.size + page_bytes
     if size != page_bytes:
         return {}, 0, 0
-    pages: dict[int, bytes] = {}
-    fresh: dict[int, bytes] = {}
-    seed, doubtful, broken, count = (seed1, seed2), 0, 0, 0
+    log = _Log()
+    seed = seed1, seed2
     for start in range(LOG_HEADER.size, len(data) - frame_bytes + 1, frame_bytes):
         number, commit, *rest = FRAME_HEADER.unpack_from(data, start)
         page = data[start + FRAME_HEADER.size : start + frame_bytes]
         stored = (rest[2], rest[3])
-        if rest[:2] == salts and stored == _summed(data[start : start + 8] + page, seed, big=bool(magic & 1)):
-            fresh[number] = page
-            if commit:
-                pages |= fresh
-                fresh, count = {}, commit
-                broken, doubtful = broken + doubtful, 0
-        else:
-            doubtful += 1  # broken if a commit comes behind it; else the log's old or torn end
+        sums = _summed(data[start : start + 8] + page, seed, big=bool(magic & 1)) if rest[:2] == salts else None
+        log.take(number, commit, page if sums == stored else None)
         seed = stored
-    return pages, broken, count
+    return log.pages, log.broken, log.count
+
+
+@dataclass(slots=True)
+class _Log:
+    """The transactions of a log. One with a broken frame counts when another one follows.
+
+    Else a crash has torn it before anybody was told that it is stored, and SQLite leaves it out as well.
+    """
+
+    pages: dict[int, bytes] = field(default_factory=dict)
+    broken: int = 0
+    count: int = 0
+    _held: dict[int, bytes] = field(default_factory=dict)
+    _held_broken: int = 0
+    _fresh: dict[int, bytes] = field(default_factory=dict)
+    _fresh_broken: int = 0
+
+    def take(self, number: int, commit: int, page: bytes | None) -> None:
+        """Take the next frame: None for a broken one; `commit` is the file's size in pages where it ends one."""
+        if page is None:
+            self._fresh_broken += 1
+            return
+        self._fresh[number] = page
+        if not commit:
+            return
+        self.pages |= self._held
+        self.broken += self._held_broken
+        self._held, self._held_broken = {}, self._fresh_broken
+        if self._fresh_broken:
+            self._held = self._fresh
+        else:
+            self.pages |= self._fresh
+        self._fresh, self._fresh_broken, self.count = {}, 0, commit
 
 
 def _summed(data: bytes, seed: tuple[int, int], *, big: bool) -> tuple[int, int]:

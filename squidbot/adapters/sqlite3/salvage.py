@@ -73,10 +73,9 @@ class Found:
 
 @dataclass(slots=True)
 class Haul:
-    """What was found, by the numbers of the sessions; how many frames of the write-ahead log are broken."""
+    """What was found, by the numbers of the sessions; what indexes say of their names."""
 
     sessions: dict[int, Found] = field(default_factory=dict)
-    broken_frames: int = 0
     names: dict[int, set[bytes]] = field(default_factory=dict)
     hashes: dict[int, set[int]] = field(default_factory=dict)
 
@@ -93,7 +92,6 @@ def salvage(path: str, take: Take) -> Haul:
     """
     haul = Haul()
     with Pages(path) as pages:
-        haul.broken_frames = pages.broken_frames
         for rowid, values in _rows(pages):
             _sort(haul, rowid, values, take)
     for no, found in haul.sessions.items():

@@ -1,0 +1,70 @@
+"""What a store must hold after a crash: every exchange that was acknowledged, whole, once, in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import squidbot
+from squidbot.adapters.sqlite3 import SqliteStore
+
+from .writer import PARTS, SESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["FULL", "acknowledged", "exchanges_in", "start"]
+
+# SQUIDBOT_FULL_EFFORT=1 runs as often as the promises are stated; it takes minutes. Else a sample of it.
+FULL = bool(os.environ.get("SQUIDBOT_FULL_EFFORT"))
+ROOT = Path(__file__).resolve().parents[3]
+ROLES = ["user", "assistant", "tool", "assistant"]
+
+
+def start(path: Path, name: str, exchanges: int, before: Sequence[str] = ()) -> subprocess.Popen[str]:
+    """Start a process that records exchanges, behind a command such as strace."""
+    script = Path(__file__).with_name("writer.py")
+    command = [*before, sys.executable, str(script), str(path), name, str(exchanges)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path.parent, env=environment
+    )
+
+
+def acknowledged(output: str) -> list[int]:
+    """Return the numbers of the exchanges that a writer has told; a line that was cut by its end is none."""
+    return [int(line.split()[0]) for line in output.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def exchanges_in(path: Path) -> list[tuple[str, int]]:
+    """Return (name, number) of each exchange in a store, in order, having checked all that a reader relies on.
+
+    The store opens, every message is read, no exchange is there in part or between the parts of another one, and the
+    session goes on.
+    """
+    with SqliteStore(path) as store:
+        count, _ = store.head(SESSION)
+        rows = store.read(SESSION, 0, 10**9)
+        for kind in ("plan", "request", "fragment", "ledger", "pin"):
+            store.records(SESSION, kind)
+    assert [row.seq for row in rows] == list(range(count))
+    assert count % PARTS == 0, "half an exchange"
+    found = []
+    for start_seq in range(0, count, PARTS):
+        parts = rows[start_seq : start_seq + PARTS]
+        assert [row.role for row in parts] == ROLES
+        marks = {
+            tuple(str(json.loads(row.payload)["content"]).replace(":", " ").replace(".", " ").split()[:2])
+            for row in parts
+        }
+        assert len(marks) == 1, "parts of two exchanges"
+        name, number = marks.pop()
+        assert len({row.turn for row in parts}) == 1
+        found.append((name, int(number)))
+    with squidbot.load({"store": {"path": str(path)}}) as engine:
+        assert engine.session(SESSION, window_tokens=4096).assemble("Go on?").messages
+    return found
