@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import threading
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import StoreError
+from squidbot.core.finding.ranking import best
+from squidbot.core.finding.sayings import said
+from squidbot.core.finding.words import read_query, terms
+from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Record, StoredMessage, Summary
+    from squidbot.core.finding.words import Word
+    from squidbot.core.messages import Found, Record, StoredMessage, Summary
 
 __all__ = ["InMemoryStore"]
 
@@ -19,6 +25,46 @@ class _Session(NamedTuple):
     messages: list[StoredMessage]
     records: dict[str, list[Record]]
     summaries: dict[str, Summary]
+    terms: _Index
+
+
+class _Index:
+    """The seqs of one session's messages by their terms, made when it is searched: `ranking.Postings`."""
+
+    def __init__(self) -> None:
+        self._messages: list[StoredMessage] = []
+        self._seqs: dict[str, list[int]] = {}
+
+    def catch_up(self, messages: Sequence[StoredMessage]) -> None:
+        """Take the messages that came since."""
+        for message in messages[len(self._messages) :]:
+            copied = message.category is Category.RECALLED
+            for term in () if copied else terms(said(message.payload)):
+                self._seqs.setdefault(term, []).append(message.seq)
+            self._messages.append(message)
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are."""
+        return len(self._messages)
+
+    def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
+        """Return at most `limit` seqs under `below` of messages that have each of the words, newest first."""
+        rarest, *others = sorted(map(self._having, words), key=len)
+        seqs = rarest.intersection(*others)
+        return list(islice((seq for seq in sorted(seqs, reverse=True) if seq < below), limit))
+
+    def sizes(self, seqs: Sequence[int]) -> list[int]:
+        """Return the tokens of messages, in the order asked for."""
+        return [self._messages[seq].cost.estimate for seq in seqs]
+
+    def text(self, seq: int) -> str:
+        """Return what a message says."""
+        return said(self._messages[seq].payload)
+
+    def _having(self, word: Word) -> set[int]:
+        alternatives = (set.intersection(*(set(self._seqs.get(term, ())) for term in each)) for each in word)
+        return set[int]().union(*alternatives)
 
 
 class InMemoryStore:
@@ -100,6 +146,18 @@ class InMemoryStore:
         with self._lock:
             return self._find(session_id).records.get(kind, [])[max(first_number, 0) :]
 
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
+
+        Raises:
+            ValueError: there is no letter or digit in the query to look for.
+        """
+        wanted = read_query(query)
+        with self._lock:
+            session = self._find(session_id)
+            session.terms.catch_up(session.messages)
+            return best(wanted, session.terms, limit, after)
+
     def put(self, summary: Summary) -> None:
         """Store a summary. Storing an equal one again does nothing.
 
@@ -136,7 +194,7 @@ class InMemoryStore:
     def _find(self, session_id: str) -> _Session:
         if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
             raise StoreError(f"session id {session_id!a:.80}: must be 1 to 1024 characters; nothing was written")
-        return self._sessions.get(session_id) or _Session([], {}, {})
+        return self._sessions.get(session_id) or _Session([], {}, {}, _Index())
 
 
 def _extended(kinds: dict[str, list[Record]], records: Sequence[Record]) -> dict[str, list[Record]]:

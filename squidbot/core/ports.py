@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Message, Part, Record, StoredMessage, Summary
+    from squidbot.core.messages import Found, Message, Part, Record, StoredMessage, Summary
 
 __all__ = ["Certificate", "Codec", "Observer", "SummaryStore", "TokenCounter", "TranscriptStore"]
 
@@ -87,6 +87,18 @@ class TranscriptStore(Protocol):
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number."""
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
+
+        All that was appended is searched, whatever its role, but copies (`Category.RECALLED`). A query is words (all
+        are preferred, any is enough) and "quoted phrases" (which must occur); nothing else in it has a meaning. See
+        `core.finding`: what a word is, and what the order. With the last one of a page as `after` comes the next page:
+        while nothing is appended, pages share no message and skip none.
+
+        Raises:
+            ValueError: there is no letter or digit in the query to look for.
+        """
 
 
 class SummaryStore(Protocol):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category, Cost, Record
+from squidbot.testing.searches import SEARCH_CHECKS
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_message, refuses
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     Promised: messages come back in order and equal in every field, whatever stands in their texts; an append is all
     or nothing, its records included, and refused unless it is the next one; reads take any range; `newest` stops
     with the first message that passes the budget; records are numbered by kind; an unknown session is empty; every
-    id of 1 to 1,024 characters is a session of its own, and any other is refused.
+    id of 1 to 1,024 characters is a session of its own, and any other is refused; search finds what was appended, at
+    once, by its words in any script, ranked, in pages that are the whole, in its own session alone, and no query means
+    anything but words.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -30,6 +33,7 @@ def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     for check in (
         _checks_order, _checks_round_trip, _checks_texts, _checks_conflicts, _checks_seqs, _checks_ranges, _checks_pick,
         _checks_newest, _checks_records, _checks_atomicity, _checks_unknown, _checks_ids, _checks_refused_ids,
+        *SEARCH_CHECKS,
     ):  # fmt: skip
         with closed_after(factory()) as store:
             check(store)

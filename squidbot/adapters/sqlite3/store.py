@@ -8,19 +8,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from squidbot.adapters.sqlite3 import queries
+from squidbot.adapters.sqlite3 import index, queries
 from squidbot.adapters.sqlite3.access import Access
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, shrink_log
 from squidbot.adapters.sqlite3.rows import plain
-from squidbot.core.errors import StoreError
+from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.finding.words import read_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-    from squidbot.core.messages import Record, StoredMessage, Summary
+    from squidbot.core.finding.words import Query
+    from squidbot.core.messages import Found, Record, StoredMessage, Summary
 
 __all__ = ["SqliteStore"]
+
+# How many messages one transaction indexes: about a tenth of a second, in which no other process writes.
+INDEXED_MESSAGES = 1024
 
 
 class SqliteStore:
@@ -110,7 +115,8 @@ class SqliteStore:
                     f"not {expected_seq}; nothing was written: read what is new, then append behind it"
                 )
             if messages or records:
-                queries.append(connection, queries.add(connection, session), messages, records)
+                grown = queries.append(connection, queries.add(connection, session), messages, records)
+                index.keep_up(connection, expected_seq, grown, sum(len(message.payload) for message in messages))
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
@@ -160,6 +166,48 @@ class SqliteStore:
         """
         with self._reading as connection:
             return queries.records(connection, queries.find(connection, session_id), kind, first_number)
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
+
+        What appends have left for later is indexed first, which writes to the file. A damaged index is made anew.
+
+        Raises:
+            ValueError: there is no letter or digit in the query to look for.
+            DamagedStoreError: the index is damaged and can't be made anew.
+        """
+        wanted = read_query(query)
+        try:
+            return self._search(session_id, wanted, limit, after)
+        except index.DamagedIndexError:
+            with self._writing as connection:
+                index.renew(connection)
+        try:
+            return self._search(session_id, wanted, limit, after)
+        except index.DamagedIndexError as error:
+            raise DamagedStoreError(
+                f"{self._path}: the search index is damaged ({error}); the messages are not: `squidbot doctor` saves "
+                "them into a copy that makes a new one"
+            ) from error
+
+    def _search(self, session_id: str, query: Query, limit: int, after: Found | None) -> list[Found]:
+        with self._reading as connection:
+            left = index.backlog(connection, queries.find(connection, session_id))
+        while left:
+            left = self.index(session_id)
+        with self._reading as connection:
+            return index.search(connection, queries.find(connection, session_id), query, limit, after)
+
+    def index(self, session_id: str, at_most: int = INDEXED_MESSAGES) -> int:
+        """Make up to `at_most` more messages ready to be found, and return how many are left to do.
+
+        Search does so by itself; here a host may do it in its own time, a million messages in one to two minutes.
+
+        Raises:
+            DamagedStoreError: the file is damaged.
+        """
+        with self._writing as connection:
+            return index.extend(connection, queries.find(connection, session_id), at_most)
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.

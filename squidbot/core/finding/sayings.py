@@ -1,0 +1,71 @@
+"""What of a message's payload is searched: all that somebody said or a tool was given, without the structure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["said"]
+
+# Keys of the known forms whose values nobody said; "data" is a picture or a sealed thought.
+_STRUCTURE = frozenset(
+    (
+        "role", "type", "id", "tool_call_id", "call_id", "tool_use_id", "signature", "thoughtSignature",
+        "encrypted_content", "data", "media_type", "mime_type", "model", "format", "detail", "status",
+    )
+)  # fmt: skip
+_ARGUMENTS = frozenset(("arguments", "input", "args"))  # what a tool is given: all of it counts, keys and numbers too
+
+
+def said(payload: str) -> str:
+    """Return what a message's payload says, a line for each string: texts, names, and all that tools are given.
+
+    The forms that squidbot knows need no codec for it, and others lose nothing but their structure. A payload that is
+    not JSON is returned as it is.
+    """
+    try:
+        root: object = json.loads(payload)
+    except (ValueError, RecursionError):
+        return payload
+    return "\n".join(_strings(root))
+
+
+def _strings(root: object) -> Iterator[str]:
+    """Yield the strings of a JSON value in order."""
+    rest: list[tuple[object, bool]] = [(root, False)]
+    while rest:
+        value, given = rest.pop()
+        if isinstance(value, str):
+            inner = _unpacked(value) if given else value
+            if isinstance(inner, str):
+                yield inner
+            else:
+                rest.append((inner, given))
+        elif isinstance(value, dict):
+            rest += reversed(list(_entries(value, given=given)))
+        elif isinstance(value, list):
+            rest += ((each, given) for each in reversed(value))
+        elif given and isinstance(value, int | float) and not isinstance(value, bool):
+            yield str(value)
+
+
+def _entries(value: dict[str, object], *, given: bool) -> Iterator[tuple[object, bool]]:
+    for key, each in value.items():
+        if given:
+            yield key, False
+            yield each, True
+        elif key not in _STRUCTURE:
+            yield each, key in _ARGUMENTS
+
+
+def _unpacked(text: str) -> object:
+    """Return the value of a JSON text within arguments; any other text as it is."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
