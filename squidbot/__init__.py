@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, Usage
     from squidbot.hookspecs import hookimpl
     from squidbot.sessions import Assembly, Engine, Session, load
+    from squidbot.tools import Answer, history_tool
 
 __all__ = [
+    "Answer",
     "Assembly",
     "BudgetError",
     "ConfigError",
@@ -41,6 +43,7 @@ __all__ = [
     "StoreError",
     "TranscriptError",
     "Usage",
+    "history_tool",
     "hookimpl",
     "load",
 ]
@@ -51,6 +54,7 @@ _HOMES = {
     "squidbot.core.messages": ["Message", "Usage"],
     "squidbot.hookspecs": ["hookimpl"],
     "squidbot.sessions": ["Assembly", "Engine", "Session", "load"],
+    "squidbot.tools": ["Answer", "history_tool"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

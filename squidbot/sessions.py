@@ -17,6 +17,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
+from squidbot.tools import Answer, answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.history.hits import Hits
+    from squidbot.core.history.pages import Page
     from squidbot.core.messages import Lease
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
-__all__ = ["Assembly", "Engine", "Said", "Session", "load"]
+__all__ = ["Answer", "Assembly", "Engine", "Said", "Session", "load"]
 
 # What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
 Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
@@ -143,6 +146,7 @@ class Session:
         self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
         self._inputs = Inputs()
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease))
+        self._history = wired.engine.history(self.core, meter)
 
     @property
     def session_id(self) -> str:
@@ -233,6 +237,55 @@ class Session:
             StoreError: nothing was changed.
         """
         return self.core.compact(replace(self._inputs, notice=None, now=time.time()))
+
+    def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
+        """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.
+
+        For hosts without tools, between two turns; with tools, see `history`. `handle` is an id that a request shows:
+        a summary's, "m17", or "m17-m40"; `offset` counts characters into its first message. The page says where the
+        next one begins. What it copies stays as it is. `now` is in seconds since 1970; None takes the clock.
+
+        Raises:
+            RecallError: nothing is stored under the id, or the message has no such place.
+            BudgetError: there is no room; nothing was written.
+            InvalidRequestError: results of tool calls are awaited; record these first.
+            StoreError: nothing was written.
+        """
+        return self._history.recall(handle, offset, now=time.time() if now is None else now)
+
+    def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
+        """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
+
+        Raises:
+            RecallError: nothing is stored under the id, or the message has no such place.
+            BudgetError: there is no room.
+            StoreError: the store failed.
+        """
+        return self._history.expand(handle, offset, now=time.time() if now is None else now)
+
+    def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
+        """Return the messages of the whole transcript that answer a query, best first, as a page.
+
+        A query is words, any of which will do, and "quoted phrases", which must occur. At most `limit` messages are
+        listed, behind `offset` better ones. `now` is in seconds since 1970; None takes the clock.
+
+        Raises:
+            RecallError: there is nothing to look for in the query, or limit or offset are out of range.
+            BudgetError: there is no room.
+            StoreError: the store failed.
+        """
+        return self._history.search(query, limit=limit, offset=offset, now=time.time() if now is None else now)
+
+    def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
+        """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
+
+        `arguments` are the model's: an object or its JSON text. Wrong ones never raise: the answer says what was
+        wrong, and `is_error` is set. Record its text as the result of the call; it is then known as recalled.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return answer(self._history, arguments, time.time() if now is None else now)
 
     def _message(
         self, said: str | Mapping[str, object] | Message | StoredMessage, role: str

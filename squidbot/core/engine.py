@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from squidbot.core.history.recall import History
 from squidbot.core.request import Inputs
 from squidbot.core.session import Session
 from squidbot.core.view.renderer import Renderer
@@ -38,5 +39,11 @@ class ContextEngine:
 
     def session(self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings) -> Session:
         """Return a session. Nothing is read before its first call, nothing is written before `record` or an event."""
-        shelf = Shelf(session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs))
-        return Session(shelf, lease, settings, self._observer)
+        return Session(self._shelf(session_id, meter), lease, settings, self._observer)
+
+    def history(self, session: Session, meter: Meter) -> History:
+        """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
+        return History(session, self._shelf(session.session_id, meter), self._observer)
+
+    def _shelf(self, session_id: str, meter: Meter) -> Shelf:
+        return Shelf(session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs))
