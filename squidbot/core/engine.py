@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from squidbot.core.history.recall import History
+from squidbot.core.leases import newest_lease
 from squidbot.core.request import Inputs
-from squidbot.core.session import Session
+from squidbot.core.session import RETENTION, Session
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.standing import Shelf
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Lease
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.snapshots import Retention
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
 
@@ -37,9 +39,27 @@ class ContextEngine:
         self._codecs = codecs
         self._observer = observer
 
-    def session(self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings) -> Session:
-        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event."""
-        return Session(self._shelf(session_id, meter), lease, settings, self._observer)
+    def session(
+        self,
+        session_id: str,
+        lease: Lease,
+        meter: Meter,
+        settings: HistorySettings,
+        retention: Retention = RETENTION,
+    ) -> Session:
+        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event.
+
+        `retention` says when it makes snapshots unasked, and which it keeps.
+        """
+        return Session(self._shelf(session_id, meter), lease, settings, self._observer, retention)
+
+    def lease(self, session_id: str) -> Lease | None:
+        """Return the lease that a session was last written to under; None where nothing was.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return newest_lease(self._transcripts, session_id)
 
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""

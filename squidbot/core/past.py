@@ -14,7 +14,7 @@ from squidbot.core.messages import Cost, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.messages import Part, Usage
+    from squidbot.core.messages import Part, StoredMessage, Usage
     from squidbot.core.plan import Section
 
 __all__ = ["REQUEST", "Past", "digest", "seal"]
@@ -37,6 +37,10 @@ class Past:
         told: (name, hash) of the head's sections as the model was last told.
         plan_id: the plan it was made under; -1 for none.
         parts, seal: how many parts it had, and a hash of the last of them.
+        messages: how many messages of the transcript it ended with; -1 where what came with it was not recorded as it
+            was sent, or not behind the same messages.
+        lease_id, limit: the lease that it was made under, and what it might have cost.
+        pressed: whether history had reached the mark at which a snapshot is made unasked.
         calibration: what reported usage has taught.
         skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
             seconds since 1970; None where it does not.
@@ -51,6 +55,10 @@ class Past:
     plan_id: int = -1
     parts: int = 0
     seal: str = ""
+    messages: int = -1
+    lease_id: str = ""
+    limit: Cost = NOTHING
+    pressed: bool = False
     calibration: Calibration = field(default_factory=Calibration)
     skipped: int = 0
     rests_until: float | None = None
@@ -65,6 +73,12 @@ class Past:
         if not self.known or plan_id != self.plan_id:
             return False
         return len(parts) < self.parts or seal(parts[: self.parts]) != self.seal
+
+    def recorded(self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage]) -> Past:
+        """Return the past whose request can be rebuilt only if `rows` begin with what came with it, as it was sent."""
+        if len(rows) >= len(sent) and all(map(_is_as_sent, sent, rows)):
+            return self
+        return replace(self, messages=-1)
 
     def told_of(self, sections: Sequence[Section]) -> Past:
         """Return the past in which the model has been told these sections."""
@@ -89,6 +103,10 @@ class Past:
             "plan": self.plan_id,
             "parts": self.parts,
             "seal": self.seal,
+            "messages": self.messages,
+            "lease": self.lease_id,
+            "limit": self.limit,
+            "pressed": self.pressed,
             "calibration": self.calibration.to_json(),
             "skipped": self.skipped,
             "rests_until": self.rests_until,
@@ -115,12 +133,22 @@ class Past:
                 plan_id=body["plan"],
                 parts=body["parts"],
                 seal=body["seal"],
+                messages=body["messages"],
+                lease_id=body["lease"],
+                limit=Cost(*body["limit"]),
+                pressed=body["pressed"],
                 calibration=Calibration.from_json(body["calibration"]),
                 skipped=body["skipped"],
                 rests_until=body["rests_until"],
             )
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
+
+
+def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:
+    if sent is row:
+        return True
+    return replace(sent, time=row.time, category=row.category, turn=row.turn) == row
 
 
 def seal(parts: Sequence[Part]) -> str:

@@ -10,7 +10,7 @@ from squidbot.core.errors import DamagedStoreError
 from squidbot.core.plan import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from squidbot.core.messages import Record
 
@@ -45,6 +45,18 @@ class Pins:
                 raise DamagedStoreError(f"pin {record.number} can't be read: {error}") from error
         named = tuple(Section(f"pin {name}", text) for name, text in texts.items() if text)
         return cls(frozenset(seqs), named, count)
+
+    def back_to(self, then: Pins) -> Iterator[Mapping[str, object]]:
+        """Yield the pins to add, as their records have them, so that what is pinned is what was pinned `then`."""
+        yield from ({"seq": seq, "on": True} for seq in sorted(then.seqs - self.seqs))
+        yield from ({"seq": seq, "on": False} for seq in sorted(self.seqs - then.seqs))
+        now, before = _named(self.texts), _named(then.texts)
+        yield from ({"name": name, "text": text} for name, text in before.items() if now.get(name) != text)
+        yield from ({"name": name, "text": ""} for name in now if name not in before)
+
+
+def _named(texts: Iterable[Section]) -> dict[str, str]:
+    return {section.name.removeprefix("pin "): section.text for section in texts}
 
 
 def _apply(pin: dict[str, object], seqs: set[int], texts: dict[str, str]) -> None:

@@ -22,9 +22,17 @@ if TYPE_CHECKING:
     from squidbot.core.view.birth import Birth
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Call", "Inputs", "Room", "build", "change_for"]
+__all__ = ["Call", "Inputs", "Room", "Unseen", "build", "change_for"]
 
 NOTHING = Cost(0, 0)
+
+
+class Unseen(NamedTuple):
+    """System text and tools that a host sends and did not give for a call: what they cost, and their hashes."""
+
+    cost: Cost
+    system: str
+    tools: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,7 @@ class Inputs:
         sections: texts for the head of the request: the memory document, profiles. Frozen until the next event.
         notice: volatile text (time, percent used, facts) frozen behind the newest user message; None for none.
         now: seconds since 1970; None where time is not known.
+        unseen: the system text and tools that the host sends with it, where they are not given.
     """
 
     system: str = ""
@@ -44,16 +53,17 @@ class Inputs:
     sections: tuple[Section, ...] = ()
     notice: str | None = None
     now: float | None = None
+    unseen: Unseen | None = None
 
     @property
     def system_digest(self) -> str:
         """A hash of the system text; "" for none."""
-        return digest(self.system)
+        return self.unseen.system if self.unseen else digest(self.system)
 
     @property
     def tools_digest(self) -> str:
         """A hash of the tool definitions; "" for none."""
-        return digest(self.tools)
+        return self.unseen.tools if self.unseen else digest(self.tools)
 
     def system_parts(self, meter: Meter) -> tuple[Part, ...]:
         """Return the host's system text as a part; nothing where there is none."""
@@ -62,8 +72,9 @@ class Inputs:
         return (Part(Kind.SYSTEM, "system", meter.fixed(self.system), text=self.system),)
 
     def tools_cost(self, meter: Meter) -> Cost:
-        """Return what the tool definitions cost, in tokens."""
-        return meter.fixed(self.tools) if self.tools else NOTHING
+        """Return what the tool definitions cost, in tokens, with all that is sent and was not given."""
+        cost = meter.fixed(self.tools) if self.tools else NOTHING
+        return cost.plus(self.unseen.cost) if self.unseen else cost
 
     @classmethod
     def as_before(cls, plan: PlanRecord | None) -> Inputs:

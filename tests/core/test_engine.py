@@ -8,7 +8,7 @@ import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
-from squidbot.core import session as session_module
+from squidbot.core import state as state_module
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import DamagedStoreError, InvalidRequestError, StoreError
 from squidbot.core.messages import Record, StoredMessage, Usage
@@ -83,7 +83,7 @@ def test_record_makes_way_for_another_writer() -> None:
     rows = opened(store, SMALL).record(user("hello"), assistant("hi"))
     assert [row.seq for row in rows] == [2, 3]
     assert [row.turn for row in rows] == [2, 2]
-    assert store.head("s") == (4, 0)
+    assert store.head("s") == (4, 1)
 
 
 def test_pin_makes_way_for_another_writer() -> None:
@@ -107,7 +107,7 @@ def test_event_makes_way_for_another_writer() -> None:
 
 def test_writer_gives_up_where_others_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a typed error that says what was not done."""
-    monkeypatch.setattr(session_module, "MOST_TRIES", 3)
+    monkeypatch.setattr(state_module, "MOST_TRIES", 3)
     store = Raced(others=10**9)
     opened(InMemoryStore(), SMALL)
     with pytest.raises(StoreError, match=r"^3 other writers came first; nothing was written to 's'$"):
@@ -158,7 +158,7 @@ def test_compaction_by_hand_finds_nothing_in_a_short_session() -> None:
     assert session.compact() is None
     session.record(user("hello"))
     assert session.compact() is None
-    assert store.head("s") == (1, 0)
+    assert store.head("s") == (1, 1)
 
 
 def test_compaction_by_hand_makes_the_next_request_smaller() -> None:

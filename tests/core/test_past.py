@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -26,6 +25,10 @@ PAST = Past(
     plan_id=2,
     parts=3,
     seal=seal(PARTS),
+    messages=3,
+    lease_id="lease-1",
+    limit=Cost(300, 320),
+    pressed=True,
     calibration=Calibration(1.1, 0.9, 3),
     skipped=1,
     rests_until=1300.0,
@@ -61,7 +64,7 @@ def test_request_breaks_the_past_when_it_does_not_extend_it() -> None:
     assert not PAST.broken_by(PARTS, 2)
     assert not PAST.broken_by([*PARTS, part("assistant", seq=3)], 2)
     assert PAST.broken_by(PARTS[:2], 2)
-    assert PAST.broken_by([*PARTS[:2], replace(PARTS[2], notice="12:00")], 2)
+    assert PAST.broken_by([*PARTS[:2], PARTS[2]._replace(notice="12:00")], 2)
     assert not PAST.broken_by(PARTS[:2], 3)
     assert not Past().broken_by([], -1)
 

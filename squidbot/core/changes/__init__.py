@@ -2,6 +2,7 @@
 
 | file       | holds |
 |------------|-------|
+| undo       | an earlier plan made to stand again |
 | event      | when the plan changes, and to what |
 | compaction | one batch from high to low water |
 | pricing    | what a break costs, and what it brings |

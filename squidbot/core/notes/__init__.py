@@ -2,6 +2,7 @@
 
 | file     | holds |
 |----------|-------|
+| rewind   | notes as they were behind an earlier plan |
 | notebook | the notes of one session, and what they are made from |
 | extract  | readings as text within a budget |
 | ledger   | readings of many blocks, fading with age |

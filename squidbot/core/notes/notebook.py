@@ -100,6 +100,11 @@ class Notebook:
             records.append(self._kept())
         return tuple(records)
 
+    def counts(self) -> tuple[int, int]:
+        """Return how many records of notes are stored, or about to be: (ledgers, fragments)."""
+        self._opened()
+        return self.snapshots, self.stored
+
     def restart(self) -> tuple[Record, ...]:
         """Begin anew under another lease, whose notes may stand for less; return the records to store with its plan."""
         self._opened()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["Block", "Standing", "load", "under"]
+__all__ = ["Block", "Standing", "bare", "load", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
@@ -177,6 +177,11 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
     )
 
 
+def bare(plan: PlanRecord | None) -> Standing:
+    """Return the standing of a session in which nothing has been said; `plan` is the one in force."""
+    return standing(plan, Pieces((), (), (), Tail()))
+
+
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """Where a session's data stand, and how they are rendered."""
@@ -267,7 +272,7 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
     stored = shelf.transcripts.last_record(shelf.session_id, "plan") if records else None
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
-    counts = replace(standing(plan, Pieces((), (), (), Tail())), records=records, pins=pins)
+    counts = replace(bare(plan), records=records, pins=pins)
     if not messages:
         return replace(_stood(shelf, valid, ((), ()), (), counts), opened=plan is not None and valid is None)
     newest = shelf.read(messages - 1, messages - 1)[0]

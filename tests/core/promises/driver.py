@@ -103,7 +103,7 @@ class Held:
     summaries: tuple[str, ...]
 
 
-KINDS = ("lease", "pin", "plan", "request")
+KINDS = ("lease", "pin", "plan", "request", "snapshot")
 
 
 def held(store: InMemoryStore, session_id: str = "s") -> Held:

@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 def test_assembling_adds_at_most_one_plan_and_only_with_an_event(
     history: list[Message], setup: Setup, given: list[Inputs]
 ) -> None:
-    """Messages and other records are what they were; summaries are added with a plan only."""
+    """Messages are what they were; summaries, the lease and a snapshot are added with a plan only."""
     host = Host(InMemoryStore(), setup, inputs=lambda number: given[number % len(given)])
     for call in host.run(history):
         plans = call.after.records["plan"]
         added = plans[len(call.before.records["plan"]) :]
         assert call.after.messages == call.before.messages
-        assert {**call.after.records, "plan": ()} == {**call.before.records, "plan": ()}
+        beside = [{**held.records, "plan": (), "lease": (), "snapshot": ()} for held in (call.before, call.after)]
+        assert beside[0] == beside[1]
         assert plans[: len(plans) - len(added)] == call.before.records["plan"]
         if call.assembly is not None and call.assembly.event is not None:
             assert [record.body for record in added] == [call.assembly.event.to_json()]
         else:
             assert added == ()
+            assert call.after.records == call.before.records
             assert call.after.summaries == call.before.summaries

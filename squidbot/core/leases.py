@@ -1,0 +1,61 @@
+"""The leases that a session has had, as records: any process can go on under the newest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Lease, Record
+
+if TYPE_CHECKING:
+    from squidbot.core.ports import TranscriptStore
+
+__all__ = ["LEASE", "due_lease", "lease_named", "lease_of", "newest_lease"]
+
+LEASE = "lease"
+
+
+def due_lease(transcripts: TranscriptStore, session_id: str, lease: Lease) -> tuple[Record, ...]:
+    """Return the record to store before anything is done under a lease; nothing where the newest one is equal.
+
+    Raises:
+        DamagedStoreError: the newest record is no lease.
+    """
+    last = transcripts.last_record(session_id, LEASE)
+    if last is not None and lease_of(last) == lease:
+        return ()
+    return (Record(LEASE, last.number + 1 if last else 0, json.dumps(asdict(lease), separators=(",", ":"))),)
+
+
+def newest_lease(transcripts: TranscriptStore, session_id: str) -> Lease | None:
+    """Return the lease that a session was last written to under; None where nothing was.
+
+    Raises:
+        DamagedStoreError: its record is no lease.
+    """
+    last = transcripts.last_record(session_id, LEASE)
+    return lease_of(last) if last else None
+
+
+def lease_named(transcripts: TranscriptStore, session_id: str, lease_id: str) -> Lease | None:
+    """Return the lease of an id that a session has had, or None.
+
+    Raises:
+        DamagedStoreError: a record is no lease.
+    """
+    leases = map(lease_of, transcripts.records(session_id, LEASE))
+    return next((lease for lease in leases if lease.lease_id == lease_id), None)
+
+
+def lease_of(record: Record) -> Lease:
+    """Return the lease of a record.
+
+    Raises:
+        DamagedStoreError: it is none.
+    """
+    try:
+        return Lease(**json.loads(record.body))
+    except (ValueError, TypeError) as error:
+        raise DamagedStoreError(f"lease {record.number} can't be read: {error}") from error

@@ -1,0 +1,159 @@
+"""What a session holds in memory of its store: read anew where others wrote, written in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from squidbot.core import events
+from squidbot.core.errors import SquidbotError, StoreError
+from squidbot.core.events import Event
+from squidbot.core.leases import due_lease
+from squidbot.core.messages import Cost, Record
+from squidbot.core.notes.notebook import Notebook
+from squidbot.core.past import REQUEST, Past
+from squidbot.core.view.standing import READ_BACK_WINDOWS, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from squidbot.core.changes.event import Change
+    from squidbot.core.messages import Lease, StoredMessage
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.ports import Observer
+    from squidbot.core.view.standing import Shelf, Standing
+
+__all__ = ["State"]
+
+# How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
+MOST_TRIES = 1000
+NOTHING = Cost(0, 0)
+Done = TypeVar("Done")
+
+
+class State:
+    """What one session knows of its store.
+
+    Attributes:
+        shelf, lease, notes: where its data stand, the window it is open under, its notes.
+        past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
+            recorded, None where none waits.
+    """
+
+    def __init__(self, shelf: Shelf, lease: Lease, observer: Observer | None) -> None:
+        """Hold nothing yet."""
+        self.shelf = shelf
+        self.lease = lease
+        self.notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
+        self.past = Past()
+        self.waiting: Past | None = None
+        self._observer = observer
+        self._standing: Standing | None = None
+        # How many records the store held when the notes were read: a different number means that they are stale.
+        self._notes_at = 0
+        # The record to write before anything else is, where the session was not open under this lease before.
+        self._lease_due: tuple[Record, ...] = ()
+
+    def current(self) -> Standing:
+        """Return what is stored; read anew where another process, or an event, has changed it."""
+        shelf = self.shelf
+        head = shelf.transcripts.head(shelf.session_id)
+        held = self._standing
+        # A session that was never compacted is held whole only as far as a new process would read it back.
+        whole = held is None or held.blocks or held.tail.cost.bound <= READ_BACK_WINDOWS * self.lease.window_tokens
+        if held is not None and whole and (held.messages, held.records) == head:
+            return held
+        if head[1] != self._notes_at:
+            self.notes.reopen()
+        self._notes_at = head[1]
+        self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id)
+        self._lease_due = due_lease(shelf.transcripts, shelf.session_id, self.lease)
+        last = shelf.transcripts.last_record(shelf.session_id, REQUEST) if head[1] else None
+        if last and last.number != self.past.number:
+            self.past = Past.of(last)
+        return self._standing
+
+    def tried(self, act: Callable[[Standing], Done], undone: str) -> Done:
+        """Return what `act` returns for what is stored; it is tried again where another writer came first.
+
+        Raises:
+            StoreError: the store failed, or others never stopped; `undone` says what was not done.
+            SquidbotError: what `act` raises; what was held of the notes is forgotten.
+        """
+        for _ in range(MOST_TRIES):
+            stored = self.current()
+            try:
+                return act(stored)
+            except StoreError as error:
+                self.notes.reopen()
+                self._make_way(stored, error)
+            except SquidbotError:
+                self.notes.reopen()
+                raise
+        raise StoreError(f"{MOST_TRIES} other writers came first; {undone} {self.shelf.session_id!r}")
+
+    def _make_way(self, stored: Standing, error: StoreError) -> None:
+        """Forget what is held where another writer has changed the store; raise the error where none has."""
+        self._standing = None
+        if self.shelf.transcripts.head(self.shelf.session_id) == (stored.messages, stored.records):
+            raise error
+
+    def append(self, stored: Standing, rows: Sequence[StoredMessage], records: Sequence[Record]) -> None:
+        """Store messages and records behind what is stored, in one transaction; what is held is read anew.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        due = self._lease_due if rows or records else ()
+        self.shelf.transcripts.append(self.shelf.session_id, stored.messages, rows, (*due, *records))
+        self._standing = None
+        self._notes_at = stored.records + len(due) + len(records)
+        if due:
+            self._lease_due = ()
+            self.notify(events.LEASE_OPENED, self.lease.source)
+
+    def hold(self, grown: Standing) -> None:
+        """Hold what stands behind what was appended last, so that it is not read anew."""
+        self._standing = replace(grown, records=self._notes_at)
+
+    def write(
+        self,
+        stored: Standing,
+        change: Change,
+        notes: tuple[tuple[Record, ...], tuple[int, int]],
+        extra: Sequence[Record] = (),
+    ) -> PlanRecord:
+        """Store an event and return its plan: its summaries, then the plan that shows them, with what they are made of.
+
+        `notes` are the records of notes, and how many there are behind them; `extra` are stored with them.
+
+        Raises:
+            StoreError: the plan was not stored.
+        """
+        records, counts = notes
+        for summary in change.batch.summaries:
+            self.shelf.summaries.put(summary)
+        plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
+        self.append(stored, (), (*extra, *records, Record("plan", plan.plan_id, plan.to_json())))
+        self.changed(events.VIEW_PLAN_CHANGED, plan)
+        if change.batch.summaries:
+            self.changed(events.COMPRESSED, plan)
+        return plan
+
+    def changed(self, name: str, plan: PlanRecord) -> None:
+        """Tell of a plan, with its cause and what a request costs on both sides of it."""
+        self.notify(name, plan.cause, plan, Cost(0, plan.tokens_before), Cost(0, plan.tokens_after))
+
+    def notify(
+        self,
+        name: str,
+        cause: str,
+        plan: PlanRecord | None = None,
+        before: Cost = NOTHING,
+        after: Cost = NOTHING,
+    ) -> None:
+        """Tell the observer what happened."""
+        if self._observer is not None:
+            plan_id = plan.plan_id if plan else -1
+            session_id, lease_id = self.shelf.session_id, self.lease.lease_id
+            self._observer.notify(Event(name, session_id, cause, lease_id, plan_id, before.bound, after.bound))

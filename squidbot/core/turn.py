@@ -1,0 +1,318 @@
+"""One call decided: the request, the change it is made under, what it leaves behind. Nothing is written here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from squidbot.core import events
+from squidbot.core.budget.window import input_limit
+from squidbot.core.changes.event import (
+    Ask,
+    Change,
+    Makers,
+    Moment,
+    check_fixed,
+    due,
+    make_change,
+    pays_by_hand,
+    pressure_fraction,
+    room_of,
+    saves_enough,
+)
+from squidbot.core.changes.undo import again
+from squidbot.core.messages import Cost, Record
+from squidbot.core.past import Past, seal
+from squidbot.core.request import Call, Inputs, Unseen, build, change_for
+from squidbot.core.view.birth import Births
+from squidbot.core.view.renderer import spent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.changes.undo import Return
+    from squidbot.core.messages import Lease, Message
+    from squidbot.core.notes.notebook import Notebook
+    from squidbot.core.plan import PlanRecord, Section
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.standing import Shelf, Standing
+
+__all__ = ["Outcome", "Turn"]
+
+# Events in a row that saved too little, after which compaction rests (decisions.md section 5, 11).
+MOST_SKIPS = 2
+NOTHING = Cost(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one call comes to.
+
+    Attributes:
+        assembly: the request.
+        change: the event that it is made under; None where it extends the one before.
+        renewed: records of notes begun anew, to store with the change.
+        leaves: what it leaves behind once it is recorded.
+        skipped: events to tell of a change that would not have paid, each with its plan.
+        pressing: whether history reaches the mark at which a snapshot is made unasked, and did not before.
+    """
+
+    assembly: Assembly
+    change: Change | None
+    renewed: tuple[Record, ...]
+    leaves: Past
+    skipped: tuple[tuple[str, PlanRecord], ...]
+    pressing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a call is decided from: where the session's data stand, its lease, and what the newest request left.
+
+    Attributes:
+        auto_fraction: history's share of its room at which a snapshot is made unasked; 0 for never.
+    """
+
+    shelf: Shelf
+    lease: Lease
+    settings: HistorySettings
+    notes: Notebook
+    past: Past
+    auto_fraction: float = 0.0
+
+    @property
+    def limit(self) -> Cost:
+        """What a whole request may cost; smaller where reported usage has shown that the counter is under."""
+        lease = self.lease
+        policy = self.settings.policy_limit
+        if policy is None:
+            policy = input_limit(lease.window_tokens, 0, lease.safety_fraction)
+        physical = lease.window_tokens - lease.reserved_output_tokens
+        return Cost(policy, int(physical / self.past.calibration.bound_ratio))
+
+    def births(self, stored: Standing, outside: Cost) -> Births:
+        """Return what places messages behind what stands, beside which `outside` is sent."""
+        # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
+        limit = self.limit
+        room = min(limit.bound - outside.bound, limit.estimate - outside.estimate)
+        return Births.within(self.shelf.renderer, self.settings, room, stored)
+
+    def as_before(self, stored: Standing, now: float | None = None) -> Inputs:
+        """Return the inputs of the newest request as far as they are known; its system text and tools are counted."""
+        given = Inputs.as_before(stored.plan)
+        last = self._last_made(stored)
+        if last is None:
+            return replace(given, now=now)
+        head = spent(map(self.shelf.renderer.section, given.head(stored.pins)))
+        unseen = Unseen(self.past.outside.less(head), last.system, last.tools)
+        return replace(given, now=now, unseen=unseen)
+
+    def outcome(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
+        """Return the request with `incoming` behind what is stored, and all that has to be written with it.
+
+        Raises:
+            BudgetError: nothing makes the request fit.
+            InvalidRequestError: there is nothing to answer.
+            StoreError: the store failed.
+        """
+        head = given.head(stored.pins)
+        known = self._told(stored)
+        news = known.news(head) if stored.messages else None
+        outside = self._outside(given, head)
+        notice = "\n".join(filter(None, (given.notice, news))) or None
+        born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
+        trial = stored.extended(born, self.shelf.renderer)
+        moment = self._moment(stored, trial, given)
+        check_fixed(trial, moment)
+        renewed = self.notes.restart() if trial.opened else ()
+        past = replace(known, outside=outside, system=given.system_digest, tools=given.tools_digest)
+        call = Call(self.lease, moment, born, head)
+        change, past, skipped = self._decided(trial, call, past)
+        assembly, change = self._built(trial, call, change, past)
+        told = change is not None or (news is not None and any(row.notice for row in born))
+        pressed = self._pressed(trial, moment)
+        leaves = self._leaving(assembly, past.told_of(head) if told else past)
+        return Outcome(
+            assembly=assembly,
+            change=change,
+            renewed=renewed,
+            leaves=replace(leaves, messages=trial.messages, pressed=pressed),
+            skipped=skipped,
+            pressing=pressed and not self.past.pressed and not self._is_again(stored),
+        )
+
+    def by_hand(self, stored: Standing, given: Inputs) -> Change | None:
+        """Return the change that somebody asks for, or None where it would do nothing.
+
+        Raises:
+            BudgetError: what must be sent in any case does not fit.
+            StoreError: the store failed.
+        """
+        moment = self._moment(stored, stored, given)
+        ask = Ask("manual", given.head(stored.pins), stored.pins.seqs)
+        change = make_change(self._makers(self.settings), stored, moment, ask)
+        if change is None or not pays_by_hand(change.record, stored):
+            return None
+        return self._signed(change, stored, self._last_made(stored))
+
+    def back(self, stored: Standing, given: Inputs, back: Return) -> Change:
+        """Return the change that makes an earlier plan stand again.
+
+        Raises:
+            BudgetError: that does not fit.
+            NotFoundError: a summary of the plan is no longer stored.
+        """
+        change = again(self.shelf, self.settings, stored, self._moment(stored, stored, given), back)
+        return self._signed(change, stored, self._last_made(stored), held=True)
+
+    # -- when and why -----------------------------------------------------------------------------------------
+
+    def _moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
+        renderer = self.shelf.renderer
+        now = given.now if given.now is not None else trial.newest_time
+        idle = now - stored.newest_time if now is not None and stored.newest_time is not None else 0.0
+        rests_until = self.past.rests_until
+        rests = rests_until is not None and now is not None and now < rests_until
+        return Moment(
+            limit=self.limit,
+            system=given.system_parts(renderer.meter),
+            tools=given.tools_cost(renderer.meter),
+            notices=renderer.notices,
+            new_turn=trial.at_turn,
+            cold=idle > self.settings.cache_ttl_seconds,
+            stored=stored.messages,
+            changed=self._changed(stored, given),
+            now=now,
+            paused=rests or self._is_again(stored),
+            unit="tokens" if self.settings.policy_limit is None else "words",
+        )
+
+    def _is_again(self, stored: Standing) -> bool:
+        """Return whether a plan is younger than the newest recorded request: its call is tried again, and keeps it."""
+        return stored.plan is not None and stored.plan.plan_id > self.past.plan_id
+
+    def _changed(self, stored: Standing, given: Inputs) -> str | None:
+        """Return the cause that lies outside the history, or None."""
+        if stored.opened or (stored.plan is None and not stored.messages and given.head(stored.pins)):
+            return "opened"
+        last = self._last_made(stored)
+        if last is None or (last.tools, last.system) == (given.tools_digest, given.system_digest):
+            return None
+        return "tools-changed" if last.tools != given.tools_digest else "system-changed"
+
+    def _last_made(self, stored: Standing) -> PlanRecord | Past | None:
+        """Return what knows system text and tools of the newest request; None where there has been none.
+
+        A plan that is younger than the newest recorded request was made for one that is being tried again.
+        """
+        if stored.plan is not None and self._is_again(stored):
+            return stored.plan
+        return self.past if self.past.known else None
+
+    def _told(self, stored: Standing) -> Past:
+        """Return the past; where an earlier plan was brought back since, the model is told of its head only."""
+        plan = stored.plan
+        if plan is not None and plan.cause in {"undo", "restore"} and self._is_again(stored):
+            return self.past.told_of(plan.sections)
+        return self.past
+
+    def _outside(self, given: Inputs, head: tuple[Section, ...]) -> Cost:
+        """Return what is sent beside lead and history: system text, tools, and the head that is wanted."""
+        meter = self.shelf.renderer.meter
+        sections = map(self.shelf.renderer.section, head)
+        return spent((*given.system_parts(meter), *sections)).plus(given.tools_cost(meter))
+
+    def _pressed(self, trial: Standing, moment: Moment) -> bool:
+        mark = self.auto_fraction
+        return mark > 0 and pressure_fraction(trial.history, room_of(trial, moment)) >= mark
+
+    # -- what is decided --------------------------------------------------------------------------------------
+
+    def _built(self, trial: Standing, call: Call, change: Change | None, past: Past) -> tuple[Assembly, Change | None]:
+        """Return the request, checked, and the change it is made under: one more where it would break the prefix."""
+        if change is None:
+            assembly = build(self.shelf, call, trial, None)
+            if not self.past.broken_by(assembly.parts, trial.plan.plan_id if trial.plan else -1):
+                return assembly, None
+            change = self._asked(trial, call, "repaired")
+        if change is None:
+            return build(self.shelf, call, trial, None), None
+        change = self._signed(change, trial, past)
+        return build(self.shelf, call, change.standing, change.record), change
+
+    def _leaving(self, assembly: Assembly, past: Past) -> Past:
+        """Return what a request leaves behind once it is recorded."""
+        return replace(
+            past,
+            number=self.past.number + 1,
+            cost=assembly.cost,
+            limit=assembly.limit,
+            lease_id=self.lease.lease_id,
+            plan_id=assembly.plan.plan_id if assembly.plan else -1,
+            parts=len(assembly.parts),
+            seal=seal(assembly.parts),
+        )
+
+    def _decided(
+        self, trial: Standing, call: Call, past: Past
+    ) -> tuple[Change | None, Past, tuple[tuple[str, PlanRecord], ...]]:
+        """Return the change that is due, None where none is or it would not pay, what to remember, what to tell.
+
+        Raises:
+            BudgetError: nothing makes the request fit.
+        """
+        cause = due(trial, call.moment, self._patience(trial))
+        change = self._asked(trial, call, cause) if cause else None
+        if change is None:
+            return None, past, ()
+        if cause == "high-water" and not saves_enough(change.record, self.settings):
+            self.notes.reopen()
+            past, told = self._skipping(call.moment, past)
+            return None, past, tuple((name, change.record) for name in told)
+        return change, replace(past, skipped=0, rests_until=None), ()
+
+    def _asked(self, trial: Standing, call: Call, cause: str) -> Change | None:
+        settings = self.settings if cause in {"overflow", "opened"} else self._patience(trial)
+        return change_for(self._makers(settings), trial, call.moment, Ask(cause, call.head, trial.pins.seqs))
+
+    def _makers(self, settings: HistorySettings) -> Makers:
+        return Makers(self.shelf, self.notes, settings)
+
+    def _patience(self, trial: Standing) -> HistorySettings:
+        """Return the settings; where somebody brought a plan back, those under which no mark changes it."""
+        if not _is_held(trial):
+            return self.settings
+        return replace(self.settings, high_fraction=math.inf, scope="inline+summaries")
+
+    def _signed(
+        self, change: Change, stored: Standing, outside: PlanRecord | Past | None, *, held: bool = False
+    ) -> Change:
+        """Return a change whose plan names the lease, the system text and the tools that it is made for.
+
+        A plan that somebody brought back is held on where it had to change for what lies outside the history.
+        """
+        last = self._last_made(stored)
+        system, tools = (outside.system, outside.tools) if outside else ("", "")
+        keeps = _is_held(stored) and change.record.cause in {"tools-changed", "system-changed", "repaired"}
+        plan = replace(
+            change.record,
+            lease_id=self.lease.lease_id,
+            system=system,
+            tools=tools,
+            held=held or keeps,
+            outside_changed=last is not None and (last.system, last.tools) != (system, tools),
+        )
+        return replace(change, record=plan, standing=replace(change.standing, plan=plan))
+
+    def _skipping(self, moment: Moment, past: Past) -> tuple[Past, tuple[str, ...]]:
+        """Return the past with an event skipped that would not pay, and what to tell; after two compaction rests."""
+        if past.skipped + 1 < MOST_SKIPS or moment.now is None:
+            return replace(past, skipped=past.skipped + 1), (events.COMPRESSION_SKIPPED,)
+        rested = replace(past, skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
+        return rested, (events.COMPRESSION_SKIPPED, events.COMPACTION_PAUSED)
+
+
+def _is_held(standing: Standing) -> bool:
+    return standing.plan is not None and standing.plan.held and not standing.opened
