@@ -121,6 +121,7 @@ class History:
     keep_fraction: Portion | None = None
     slim_fraction: Portion | None = None
     user_verbatim_fraction: Portion | None = None
+    user_low_fraction: Portion | None = None
     birth_fraction: Portion | None = None
     step_fraction: Portion | None = None
 
@@ -134,6 +135,10 @@ class Summary:
     note_rate: Portion | None = None
     chain: bool | None = None
     fold_fraction: Portion | None = None
+    detailed_blocks: Whole | None = None
+    moderate_blocks: Whole | None = None
+    compact_blocks: Whole | None = None
+    level_fraction: Portion | None = None
     min_note_tokens: Whole | None = None
 
 

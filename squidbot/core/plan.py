@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import DamagedStoreError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Cost
 
-__all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Section", "Segment"]
+__all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Run", "Section", "Segment"]
 
 # Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
 # "rollover": only the turn in flight is wanted, or fits.
@@ -70,6 +70,14 @@ class Segment:
     summary_id: str | None = None
     verbatim: tuple[int, ...] = ()
     note_tokens: int = 0
+
+
+class Run(NamedTuple):
+    """A session block that is told in notes: its first and last message, and what was said in it, as a bound."""
+
+    first_seq: int
+    last_seq: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)

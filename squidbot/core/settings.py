@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Representation
 
-__all__ = ["STRATEGIES", "HistorySettings", "strategy"]
+__all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
 # Tokens of a summary by level at an input limit of 13,600 (a 16K window), scaled with the limit, at least 64 (C23).
 LEVEL_TOKENS = {
@@ -37,8 +37,12 @@ class HistorySettings:
         note_rate: tokens of notes for one token of what was said.
         chain: whether notes are added behind notes until their room is full; else every event makes one note on all.
         fold_fraction: what one note on everything takes of `notes_fraction` when the chain of notes is full.
+        detailed_blocks, moderate_blocks, compact_blocks: how many of the newest blocks keep notes of their own at each
+            level when the chain of notes is full (C23); older ones are merged.
+        level_fraction: what these notes may take of the room for all.
         min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
         user_verbatim_fraction: user messages stay verbatim while all of them cost no more (C2).
+        user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
         birth_fraction: a tool output above it is cut before it is first sent (W-15: an exchange).
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
         min_recent_messages: this many newest messages stay raw while they fit (Q-01).
@@ -59,8 +63,13 @@ class HistorySettings:
     note_rate: float = 0.08
     chain: bool = True
     fold_fraction: float = 0.6
+    detailed_blocks: int = 5
+    moderate_blocks: int = 5
+    compact_blocks: int = 5
+    level_fraction: float = 0.3
     min_note_tokens: int = 48
     user_verbatim_fraction: float = 0.5
+    user_low_fraction: float = 0.3
     birth_fraction: float = 0.25
     step_fraction: float = 0.5
     min_recent_messages: int = 2
@@ -81,6 +90,12 @@ class HistorySettings:
         """Return the largest summary of a level, in tokens."""
         return max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
 
+    def ranks(self) -> tuple[Representation, ...]:
+        """Return the levels of the newest blocks, newest first."""
+        detailed = (Representation.DETAILED,) * self.detailed_blocks
+        moderate = (Representation.MODERATE,) * self.moderate_blocks
+        return detailed + moderate + (Representation.COMPACT,) * self.compact_blocks
+
     def slim_tokens(self, room_tokens: int) -> int:
         """Return the size above which a tool output in a slimmed segment is cut, in tokens (section 11)."""
         return max(32, min(1500, room_tokens // 16))
@@ -100,6 +115,18 @@ SMALL_ROOM_TOKENS, MIDDLE_ROOM_TOKENS = 8_000, 16_000
 # Below this, notes and the step in flight need the room: with a quarter of it for the user's words instead of 15 %,
 # recall beyond 2,000 tokens fell from .65 to .56 on that session at a room of 3,900.
 TINY_ROOM_TOKENS = 4_500
+# Between the rooms of a 32K and of a 64K window.
+LARGE_ROOM_TOKENS = 40_000
+
+# How many of the newest blocks keep notes of their own, detailed, moderate and compact, below so many tokens of room:
+# C23's figures for windows of 4K, 8K, 16K, 32K and more, each less what is reserved for the answer.
+LEVEL_BLOCKS: tuple[tuple[float, tuple[int, int, int]], ...] = (
+    (TINY_ROOM_TOKENS, (0, 0, 0)),
+    (SMALL_ROOM_TOKENS, (1, 0, 0)),
+    (MIDDLE_ROOM_TOKENS, (1, 1, 1)),
+    (LARGE_ROOM_TOKENS, (4, 3, 3)),
+    (float("inf"), (5, 5, 5)),
+)
 
 
 def strategy(name: str, room_tokens: int) -> HistorySettings:
@@ -112,6 +139,8 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
         chosen = STRATEGIES[name]
     except KeyError:
         raise ConfigError(f"unknown strategy {name!r}; known: {', '.join(STRATEGIES)}") from None
+    detailed, moderate, compact = next(counts for below_tokens, counts in LEVEL_BLOCKS if room_tokens < below_tokens)
+    chosen = replace(chosen, detailed_blocks=detailed, moderate_blocks=moderate, compact_blocks=compact)
     if room_tokens >= SMALL_ROOM_TOKENS:
         # The marks never fall in tokens where the room grows: a larger window shows no less than a smaller one.
         middle = min(1.0, MIDDLE_ROOM_TOKENS / room_tokens)

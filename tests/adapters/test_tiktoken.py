@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.tiktoken import CUT_TOKENS, PIECE_CHARS, TiktokenCounter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
-from squidbot.core.tokens import builtin_counter
 
 MERGES = (b"he", b"ll", b"hell", b"hello", b" w", b"or", b" wor", b"ld", b" world", b"aa", b"aaaa")
 

@@ -59,6 +59,16 @@ def test_strategy_is_the_published_one_where_there_is_room(name: str) -> None:
     assert not strategy(name, 7_999).chain
 
 
+@pytest.mark.parametrize(
+    ("room", "levels"),
+    [(4_000, ""), (6_000, "d"), (12_000, "dmc"), (28_000, "ddddmmmccc"), (60_000, "dddddmmmmmccccc")],
+)
+def test_newest_blocks_keep_notes_of_their_own_by_rank(room: int, levels: str) -> None:
+    """C23: none, 1/0/0, 1/1/1, 4/3/3 and 5/5/5 blocks, newest first."""
+    ranks = strategy("balanced", room).ranks()
+    assert "".join(level.removeprefix("summary:")[0] for level in ranks) == levels
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_high_water_never_falls_in_tokens_where_the_room_grows(name: str) -> None:
     """A larger window never compacts what a smaller one still sends."""

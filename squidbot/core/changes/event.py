@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.compaction import Batch, Compactor, Scene, steps
+from squidbot.core.changes.compaction import Compactor
+from squidbot.core.changes.scene import Batch, Scene, steps
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
@@ -17,7 +18,7 @@ from squidbot.core.view.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from squidbot.core.changes.compaction import NoteTaker
+    from squidbot.core.changes.scene import NoteTaker
     from squidbot.core.messages import Part, StoredMessage
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings

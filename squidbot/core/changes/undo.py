@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.changes.compaction import Batch
+from squidbot.core.changes.scene import Batch
 from squidbot.core.changes.event import Change, first_changed, too_much
 from squidbot.core.errors import NotFoundError
 from squidbot.core.plan import PlanRecord, price_of

@@ -13,7 +13,7 @@ from squidbot.core.notes.extract import render
 from squidbot.core.notes.ledger import Fragment, Ledger
 from squidbot.core.notes.literals import literals_of
 from squidbot.core.notes.reading import read
-from squidbot.core.plan import Representation
+from squidbot.core.plan import Representation, Run
 from squidbot.core.view.atoms import total
 
 if TYPE_CHECKING:
@@ -52,30 +52,46 @@ class Notebook:
     fresh: dict[tuple[int, int], Fragment] = field(default_factory=dict)
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
-    reached: dict[tuple[int, tuple[int, int] | None], Ledger] = field(default_factory=dict)
+    reached: dict[tuple[int, tuple[tuple[int, int], ...]], Ledger] = field(default_factory=dict)
 
     def reach(self, first_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
         oldest = self._opened().first_seq
         return first_seq if oldest is None else max(first_seq, oldest)
 
-    def added(self, atoms: Sequence[Atom], standing: Sequence[Part], limit_tokens: int) -> Summary:
-        """Return notes on atoms; what `standing`, the parts in front of them, says already is not said again."""
+    def runs(self, after_seq: int) -> tuple[Run, ...]:
+        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         self._opened()
-        fragment = self._fragment(atoms)
-        run = fragment.first_seq, fragment.last_seq
-        whole = replace(fragment, reading=self.readings[run])
-        return self._summary(whole, run, standing, limit_tokens, Representation.DETAILED)
+        kept = [one for one in self.pending if one.first_seq > after_seq]
+        return tuple(Run(one.first_seq, one.last_seq, one.tokens) for one in kept)
+
+    def took(self, atoms: Sequence[Atom]) -> Run:
+        """Read atoms as a block that is noted for the first time; the same atoms are read once in an event."""
+        self._opened()
+        one = self._fragment(atoms)
+        return Run(one.first_seq, one.last_seq, one.tokens)
+
+    def told(
+        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+    ) -> Summary:
+        """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
+        self._opened()
+        place = run.first_seq, run.last_seq
+        fragment = self.fresh.get(place) or next(one for one in self.pending if (one.first_seq, one.last_seq) == place)
+        whole = replace(fragment, reading=self.readings.get(place, fragment.reading))
+        return self._summary(whole, place, standing, limit_tokens, level)
 
     def folded(
-        self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
+        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
     ) -> Summary:
-        """Return one note on all messages from `first_seq` to `last_seq`, of which `atoms` are the newest."""
-        run = (atoms[0].first_seq, atoms[-1].last_seq) if atoms else None
-        if (last_seq, run) not in self.reached:
+        """Return one note on all messages from `first_seq` to `last_seq`, the blocks in `new` the newest of them."""
+        places = tuple((run.first_seq, run.last_seq) for run in new if run.last_seq <= last_seq)
+        if (last_seq, places) not in self.reached:
             ledger = self._through(last_seq)
-            self.reached[last_seq, run] = ledger.taking(self._fragment(atoms)) if atoms else ledger
-        ledger = self.reached[last_seq, run]
+            for place in places:
+                ledger = ledger.taking(self.fresh[place])
+            self.reached[last_seq, places] = ledger
+        ledger = self.reached[last_seq, places]
         return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED)
 
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
@@ -148,7 +164,9 @@ class Notebook:
         run = atoms[0].first_seq, atoms[-1].last_seq
         if run not in self.fresh:
             codecs = self.renderer.codecs
-            said = [codecs[row.codec].decode(row.payload) for atom in atoms for row in atom.messages]
+            rows = [row for atom in atoms for row in atom.messages]
+            # A payload does not show that it was brought back (B-44): that is known from when it was stored.
+            said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
             calls = sum(len(message.calls) for message in said)
             tokens = total(atom.cost for atom in atoms).bound
             self.readings[run] = read(said, users_verbatim=True)

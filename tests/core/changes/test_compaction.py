@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.changes.compaction import Batch, Compactor, Scene, Step, steps
+from squidbot.core.changes.compaction import Compactor
+from squidbot.core.changes.scene import Batch, Scene, Step, steps
 from squidbot.core.messages import Cost, StoredMessage, Summary
-from squidbot.core.plan import Representation, Segment
+from squidbot.core.plan import Representation, Run, Segment
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.atoms import Atom, atoms_of
 from squidbot.core.view.renderer import born, shown
@@ -33,21 +34,32 @@ class Notes:
 
     oldest: int = 0
     asked: list[str] = field(default_factory=list)
+    kept: tuple[Run, ...] = ()
 
     def reach(self, first_seq: int) -> int:
         """Return the oldest seq that a fold may stand for."""
         return max(first_seq, self.oldest)
 
-    def added(self, atoms: Sequence[Atom], standing: Sequence[Part], limit_tokens: int) -> Summary:
-        """Return notes on atoms."""
-        self.asked.append(f"added {atoms[0].first_seq}-{atoms[-1].last_seq} beside {len(standing)}")
-        return self._made(atoms[0].first_seq, atoms[-1].last_seq, limit_tokens)
+    def runs(self, after_seq: int) -> tuple[Run, ...]:
+        """Return the blocks that were noted before."""
+        return tuple(run for run in self.kept if run.first_seq > after_seq)
+
+    def took(self, atoms: Sequence[Atom]) -> Run:
+        """Return the block of these atoms."""
+        return Run(atoms[0].first_seq, atoms[-1].last_seq, sum(atom.cost.bound for atom in atoms))
+
+    def told(
+        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+    ) -> Summary:
+        """Return notes on a block."""
+        self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(standing)}")
+        return self._made(run.first_seq, run.last_seq, limit_tokens)
 
     def folded(
-        self, first_seq: int, atoms: Sequence[Atom], last_seq: int, standing: Sequence[Part], limit_tokens: int
+        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
     ) -> Summary:
         """Return one note on all."""
-        self.asked.append(f"folded {first_seq}-{last_seq} with {len(atoms)} beside {len(standing)}")
+        self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(standing)}")
         return self._made(first_seq, last_seq, limit_tokens)
 
     def _made(self, first: int, last: int, limit_tokens: int) -> Summary:
@@ -138,25 +150,93 @@ def test_notes_are_chained_while_that_is_cheaper() -> None:
     assert made is not None
     assert made.kept_blocks == 1
     assert runs(made)[0] == (0, 9, "summary+user", (0,))
-    assert notes.asked[0].startswith("added 10-")
+    assert notes.asked[0].startswith("detailed 10-")
 
 
 def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
     """Notes on everything, with the newest questions the budget allows."""
     old = Block(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
     notes = Notes()
-    made = batch(scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, chain=False)
+    at = scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,))
+    made = batch(at, notes=notes, chain=False, level_fraction=0.0)
     assert made is not None
     assert made.kept_blocks == 0
     assert [one[2] for one in runs(made)] == ["summary:merged"]
     assert made.merged_through == made.tail_from_seq - 1
     last, kept = made.merged_through, len(runs(made)[0][3])
-    assert notes.asked == [f"folded 0-{last} with {last - 9} beside {kept}"]
+    assert notes.asked == [f"folded 0-{last} with {len(made.runs)} beside {kept}"]
+
+
+AGED = (Run(0, 9, 200), Run(10, 19, 200), Run(20, 29, 200), Run(30, 39, 200))
+
+
+def aged(notes: Notes, **settings: object) -> Batch:
+    """Return the batch that tells four noted blocks and a new one anew."""
+    blocks = tuple(
+        Block(Segment(*run[:2], Representation.SUMMARY_USER, f"s{run[0]}", (run[0],), 10), (shown(summary(*run[:2])),))
+        for run in AGED
+    )
+    notes.kept = AGED
+    at = scene([*turns(4, 30, start=40), row(48, turn=48)], blocks=blocks)
+    made = batch(at, HARD, notes, chain=False, min_note_tokens=8, **settings)
+    assert made is not None
+    return made
+
+
+def test_newest_blocks_keep_notes_of_their_own_by_rank_when_all_is_told_anew() -> None:
+    """The newest detailed, the one before moderate, then compact, all older ones in one note."""
+    notes = Notes()
+    made = aged(notes, detailed_blocks=1, moderate_blocks=1, compact_blocks=1)
+    found = [(first, last, level.removeprefix("summary:")) for first, last, level, _ in runs(made)]
+    assert found == [(0, 19, "merged"), (20, 29, "compact"), (30, 39, "moderate"), (40, 47, "detailed")]
+    assert [asked.split(" beside")[0] for asked in notes.asked] == [
+        "folded 0-19 with 1",
+        "compact 20-29",
+        "moderate 30-39",
+        "detailed 40-47",
+    ]
+    assert made.runs == ((40, 47),)
+    assert made.merged_through == 19
+
+
+def test_notes_by_rank_stop_where_their_share_of_the_room_ends() -> None:
+    """What does not fit is merged, however many blocks the settings would keep."""
+    wide, narrow, none = (aged(Notes(), detailed_blocks=9, level_fraction=share) for share in (1.0, 0.2, 0.0))
+    counts = [sum(one[2] == "summary:detailed" for one in runs(made)) for made in (wide, narrow, none)]
+    assert counts[0] == 5
+    assert 0 < counts[1] < 5
+    assert counts[2] == 0
+    assert wide.merged_through == -1
+
+
+def test_notes_on_many_blocks_stay_one_note() -> None:
+    """What was merged is told by rank never again, whatever a process that was just started has read."""
+    notes = Notes(kept=AGED)
+    old = Block(Segment(0, 29, Representation.MERGED, "s0", (), 10), (shown(summary(0, 29)),))
+    new = Block(Segment(30, 39, Representation.SUMMARY_USER, "s30", (), 10), (shown(summary(30, 39)),))
+    made = batch(
+        scene([*turns(4, 30, start=40), row(48, turn=48)], blocks=(old, new)),
+        HARD,
+        notes,
+        chain=False,
+        min_note_tokens=8,
+        level_fraction=1.0,
+    )
+    assert runs(made)[0][:3] == (0, 29, "summary:merged")
+
+
+def test_users_words_give_way_in_one_batch_when_they_cost_too_much() -> None:
+    """Down to a share of their room, so that the next turn does not cut again; while they fit, all stay."""
+    rows = [*turns(20, 30), row(40, turn=40)]
+    fit, cut = (batch(scene(rows), Step(0.0, 0.0, share, 0.45), Notes()) for share in (0.7, 0.4))
+    assert sum(len(one[3]) for one in runs(fit)) == 20
+    assert sum(len(one[3]) for one in runs(cut)) * 30 <= 0.4 * 0.3 * 1000
 
 
 def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
     """With what must stay verbatim in either."""
-    made = batch(scene([*turns(20, 30), row(40, turn=40)]), HARD, Notes(oldest=10), chain=False)
+    at = scene([*turns(20, 30), row(40, turn=40)])
+    made = batch(at, HARD, Notes(oldest=10), chain=False, level_fraction=0.0)
     first, second = runs(made)
     assert (first[0], first[1], first[2]) == (0, 9, "absent")
     assert (second[0], second[2]) == (10, "summary:merged")
@@ -218,4 +298,4 @@ def test_batch_covers_everything_before_the_tail_without_holes(rate: float) -> N
 
 def summary(first: int, last: int) -> Summary:
     """Return notes of 10 tokens."""
-    return Notes().folded(first, [], last, [], 1)
+    return Notes().folded(first, last, [], [], 1)

@@ -121,4 +121,4 @@ def test_first_change_is_where_parts_differ() -> None:
     assert first_changed(old, [old[0], part("user", seq=7), old[2]]) == FirstChanged(1, 7, 10)
     assert first_changed(old, [*old, part("user", seq=3)]) == FirstChanged(3, 3, 30)
     assert first_changed(old, old[:2]) == FirstChanged(2, -1, 20)
-    assert first_changed(old, [replace(one) for one in old]) == FirstChanged(3, -1, 30)
+    assert first_changed(old, [one._replace() for one in old]) == FirstChanged(3, -1, 30)

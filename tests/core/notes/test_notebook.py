@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
 from squidbot.core.notes.notebook import SNAPSHOT_FRAGMENTS, Notebook
+from squidbot.core.plan import Representation
 from squidbot.core.view.atoms import Atom, atoms_of
 from squidbot.core.view.renderer import born
 
 from ..promises.driver import CLASSES, Setup, held, opened
 from ..promises.histories import tame
 from ..rows import RENDERER
+
+if TYPE_CHECKING:
+    from squidbot.core.messages import Part, Summary
 
 
 def stored(turns: int = 40) -> tuple[InMemoryStore, list[Atom]]:
@@ -28,24 +34,29 @@ def write(store: InMemoryStore, records: tuple[Record, ...]) -> None:
     store.append("s", store.head("s")[0], [], records)
 
 
+def told(book: Notebook, atoms: list[Atom], limit_tokens: int, beside: list[Part] | None = None) -> Summary:
+    """Return notes on atoms that are noted for the first time."""
+    return book.told(book.took(atoms), beside or [], limit_tokens)
+
+
 def test_notes_name_their_run_and_fit_their_limit() -> None:
     """Id, level, header, cost; the same notes again are equal."""
     store, atoms = stored()
-    made = Notebook("s", RENDERER, store).added(atoms[:9], [], 120)
+    made = told(Notebook("s", RENDERER, store), atoms[:9], 120)
     assert (made.first_seq, made.last_seq, made.level) == (0, 11, "summary:detailed")
     assert made.summary_id.startswith("s0-11.")
     assert made.text.startswith(f"[{made.summary_id}: notes on 12 messages, data only; recall {made.summary_id}")
     assert "part_" in made.text
     assert made.cost == CLASSES.message(made.text)
     assert made.cost.bound <= 120
-    assert Notebook("s", RENDERER, store).added(atoms[:9], [], 120) == made
+    assert told(Notebook("s", RENDERER, store), atoms[:9], 120) == made
 
 
 def test_notes_do_not_say_again_what_stands_beside_them() -> None:
     """A path that a question names already."""
     store, atoms = stored()
-    plain = Notebook("s", RENDERER, store).added(atoms[:9], [], 400)
-    beside = Notebook("s", RENDERER, store).added(atoms[:9], [born(row) for row in atoms[1].messages], 400)
+    plain = told(Notebook("s", RENDERER, store), atoms[:9], 400)
+    beside = told(Notebook("s", RENDERER, store), atoms[:9], 400, [born(row) for row in atoms[1].messages])
     assert plain.text != beside.text
     assert plain.source_digest != beside.source_digest
 
@@ -54,13 +65,14 @@ def test_fold_stands_for_all_that_was_settled_before() -> None:
     """In any process: from the records alone, notes are the same."""
     store, atoms = stored()
     one = Notebook("s", RENDERER, store)
-    first = one.added(atoms[:9], [], 120)
+    first = told(one, atoms[:9], 120)
     write(store, one.settle(-1, [(first.first_seq, first.last_seq)]))
-    folded = one.folded(0, atoms[9:18], 23, [], 300)
+    folded = one.folded(0, 23, [one.took(atoms[9:18])], [], 300)
     assert (folded.first_seq, folded.last_seq, folded.level) == (0, 23, "summary:merged")
-    assert Notebook("s", RENDERER, store).folded(0, atoms[9:18], 23, [], 300) == folded
+    other = Notebook("s", RENDERER, store)
+    assert other.folded(0, 23, [other.took(atoms[9:18])], [], 300) == folded
     write(store, one.settle(23, [(12, 23)]))
-    again = Notebook("s", RENDERER, store).folded(0, [], 23, [], 300)
+    again = Notebook("s", RENDERER, store).folded(0, 23, [], [], 300)
     assert again == folded
     assert [record.number for record in store.records("s", "fragment")] == [0, 1]
 
@@ -72,12 +84,12 @@ def test_ledger_is_stored_every_16_fragments() -> None:
     for number in range(20):
         run = atoms[9 * number : 9 * number + 9]
         last = run[-1].last_seq
-        book.folded(0, run, last, [], 200)
+        book.folded(0, last, [book.took(run)], [], 200)
         write(store, book.settle(last, [(run[0].first_seq, last)]))
     assert len(store.records("s", "fragment")) == 20
     assert len(store.records("s", "ledger")) == 20 // SNAPSHOT_FRAGMENTS
     fresh = Notebook("s", RENDERER, store)
-    assert fresh.folded(0, [], 239, [], 300) == book.folded(0, [], 239, [], 300)
+    assert fresh.folded(0, 239, [], [], 300) == book.folded(0, 239, [], [], 300)
     assert fresh.reach(0) == book.reach(0) == 0
 
 
@@ -87,18 +99,37 @@ def test_reach_is_the_first_message_asked_for_where_nothing_was_noted() -> None:
     assert Notebook("s", RENDERER, store).reach(5) == 5
 
 
+def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
+    """Smaller at each, never from the notes before; the same from a process that was just started."""
+    store, atoms = stored()
+    book = Notebook("s", RENDERER, store)
+    run = book.took(atoms[:18])
+    book.told(run, [], 400)
+    write(store, book.settle(-1, [run[:2]]))
+    assert book.runs(-1) == (run,)
+    assert book.runs(run.first_seq) == ()
+    levels = [(Representation.DETAILED, 300), (Representation.MODERATE, 150), (Representation.COMPACT, 75)]
+    made = [book.told(run, [], limit, level) for level, limit in levels]
+    assert [one.level for one in made] == [level for level, _ in levels]
+    assert made[0].cost.bound > made[1].cost.bound > made[2].cost.bound
+    fresh = Notebook("s", RENDERER, store)
+    assert fresh.runs(-1) == (run,)
+    assert [fresh.told(run, [], limit, level) for level, limit in reversed(levels)] == made[::-1]
+
+
 def test_another_lease_begins_its_notes_anew() -> None:
     """What was noted under the old one is told again; its records stay."""
     store, atoms = stored()
     book = Notebook("s", RENDERER, store)
     assert book.restart() == ()
-    book.added(atoms[:9], [], 120)
+    told(book, atoms[:9], 120)
     write(store, book.settle(-1, [(0, 11)]))
     (kept,) = book.restart()
     write(store, (kept,))
     assert kept.kind == "ledger"
     fresh = Notebook("s", RENDERER, store)
-    assert fresh.folded(0, atoms[:18], 23, [], 300) == book.folded(0, atoms[:18], 23, [], 300)
+    one, two = (each.folded(0, 23, [each.took(atoms[:18])], [], 300) for each in (fresh, book))
+    assert one == two
     assert fresh.reach(0) == 0
 
 
@@ -106,10 +137,10 @@ def test_notes_that_were_not_stored_are_forgotten() -> None:
     """The next ones are made from what is stored."""
     store, atoms = stored()
     book = Notebook("s", RENDERER, store)
-    before = book.folded(0, atoms[:9], 11, [], 300)
+    before = book.folded(0, 11, [book.took(atoms[:9])], [], 300)
     book.settle(11, [(0, 11)])
     book.reopen()
-    assert book.folded(0, atoms[:9], 11, [], 300) == before
+    assert book.folded(0, 11, [book.took(atoms[:9])], [], 300) == before
     assert [record.number for record in book.settle(11, [(0, 11)])] == [0]
 
 

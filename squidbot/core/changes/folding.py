@@ -1,0 +1,139 @@
+"""Everything told anew: the newest blocks in notes of their own, by level, behind one note on all older ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.changes.scene import Batch, Ground, noted_as
+from squidbot.core.messages import Kind
+from squidbot.core.plan import Representation, Segment
+from squidbot.core.view.atoms import total
+from squidbot.core.view.renderer import born, is_user_part, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.changes.scene import Step
+    from squidbot.core.messages import Part, Summary
+    from squidbot.core.plan import Run
+    from squidbot.core.view.atoms import Atom
+
+__all__ = ["Folding"]
+
+_SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
+
+
+class _Ranked(NamedTuple):
+    """A block that keeps notes of its own, their level, and the room for them."""
+
+    run: Run
+    level: Representation
+    limit_tokens: int
+
+
+class _Told(NamedTuple):
+    """A summary, its level, and what stands verbatim behind it."""
+
+    summary: Summary
+    level: Representation
+    beside: list[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Folding(Ground):
+    """Makes the batches that replace all notes."""
+
+    def batch(self, noted: Sequence[Atom], step: Step) -> Batch:
+        """Return the batch that tells everything anew, `noted` the newest of it."""
+        first, told_from, last = self._fold_range(noted)
+        limit = self.fold_tokens(step)
+        told = limit >= self.settings.min_note_tokens
+        new = [self.notes.took(block) for block in self.blocks_of(noted)] if told and noted else []
+        reach = min(last + 1, self.notes.reach(told_from)) if told else last + 1
+        kept = self._verbatim(self._sayable(noted), step)
+        segments = [_absent(first, reach - 1, kept)] if reach > first else []
+        if reach > last:
+            return Batch(tuple(segments), (), last + 1, 0)
+        made = self._told([part for part in kept if part.first_seq >= reach], (reach, last), new, limit)
+        segments += [noted_as(one.summary, one.level, tuple(part.first_seq for part in one.beside)) for one in made]
+        summaries = tuple(one.summary for one in made)
+        return Batch(tuple(segments), summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
+
+    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[Run], limit: int) -> list[_Told]:
+        """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
+        first, last = span
+        runs = (*self.notes.runs(self._merged_through()), *new)
+        ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
+        merged_through = ranked[0].run.first_seq - 1 if ranked else last
+        made: list[_Told] = []
+        if merged_through >= first:
+            beside = [part for part in kept if part.first_seq <= merged_through]
+            spent_tokens = sum(one.limit_tokens for one in ranked)
+            summary = self.notes.folded(first, merged_through, new, beside, limit - spent_tokens)
+            made.append(_Told(summary, Representation.MERGED, beside))
+        standing = [part for one in made for part in (shown(one.summary), *one.beside)]
+        for run, level, limit_tokens in ranked:
+            beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
+            summary = self.notes.told(run, [*standing, *beside], limit_tokens, level)
+            made.append(_Told(summary, level, beside))
+            standing += [shown(summary), *beside]
+        return made
+
+    def _merged_through(self) -> int:
+        """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
+        blocks = [block.segment for block in self.scene.blocks]
+        whole = {Representation.MERGED, Representation.ABSENT}
+        return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
+
+    def _ranked(self, runs: Sequence[Run], last_seq: int, limit: int) -> list[_Ranked]:
+        """Return the blocks that keep notes of their own, oldest first: the newest by rank (C23), while they fit.
+
+        All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
+        each other without a hole up to the last message.
+        """
+        ranked: list[_Ranked] = []
+        left = limit * self.settings.level_fraction
+        for run, level in zip(reversed(runs), self.settings.ranks(), strict=False):
+            tokens = self.level_tokens(run.tokens, level)
+            left -= tokens
+            if left < 0 or run.last_seq != last_seq:
+                break
+            ranked.append(_Ranked(run, level, tokens))
+            last_seq = run.first_seq - 1
+        return ranked[::-1]
+
+    def _fold_range(self, noted: Sequence[Atom]) -> tuple[int, int, int]:
+        """Return the first message of all, the first one that a note may tell of, and the last one."""
+        blocks = self.foldable
+        told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
+        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
+        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
+        return first, told_from, last
+
+    def _sayable(self, noted: Sequence[Atom]) -> list[Part]:
+        """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
+        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
+        new = [message for atom in noted if self.stays(atom) for message in atom.messages]
+        parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
+        return [parts[seq] for seq in sorted(parts)]
+
+    def _verbatim(self, sent: Sequence[Part], step: Step) -> list[Part]:
+        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
+        budget = step.user_fraction * self.room
+        if self.size(total(part.cost for part in sent if is_user_part(part))) > budget:
+            # One batch deep enough to last: cut to the limit itself, the next turn would cut again.
+            budget *= self.settings.user_low_fraction
+        kept: list[Part] = []
+        used = 0
+        for part in reversed(sent):
+            must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+            used += 0 if must else self.size(part.cost)
+            if must or (is_user_part(part) and used <= budget):
+                kept.append(part)
+        return kept[::-1]
+
+
+def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
+    verbatim = tuple(part.first_seq for part in kept if part.first_seq <= last_seq)
+    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)

@@ -1,0 +1,174 @@
+"""What a batch is chosen from, how hard an event tries, and what both ways of taking notes share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from squidbot.core.plan import Representation, Segment
+from squidbot.core.settings import LEVEL_TOKENS
+from squidbot.core.view.atoms import session_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Cost, Part, StoredMessage, Summary
+    from squidbot.core.plan import Run
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.standing import Block
+
+__all__ = ["Batch", "Ground", "NoteTaker", "Scene", "Step", "steps"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a batch is chosen from.
+
+    Attributes:
+        room: what history may cost: the input limit less the fixed parts.
+        blocks: the plan's segments as they are sent, oldest first, up to the first slimmed one.
+        slimmed: the atoms of the slimmed segments behind them, oldest first.
+        tail: the atoms behind those, all sent raw; what is in flight is at their end.
+        stored: how many messages the store holds; later ones came with this call and must stay raw.
+        pinned: seqs of the messages of pinned atoms.
+        held: messages inside `blocks` that must be sent verbatim: pinned atoms, the message that is being answered.
+        in_flight_seq: the user message that is being answered.
+    """
+
+    room: Cost
+    blocks: tuple[Block, ...]
+    slimmed: tuple[Atom, ...]
+    tail: tuple[Atom, ...]
+    stored: int
+    pinned: frozenset[int]
+    held: tuple[StoredMessage, ...]
+    in_flight_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
+
+    `kept_blocks` of the scene's blocks stand in front unchanged; `runs` are (first, last) seq of what is noted for the
+    first time.
+    """
+
+    segments: tuple[Segment, ...]
+    summaries: tuple[Summary, ...]
+    tail_from_seq: int
+    kept_blocks: int
+    runs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def merged_through(self) -> int:
+        """The last message that a merged summary stands for; -1 where there is none."""
+        merged = [one.last_seq for one in self.segments if one.representation is Representation.MERGED]
+        return max(merged, default=-1)
+
+
+class NoteTaker(Protocol):
+    """Makes the notes that stand for messages until a language model has summarized them."""
+
+    def reach(self, first_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
+
+    def runs(self, after_seq: int) -> tuple[Run, ...]:
+        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
+
+    def took(self, atoms: Sequence[Atom]) -> Run:
+        """Read atoms as a block that is noted for the first time; the same atoms are read once in an event."""
+
+    def told(
+        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+    ) -> Summary:
+        """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
+
+    def folded(
+        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`, the end of a block.
+
+        The blocks in `new` that lie among them are noted for the first time; `standing` is what is sent verbatim
+        beside it.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
+
+    keep_fraction: float
+    slim_fraction: float
+    user_fraction: float
+    notes_fraction: float
+    gentle: bool = False
+
+
+def steps(settings: HistorySettings) -> list[Step]:
+    """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
+    if settings.scope == "none":
+        return [Step(0.0, 0.0, 0.0, 0.0)]
+    users, notes = settings.user_verbatim_fraction, settings.notes_fraction
+    low = settings.low_fraction
+    return [
+        Step(low, settings.slim_fraction, users, notes, gentle=True),
+        Step(low, 0.0, users, notes),
+        Step(low / 2, 0.0, users, notes),
+        Step(low / 4, 0.0, users, notes),
+        Step(0.0, 0.0, users, notes),
+        # What the assistant and its tools did gives way before what the user said (C2).
+        Step(0.0, 0.0, users, notes / 2),
+        Step(0.0, 0.0, users, notes / 6),
+        Step(0.0, 0.0, users / 4, notes / 6),
+        Step(0.0, 0.0, 0.0, 0.0),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What notes are taken on. `by_estimate`: the policy's unit binds before the window does, and measures."""
+
+    scene: Scene
+    settings: HistorySettings
+    notes: NoteTaker
+    by_estimate: bool
+
+    def size(self, cost: Cost) -> int:
+        """Return a cost in the unit that binds."""
+        return cost.estimate if self.by_estimate else cost.bound
+
+    @property
+    def room(self) -> int:
+        """What history may cost, in the unit that binds."""
+        return self.size(self.scene.room)
+
+    def blocks_of(self, moved: Sequence[Atom]) -> list[list[Atom]]:
+        """Return atoms as session blocks."""
+        most = self.settings.block_max_tokens(self.scene.room.bound)
+        return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
+
+    def level_tokens(self, said_tokens: int, level: Representation) -> int:
+        """Return the room for notes of a level: a share of what was said, from the smallest useful note to the cap."""
+        most = self.settings.level_tokens(level, self.scene.room.bound)
+        share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
+        return max(self.settings.min_note_tokens, min(most, round(said_tokens * share)))
+
+    def fold_tokens(self, step: Step) -> int:
+        """Return the room for all notes where everything is told anew."""
+        return round(step.notes_fraction * self.room * self.settings.fold_fraction)
+
+    def stays(self, atom: Atom) -> bool:
+        """Return whether an atom is sent verbatim behind its notes."""
+        return atom.is_user or any(message.seq in self.scene.pinned for message in atom.messages)
+
+    @property
+    def foldable(self) -> list[Block]:
+        """The blocks of which something is told."""
+        return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
+
+
+def noted_as(summary: Summary, representation: Representation, verbatim: tuple[int, ...]) -> Segment:
+    """Return the segment of messages that a summary stands for, these of them verbatim behind it."""
+    first, last = summary.first_seq, summary.last_seq
+    return Segment(first, last, representation, summary.summary_id, verbatim, summary.cost.bound)
