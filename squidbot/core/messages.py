@@ -203,8 +203,7 @@ class Kind(StrEnum):
     NOTICE = "notice"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One message of a request.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category, Cost
 
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Atom", "atoms_of", "open_step", "opens_turn", "session_blocks"]
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(NamedTuple):
     """A user message, or an assistant step with the tool results directly behind it, in order of seq.
 
     `whole` says that each of its calls is answered in it and that it holds no answer without its call.

@@ -45,15 +45,12 @@ class Renderer:
         for atom in atoms:
             if after_assistant and atom.messages[0].role == "assistant":
                 parts.append(self._notice(CONTINUE))
-            parts.extend(self.atom(atom, drop_thinking=drop_thinking))
+            if atom.whole:
+                parts.extend([born(message, drop_thinking=drop_thinking) for message in atom.messages])
+            else:  # told as text, so that no provider refuses it (R1)
+                parts.extend(map(self._told, atom.messages))
             after_assistant = unanswerable(parts[-1])
         return parts
-
-    def atom(self, atom: Atom, *, drop_thinking: bool = False) -> list[Part]:
-        """Return the parts of one atom; one that is not whole is told as text, so that no provider refuses it (R1)."""
-        if atom.whole:
-            return [born(message, drop_thinking=drop_thinking) for message in atom.messages]
-        return [self._told(message) for message in atom.messages]
 
     def slimmed(
         self, atoms: Iterable[Atom], slim_tokens: int, whole: Collection[int] = (), *, after_assistant: bool = False
@@ -116,7 +113,7 @@ class Renderer:
     def noticed(self, message: StoredMessage, notice: str, extra_tokens: int) -> StoredMessage:
         """Return a user message with a notice frozen behind it, counted as its codec sends the two."""
         codec = self.codecs[message.codec]
-        part = replace(born(message), notice=notice)
+        part = born(message)._replace(notice=notice)
         cost = self.meter.message(codec.text(codec.encode(part)), extra_tokens)
         return replace(message, notice=notice, sent_cost=cost)
 
@@ -161,19 +158,7 @@ class Renderer:
         # What was brought back stands in its own place: a line that names it is enough.
         said = without_recalled(said) if part.kind is Kind.RECALLED else said
         text = slim(said, slim_tokens, self.meter, f"m{part.first_seq}")
-        return Part(
-            Kind.SLIMMED,
-            part.role,
-            self.meter.message(text),
-            part.first_seq,
-            part.last_seq,
-            part.payload,
-            part.codec,
-            text,
-            call_ids=part.call_ids,
-            result_ids=part.result_ids,
-            drop_thinking=part.drop_thinking,
-        )
+        return part._replace(kind=Kind.SLIMMED, cost=self.meter.message(text), text=text)
 
 
 def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Cost
 from squidbot.core.view.atoms import Atom, atoms_of
@@ -20,8 +19,7 @@ __all__ = ["Tail"]
 NOTHING = Cost(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """Atoms sent as they were born, oldest first.
 
     Attributes:

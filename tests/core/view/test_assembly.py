@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.messages import Cost, Kind
@@ -33,7 +31,7 @@ def test_segment_hides_what_is_not_verbatim_in_it() -> None:
     """In front of, between and behind the messages that stay; notices stand for nothing."""
     segment = Segment(0, 9, Representation.SUMMARY_USER, "s0-9.beef", (2, 3, 7))
     absent = Segment(10, 19, Representation.ABSENT)
-    tail = [replace(part("user", Kind.NOTICE, seq=-1), payload=None), part("user", seq=20)]
+    tail = [part("user", Kind.NOTICE, seq=-1)._replace(payload=None), part("user", seq=20)]
     spans = account([segment, absent], 0, {2: Kind.MESSAGE, 3: Kind.SLIMMED, 7: Kind.MESSAGE}, tail)
     assert [(span.first_seq, span.last_seq, span.how, span.summary_id) for span in spans] == [
         (0, 1, "summary", "s0-9.beef"),
