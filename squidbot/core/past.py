@@ -12,7 +12,7 @@ from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.messages import Part, StoredMessage, Usage
     from squidbot.core.plan import Section
@@ -24,6 +24,20 @@ NOTHING = Cost(0, 0)
 # How many of a request's last parts are compared with the next one's: only the newest atom is ever rendered anew, and
 # an atom with more parts than this has its first ones fixed by what follows them.
 SEALED_PARTS = 8
+# What a record leaves out where it is so: there is one for each request, and most of them have most of these.
+UNSAID: Mapping[str, object] = {
+    "system": "",
+    "tools": "",
+    "told": (),
+    "plan": -1,
+    "messages": -1,
+    "lease": "",
+    "pressed": False,
+    "calibration": Calibration().to_json(),
+    "skipped": 0,
+    "rests_until": None,
+    "usage": None,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +126,8 @@ class Past:
             "rests_until": self.rests_until,
             "usage": [usage.input_tokens, usage.output_tokens, usage.cached_tokens] if usage else None,
         }
-        return Record(REQUEST, self.number, json.dumps(body, separators=(",", ":")))
+        said = {name: value for name, value in body.items() if name not in UNSAID or value != UNSAID[name]}
+        return Record(REQUEST, self.number, json.dumps(said, separators=(",", ":")))
 
     @classmethod
     def of(cls, record: Record) -> Past:
@@ -122,7 +137,7 @@ class Past:
             DamagedStoreError: the record can't be read.
         """
         try:
-            body = json.loads(record.body)
+            body = {**UNSAID, **json.loads(record.body)}
             return cls(
                 number=record.number,
                 cost=Cost(*body["cost"]),
