@@ -89,7 +89,7 @@ FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
 # or was emptied, would else be a new one: every conversation in it forgotten, and no error.
 SQLITE_FILES = ("-wal", "-shm", "-journal")
 KNOWN = "-known"
-KNOWN_TEXT = """A squidbot store stands beside this file. Where that is missing or empty, squidbot makes no new one:
+KNOWN_TEXT = b"""A squidbot store stands beside this file. Where that is missing or empty, squidbot makes no new one:
 put a backup in its place, or delete this file to start anew.
 """
 
@@ -262,7 +262,7 @@ def _make_known(path: str) -> None:
     known = Path(f"{path}{KNOWN}")
     if not known.exists():
         with suppress(OSError):  # a folder that may not be written, where the store itself is at rest
-            known.write_text(KNOWN_TEXT, encoding="ascii")
+            known.write_bytes(KNOWN_TEXT)
 
 
 def _recognise(path: str) -> None:

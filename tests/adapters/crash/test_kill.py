@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .told import FULL, acknowledged, exchanges_in, start
+from .told import FULL, acknowledged, exchanges_in, show, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +68,7 @@ def test_nothing_acknowledged_is_lost_when_the_writer_is_killed_at_each_of_its_w
         if process.returncode == 0:
             assert len(acked) == exchanges
             assert number > 10 * exchanges
+            show(f"killed at each of {number - 1} calls")
             break
         for each in tmp_path.glob(f"{number}.db*"):
             each.unlink()

@@ -11,7 +11,7 @@ import pytest
 import squidbot
 from squidbot.adapters.sqlite3 import files
 
-from .told import FULL, exchanges_in
+from .told import FULL, exchanges_in, show
 from .writer import SESSION, exchange
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def survivals(folder: Path, found: Iterator[tuple[int, dict[str, bytes]]]) -> in
         assert kept == [("w", number) for number in range(len(kept))]
         assert told <= len(kept) <= told + 1
         shutil.rmtree(folder / "state")
+    show(f"{count} states of the files")
     return count
 
 

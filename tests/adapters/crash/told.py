@@ -17,7 +17,7 @@ from .writer import PARTS, SESSION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FULL", "acknowledged", "exchanges_in", "start"]
+__all__ = ["FULL", "acknowledged", "exchanges_in", "show", "start"]
 
 # SQUIDBOT_FULL_EFFORT=1 runs as often as the promises are stated; it takes minutes. Else a sample of it.
 FULL = bool(os.environ.get("SQUIDBOT_FULL_EFFORT"))
@@ -33,6 +33,12 @@ def start(path: Path, name: str, exchanges: int, before: Sequence[str] = ()) -> 
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path.parent, env=environment
     )
+
+
+def show(figures: str) -> None:
+    """Tell figures of a run with full effort; `pytest -s` shows them."""
+    if FULL:
+        sys.stdout.write(f"\n{figures}\n")
 
 
 def acknowledged(output: str) -> list[int]:

@@ -1,0 +1,49 @@
+"""Several processes in one session: no exchange is lost, doubled or split, nobody sees an error or half an exchange."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from squidbot.adapters.sqlite3 import SqliteStore
+
+from .told import FULL, acknowledged, exchanges_in, show, start
+from .writer import PARTS, SESSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITERS = 4
+EXCHANGES = 1000 if FULL else 25
+
+
+def test_four_processes_lose_nothing_when_they_write_one_session_through_the_engine(tmp_path: Path) -> None:
+    """Each keeps its own order; a reader beside them sees whole exchanges only, and never fewer than before."""
+    path = tmp_path / "s.db"
+    began = time.monotonic()
+    writers = [start(path, f"w{number}", EXCHANGES) for number in range(WRITERS)]
+    seen, looks = 0, 0
+    while any(process.poll() is None for process in writers):
+        if path.exists() and path.with_name("s.db-known").exists():
+            with SqliteStore(path) as store:
+                messages, _ = store.head(SESSION)
+                rows = store.read(SESSION, max(0, messages - 40), messages + 1000)
+            assert messages % PARTS == 0
+            assert (rows[-1].seq + 1 if rows else 0) % PARTS == 0
+            assert messages >= seen
+            seen, looks = messages, looks + 1
+        time.sleep(0.02)
+    outputs = [process.communicate() for process in writers]
+    assert [process.returncode for process in writers] == [0] * WRITERS, [error[-400:] for _, error in outputs]
+    assert [acknowledged(output) for output, _ in outputs] == [list(range(EXCHANGES))] * WRITERS
+    kept = exchanges_in(path)
+    assert len(kept) == WRITERS * EXCHANGES
+    for number in range(WRITERS):
+        assert [each for name, each in kept if name == f"w{number}"] == list(range(EXCHANGES))
+    assert looks
+    told = sorted(float(line.split()[2]) for output, _ in outputs for line in output.splitlines())
+    show(
+        f"{len(kept)} exchanges in {time.monotonic() - began:.1f} s, {looks} looks; record ms: p50 "
+        f"{told[len(told) // 2]}, p99 {told[len(told) * 99 // 100]}, most {told[-1]}"
+    )
+    assert told[-1] < 30_000
