@@ -22,7 +22,10 @@ __all__ = ["main"]
 COMMANDS = {
     "replay": ("replay", "Replay recorded conversations: what would be sent, what it costs."),
     "sessions": ("sessions", "List the sessions of a store."),
-    "show": ("show", "Show what was said, or the next request."),
+    "show": ("show", "Show what was said, a page at a time."),
+    "explain": ("explain", "Explain what the next request holds, what it costs, and why."),
+    "log": ("log", "Show turns: requests, tool calls with results, response, usage, budget."),
+    "export": ("export", "Write a session: as stored, for another host, or to read."),
 }
 
 

@@ -4,9 +4,13 @@
 |----------|-------|
 | replay   | `replay`: a recorded conversation through the engine |
 | sessions | `sessions`: what a store holds |
-| show     | `show`: what was said |
+| show     | `show`: what was said, and requests part by part |
+| explain  | `explain`: what the next request holds, and why |
+| log      | `log`: turns with requests, tool calls, usage, budget |
+| export   | `export`: a session as a file |
 | options  | options that several commands have |
 | ending   | exit codes, and the line on standard error |
+| events   | an event as one sentence |
 | paper    | tables and texts on a terminal or in a pipe |
 | texts    | counts, ids, times, what a terminal may show |
 """

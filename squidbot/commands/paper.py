@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -54,9 +55,16 @@ class Paper:
         """Put down an empty line."""
         self._console.print()
 
-    def body(self, text: str, *, whole: bool = False, indent: str = INDENT, style: str = "") -> None:
+    def rule(self, text: str) -> None:
+        """Put down a line across the page, with a text in it."""
+        said = f"── {line(text)} "
+        self._console.print(Text(f"{said}{'─' * max(2, self.columns - cell_len(said))}", style="bold", overflow="fold"))
+
+    def body(
+        self, text: str, *, whole: bool = False, indent: str = INDENT, style: str = "", most_lines: int = MOST_LINES
+    ) -> None:
         """Put down a text of somebody's, indented, folded; not `whole`: its beginning, and how much there is more."""
-        shown, more = (text, "") if whole else beginning(text)
+        shown, more = (text, "") if whole else beginning(text, most_lines)
         for one in [*lines(shown), *([more] if more else [])]:
             for folded in _folded(one, self.columns - len(indent)):
                 self._console.print(Text(indent + folded, style="dim" if one is more else style, no_wrap=True))
@@ -70,14 +78,28 @@ class Paper:
             grid.add_row(Text(f"{indent}{line(name)}", style="bold"), Text(line(text)))
         self._console.print(grid)
 
-    def table(self, names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> None:
+    def numbers(self, rows: Sequence[tuple[str, int, str]], indent: str = INDENT) -> None:
+        """Put down numbers under each other, between what they are called and what they are."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(justify="right", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, number, text in rows:
+            grid.add_row(f"{indent}{name}", f"{number:,}", Text(line(text), style="dim"))
+        self._console.print(grid)
+
+    def table(
+        self, names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), indent: str = ""
+    ) -> None:
         """Put down a table; the columns named in `texts` stand left and may fold, the others right."""
         made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+        if indent:
+            made.add_column("", width=len(indent) - 2)
         for name in names:
             is_text = name in texts
             made.add_column(name, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
         for row in rows:
-            made.add_row(*(Text(line(cell)) for cell in row))
+            made.add_row(*([""] if indent else []), *(Text(line(cell)) for cell in row))
         self._console.print(made)
 
     def print(self) -> None:
@@ -88,10 +110,10 @@ class Paper:
         sys.stdout.flush()
 
 
-def beginning(text: str) -> tuple[str, str]:
+def beginning(text: str, most_lines: int = MOST_LINES) -> tuple[str, str]:
     """Return the first lines of a text, and a line that says how much more there is; "" for nothing more."""
-    head = "\n".join(text[:MOST_CHARS].splitlines()[:MOST_LINES])
-    if len(text) <= MOST_CHARS and len(text.splitlines()) <= MOST_LINES:
+    head = "\n".join(text[:MOST_CHARS].splitlines()[:most_lines])
+    if len(text) <= MOST_CHARS and len(text.splitlines()) <= most_lines:
         return text, ""
     return head, f"… {len(text) - len(head):,} of {len(text):,} characters more"
 

@@ -9,18 +9,30 @@ import click
 
 from squidbot.commands import options
 from squidbot.commands.ending import DAMAGED_DATA, complain
+from squidbot.commands.events import event_line
 from squidbot.commands.paper import Paper, parameters
 from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.opened import opened
+from squidbot.commands.reading.sending import request_of
 from squidbot.commands.texts import clock, count, seqs, span
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.entries import Entry, Page
+    from squidbot.commands.reading.sending import Request
 
 __all__ = ["show"]
 
 _RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
 END = 10**12
+NEXT = "next"
+
+
+def _number(_: click.Context, __: click.Parameter, value: str | None) -> str | int | None:
+    if value is None or value == NEXT:
+        return value
+    if not value.isdecimal() or len(value) > 12:
+        raise click.BadParameter(f"{value[:40]!r} is no number of a request; write 17, or nothing for the next one")
+    return int(value)
 
 
 def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -39,6 +51,14 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @click.command()
 @options.session
 @click.argument("wanted", metavar="[RANGE]", required=False, callback=_range)
+@click.option(
+    "--request",
+    metavar="[N]",
+    is_flag=False,
+    flag_value=NEXT,
+    callback=_number,
+    help="The next request as it is sent, or the recorded one of number N.",
+)
 @click.option("--from", "start", metavar="ID", callback=options.message, help="Begin at this message.")
 @options.limit(20, "Messages")
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
@@ -48,6 +68,7 @@ def show(  # noqa: PLR0913  # an argument for each option
     *,
     session_id: str,
     wanted: tuple[int, int] | None,
+    request: str | int | None,
     start: int | None,
     limit: int,
     whole: bool,
@@ -56,10 +77,15 @@ def show(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Show what was said: the newest messages, or those of RANGE (m17, m17-m30, m17-).
 
-    SESSION is an id, or how one begins. One message alone is printed whole.
+    SESSION is an id, or how one begins. One message alone is printed whole. With --request: what would be sent if
+    nothing new were said, or what was sent; JSON has it byte for byte.
     """
     with opened(store) as place:
         name = place.find(session_id)
+        if request is not None:
+            sent = request_of(place, name, None if isinstance(request, str) else request)
+            _print_request(sent, whole=whole, as_json=as_json)
+            return
         first, last = _ends(place.length(name), wanted, start, limit)
         found = page(place, name, first, last)
     if as_json:
@@ -109,6 +135,25 @@ def _print_entry(paper: Paper, entry: Entry, *, whole: bool) -> None:
             paper.body(f"-> {call.name} {parameters(call.arguments, paper.columns - len(call.name) - 6)}")
     if row.notice:
         paper.body(f"notice, frozen behind it: {row.notice}", whole=whole, style="dim")
+
+
+def _print_request(sent: Request, *, whole: bool, as_json: bool) -> None:
+    if as_json:
+        options.print_json(sent.to_json())
+        return
+    paper, made = Paper(), sent.assembly
+    which = "the next request, if nothing new were said" if sent.number is None else f"request {sent.number}"
+    cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
+    paper.heading(f"{made.session_id}: {which}: {count(len(sent.parts), 'part')}, {cost}")
+    if sent.outside_tokens:
+        paper.say(f"beside them {sent.outside_tokens:,} tokens of the host, which are not stored: system, tools", "dim")
+    if made.event is not None:
+        paper.say(f"it brings an event: {event_line(made.event)}")
+    for number, one in enumerate(sent.parts):
+        paper.blank()
+        paper.heading(f"#{number}  {one.part.role}  {one.about}  {count(one.part.cost.bound, 'token')}")
+        paper.body(one.text, whole=whole, most_lines=4)
+    paper.print()
 
 
 def _print_ways(paper: Paper, found: Page, limit: int) -> None:

@@ -34,8 +34,8 @@ def talk(session: Session, turns: int = TURNS, *, began: float = BEGAN) -> None:
         lines = 900 if turn == 3 else 12
         text = "".join(f"def part_{turn}_{line}(): return {line}\n" for line in range(lines))
         session.record({"role": "tool", "tool_call_id": f"c{turn}", "content": text}, now=now + 4)
-        session.assemble(now=now + 5)
-        usage = {"prompt_tokens": 900 + turn, "completion_tokens": 11}
+        sent = session.assemble(now=now + 5)
+        usage = {"prompt_tokens": sent.report.cost.estimate, "completion_tokens": 11}
         session.record(f"Mended part_{turn}_1: the limit is {turn * 7 + 100}.", usage=usage, now=now + 6)
         now += STEP_SECONDS
 

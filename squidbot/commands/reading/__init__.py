@@ -1,9 +1,14 @@
 """What the commands find in a store, as values: nothing here prints, and nothing writes.
 
-| file     | holds |
-|----------|-------|
-| opened   | a store that is looked into; a session by the beginning of its id |
-| terms    | the lease that a session ran under |
-| listing  | what a store holds, session by session |
-| entries  | messages with what is said in them |
+| file      | holds |
+|-----------|-------|
+| opened    | a store that is looked into; a session by the beginning of its id |
+| terms     | the lease that a session ran under |
+| listing   | what a store holds, session by session |
+| entries   | messages with what is said in them |
+| requests  | recorded requests |
+| sending   | a request as it is sent, part by part |
+| explained | why a message is, or is not, in the next request |
+| turns     | the turn log: steps, tool calls with their results, requests |
+| forms     | a session in the forms of hosts |
 """

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.errors import BudgetError, DamagedStoreError
-from squidbot.core.messages import Lease
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.errors import BudgetError, ConfigError
+from squidbot.core.leases import newest_lease
 from squidbot.core.plan import PlanRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.commands.reading.opened import Opened
-    from squidbot.core.messages import Record
+    from squidbot.core.messages import Lease
+    from squidbot.core.session import Session
 
-__all__ = ["Terms", "terms_of"]
-
-LEASE = "lease"
-_FIELDS = frozenset(field.name for field in fields(Lease))
+__all__ = ["Terms", "session_of", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +40,40 @@ def terms_of(place: Opened, session_id: str) -> Terms:
         DamagedStoreError: its record can't be read.
         BudgetError: it has none, and the settings leave no token for input.
     """
-    recorded = place.store.last_record(session_id, LEASE)
+    recorded = newest_lease(place.store, session_id)
     if recorded is not None:
-        return Terms(_lease(recorded), "recorded")
+        return Terms(recorded, "recorded")
     stored = place.store.last_record(session_id, "plan")
     wanted = PlanRecord.from_json(stored.body).lease_id if stored else None
     for lease in _leases(place):
         if lease.lease_id == wanted:
             return Terms(lease, "settings")
-    return Terms(place.wired.lease(), "assumed")
+    assumed = place.wired.lease()
+    # A plan made under another lease would not be in force: what stands is to be shown, not what a new lease would do.
+    return Terms(assumed if wanted is None else replace(assumed, lease_id=wanted), "assumed")
 
 
-def _lease(record: Record) -> Lease:
+def session_of(place: Opened, session_id: str) -> Session:
+    """Return the engine's session under its own lease, counted as it was counted.
+
+    Raises:
+        DamagedStoreError: its lease can't be read.
+        BudgetError: it has none, and the settings leave no token for input.
+    """
+    lease = terms_of(place, session_id).lease
+    return place.wired.engine.session(session_id, lease, _meter(place, lease), place.wired.history(lease))
+
+
+def _meter(place: Opened, lease: Lease) -> Meter:
+    """Return the meter that the lease names, if its counter can be had by that name; else that of the settings."""
+    meter = place.wired.meter(lease.model)
+    if meter.name == lease.counter:
+        return meter
+    policy, _, physical = lease.counter.rpartition("/")
     try:
-        body = json.loads(record.body)
-        return Lease(**{name: value for name, value in body.items() if name in _FIELDS})
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DamagedStoreError(f"lease {record.number} can't be read: {error}") from error
+        return Meter(place.wired.counter(physical), builtin_counter(policy) if policy else None)
+    except ConfigError:
+        return meter
 
 
 def _leases(place: Opened) -> Iterator[Lease]:

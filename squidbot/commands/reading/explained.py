@@ -1,0 +1,377 @@
+"""Why a message is, or is not, in the next request: what stands now, and what each event has made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from squidbot.commands.reading.entries import page
+from squidbot.commands.reading.requests import plan_json, plans
+from squidbot.commands.reading.terms import session_of, terms_of
+from squidbot.commands.texts import span
+from squidbot.core.messages import Kind
+from squidbot.core.plan import Representation
+from squidbot.core.view.assembly import account
+from squidbot.core.view.renderer import is_user_part, spent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.commands.reading.entries import Entry
+    from squidbot.commands.reading.opened import Opened
+    from squidbot.commands.reading.terms import Terms
+    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.plan import PlanRecord, Segment
+    from squidbot.core.request import Room
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.assembly import Span
+    from squidbot.core.view.standing import Block, Standing
+
+__all__ = ["Explained", "Run", "State", "Story", "explained", "story"]
+
+# Of longer sessions only what is sent is counted, not what was said: rows would have to be read one by one.
+MOST_COUNTED = 50_000
+VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
+_WHOLE = (Representation.RAW, Representation.SLIMMED)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Messages that one piece of the plan stands for.
+
+    Attributes:
+        first_seq, last_seq: both included.
+        how: "verbatim", "slimmed", "summary" or "absent"; of the messages in `sent` and `cut` see there.
+        here_tokens: what is sent for all of it; said_tokens: what was said (None: not counted); as bounds.
+        sent: those of a summarized or absent run that are sent word for word beside what stands for it.
+        cut: those that are sent with their middle left out.
+        summary_id: the notes that stand for it.
+        event: the plan that made it so; None where nothing ever changed it.
+    """
+
+    first_seq: int
+    last_seq: int
+    how: str
+    here_tokens: int
+    said_tokens: int | None
+    sent: tuple[int, ...] = ()
+    cut: tuple[int, ...] = ()
+    summary_id: str | None = None
+    event: PlanRecord | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        return {
+            "first": span(self.first_seq, self.first_seq),
+            "last": span(self.last_seq, self.last_seq),
+            "how": self.how,
+            "here_tokens": self.here_tokens,
+            "said_tokens": self.said_tokens,
+            "sent": [f"m{seq}" for seq in self.sent],
+            "cut": [f"m{seq}" for seq in self.cut],
+            "summary": self.summary_id,
+            "event": plan_json(self.event) if self.event else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What the next request holds of a session, and why; `spans` has each message once."""
+
+    session_id: str
+    terms: Terms
+    settings: HistorySettings
+    room: Room
+    runs: tuple[Run, ...]
+    spans: tuple[Span, ...]
+    plan: PlanRecord | None
+
+    @property
+    def limit_tokens(self) -> int:
+        """What a request may cost, as a bound."""
+        return self.room.used_tokens + self.room.whole.bound
+
+    @property
+    def pressure_fraction(self) -> float:
+        """History's share of the room that it has."""
+        history = self.room.standing.history.bound
+        return history / max(1, history + self.room.whole.bound)
+
+    def budget(self) -> list[tuple[str, int, str]]:
+        """Return the lines of the budget: a name, tokens (bounds), what it is."""
+        standing, lease = self.room.standing, self.terms.lease
+        lead, head, history = spent(standing.lead).bound, spent(standing.head).bound, standing.history.bound
+        outside = self.room.used_tokens - lead - head - history
+        shares = _shares(standing)
+        return [
+            ("window", lease.window_tokens, f"input and output; {_source(self.terms)}"),
+            ("reserve", lease.reserved_output_tokens, "for the answer"),
+            ("input limit", self.limit_tokens, "what a request may cost"),
+            ("system", lead, "system messages of the transcript"),
+            ("outside", max(0, outside), "the host's system text and tools, in the newest request"),
+            ("head", head, "documents and pinned texts"),
+            ("notes", shares["notes"], "what stands for messages that are not sent"),
+            ("users", shares["users"], "the user's words beside the notes"),
+            ("older", shares["older"], "other messages before the tail"),
+            ("tail", standing.tail.cost.bound, "the newest messages, as they were born"),
+            ("free", self.room.whole.bound, f"{max(0, self.room.marked.bound):,} of them until the high-water mark"),
+        ]
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        lease, settings = self.terms.lease, self.settings
+        return {
+            "session": self.session_id,
+            "messages": self.room.standing.messages,
+            "model": lease.model,
+            "lease": {"source": self.terms.source, "id": lease.lease_id, "counter": lease.counter},
+            "plan": plan_json(self.plan) if self.plan else None,
+            "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
+            "pressure": self.pressure_fraction,
+            "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
+            "runs": [run.to_json() for run in self.runs],
+            "spans": [
+                {
+                    "first": span(one.first_seq, one.first_seq),
+                    "last": span(one.last_seq, one.last_seq),
+                    "how": one.how,
+                    "summary": one.summary_id,
+                    "reason": one.reason,
+                }
+                for one in self.spans
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a message was sent under a run of plans, `first_plan` to `last_plan` (-1: before there was one)."""
+
+    first_plan: int
+    last_plan: int
+    how: str
+    summary_id: str | None = None
+    event: PlanRecord | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        return {
+            "first_plan": self.first_plan,
+            "last_plan": self.last_plan,
+            "how": self.how,
+            "summary": self.summary_id,
+            "event": plan_json(self.event) if self.event else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """All that can be told of one message; the newest of `states` is that of the next request.
+
+    `here_tokens` is what is sent for itself, as a bound; `note` stands for it, with `lines` of it that name what the
+    message names.
+    """
+
+    session_id: str
+    entry: Entry
+    states: tuple[State, ...]
+    here_tokens: int
+    pinned: bool
+    run: Run
+    note: Summary | None = None
+    lines: tuple[str, ...] = ()
+
+    @property
+    def now(self) -> State:
+        """How it stands in the next request."""
+        return self.states[-1]
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        note = self.note
+        return {
+            "session": self.session_id,
+            "message": self.entry.to_json(),
+            "how": self.now.how,
+            "here_tokens": self.here_tokens,
+            "pinned": self.pinned,
+            "states": [state.to_json() for state in self.states],
+            "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
+            "tells": list(self.lines),
+        }
+
+
+def explained(place: Opened, session_id: str) -> Explained:
+    """Return what stands for a session, run by run.
+
+    Raises:
+        StoreError: the store failed, or is damaged.
+        BudgetError: no lease is recorded, and the settings leave no token for input.
+    """
+    session = session_of(place, session_id)
+    room = session.room()
+    standing = room.standing
+    every = plans(place, session_id)
+    said = _said(place, session_id, standing.messages)
+    runs = tuple(_runs(standing, _makers(every), said))
+    return Explained(
+        session_id,
+        terms_of(place, session_id),
+        session.settings,
+        room,
+        runs,
+        _spans(standing),
+        standing.plan,
+    )
+
+
+def story(place: Opened, session_id: str, seq: int) -> Story:
+    """Return what became of one message, from its birth to the next request.
+
+    Raises:
+        StoreError: the store failed, or is damaged.
+    """
+    found = explained(place, session_id)
+    standing = found.room.standing
+    (entry,) = page(place, session_id, seq, seq).entries
+    run = next(one for one in found.runs if one.first_seq <= seq <= one.last_seq)
+    parts = [part for part in standing.sent if part.first_seq == part.last_seq == seq]
+    notes = place.store.by_id(session_id, [run.summary_id]) if run.summary_id else []
+    note = notes[0] if notes and seq not in run.sent else None
+    return Story(
+        session_id,
+        entry,
+        tuple(_states(entry, plans(place, session_id))),
+        spent(parts).bound,
+        seq in standing.pins.seqs,
+        run,
+        note,
+        _telling(note.text, entry) if note else (),
+    )
+
+
+def _source(terms: Terms) -> str:
+    said = {"recorded": terms.lease.source, "settings": "as the settings have it"}
+    return said.get(terms.source, "as the settings have it now; none is recorded")
+
+
+def _shares(standing: Standing) -> dict[str, int]:
+    shares = {"notes": 0, "users": 0, "older": 0}
+    for part in (part for block in standing.blocks for part in block.parts):
+        made = part.payload is None and part.kind is not Kind.SLIMMED
+        shares["notes" if made else "users" if is_user_part(part) else "older"] += part.cost.bound
+    return shares
+
+
+def _spans(standing: Standing) -> tuple[Span, ...]:
+    shown = {part.first_seq: part.kind for block in standing.blocks for part in block.parts if _is_said(part)}
+    segments = [block.segment for block in standing.blocks]
+    return account(segments, standing.lead_count, shown, standing.tail.parts)
+
+
+def _is_said(part: Part) -> bool:
+    return part.payload is not None or part.kind is Kind.SLIMMED
+
+
+def _said(place: Opened, session_id: str, messages: int) -> list[int] | None:
+    """Return what each message cost as it was said, as a bound; None for a session too long to be counted."""
+    if messages > MOST_COUNTED:
+        return None
+    return [row.cost.bound for rows in place.pages(session_id) for row in rows.found]
+
+
+def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
+    """Return the plan that first had a segment as it is, by the notes it shows, or by its run."""
+    made: dict[object, PlanRecord] = {}
+    for plan in every:
+        for segment in plan.segments:
+            made.setdefault(_key(segment), plan)
+    return made
+
+
+def _key(segment: Segment) -> object:
+    return segment.summary_id or (segment.representation, segment.first_seq, segment.last_seq)
+
+
+def _runs(standing: Standing, makers: Mapping[object, PlanRecord], said: list[int] | None) -> Iterator[Run]:
+    def counted(first: int, last: int) -> int | None:
+        return sum(said[first : last + 1]) if said is not None else None
+
+    if standing.lead:
+        last = standing.lead[-1].last_seq
+        yield Run(0, last, VERBATIM, spent(standing.lead).bound, counted(0, last))
+    for block in standing.blocks:
+        yield _block_run(
+            block, makers.get(_key(block.segment)), counted(block.segment.first_seq, block.segment.last_seq)
+        )
+    tail = [part for part in standing.tail.parts if _is_said(part)]
+    if tail:
+        first, last = tail[0].first_seq, tail[-1].last_seq
+        here = standing.tail.cost.bound
+        yield Run(first, last, VERBATIM, here, counted(first, last), cut=_cut(tail))
+
+
+def _block_run(block: Block, event: PlanRecord | None, said: int | None) -> Run:
+    segment, parts = block.segment, [part for part in block.parts if _is_said(part)]
+    whole = segment.representation in _WHOLE
+    how = VERBATIM if segment.representation is Representation.RAW else SLIMMED if whole else SUMMARY
+    if not whole and segment.summary_id is None:
+        how = ABSENT
+    return Run(
+        segment.first_seq,
+        segment.last_seq,
+        how,
+        block.cost.bound,
+        said,
+        () if whole else tuple(part.first_seq for part in parts),
+        _cut(parts),
+        segment.summary_id,
+        event,
+    )
+
+
+def _cut(parts: Iterable[Part]) -> tuple[int, ...]:
+    return tuple(part.first_seq for part in parts if part.kind is Kind.SLIMMED)
+
+
+def _states(entry: Entry, every: Sequence[PlanRecord]) -> Iterator[State]:
+    """Yield how a message stood under the plan that it was said under, and under each that changed that since."""
+    row = entry.row
+    born = VERBATIM if not entry.is_cut else SLIMMED
+    under = [plan for plan in every if plan.made_at_seq <= row.seq]
+    state = State(under[-1].plan_id if under else -1, -1, born)
+    last = state.first_plan
+    for plan in every[len(under) :]:
+        how, summary_id = _under(plan, row, born)
+        if (how, summary_id) != (state.how, state.summary_id):
+            yield State(state.first_plan, last, state.how, state.summary_id, state.event)
+            state = State(plan.plan_id, -1, how, summary_id, plan)
+        last = plan.plan_id
+    yield State(state.first_plan, last, state.how, state.summary_id, state.event)
+
+
+def _under(plan: PlanRecord, row: StoredMessage, born: str) -> tuple[str, str | None]:
+    """Return how a message is sent under a plan, and the notes that stand for it."""
+    for segment in plan.segments:
+        if segment.first_seq <= row.seq <= segment.last_seq:
+            if row.seq in segment.verbatim or segment.representation is Representation.RAW:
+                return born, None
+            if segment.representation is Representation.SLIMMED:
+                slim = bool(row.result_ids) and row.sent_cost.bound > plan.slim_tokens
+                return SLIMMED if slim else born, None
+            return (SUMMARY, segment.summary_id) if segment.summary_id else (ABSENT, None)
+    return born, None
+
+
+def _telling(text: str, entry: Entry) -> tuple[str, ...]:
+    """Return the lines of notes that share most words with a message, at most three, in their order."""
+    words = _words("\n".join([entry.text, *(f"{call.name} {call.arguments}" for call in entry.calls)]))
+    rows = text.splitlines()[1:]
+    shared = {place: len(words & _words(one)) for place, one in enumerate(rows)}
+    best = sorted((place for place, hits in shared.items() if hits > 1), key=lambda place: -shared[place])[:3]
+    return tuple(rows[place] for place in sorted(best))
+
+
+def _words(text: str) -> set[str]:
+    cleared = "".join(char if char.isalnum() or char in "_./" else " " for char in text[:200_000])
+    return {word.strip("./") for word in cleared.split() if len(word) > 3}

@@ -1,0 +1,138 @@
+"""`squidbot export`: byte for byte in a session's own form, text and tool pairs in the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.codecs.transcripts import read_transcripts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+ODD = [
+    '{"role":"user",  "content":"two  spaces, \\u00e9, \\ud800 and é"}',
+    '{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"},'
+    '{"type":"text","text":"Look:"},{"type":"tool_use","id":"t1","name":"read","input":{"path":"a"}}]}',
+    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"1"},'
+    '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}]}',
+    '{"role":"assistant","content":"It says 1."}',
+]
+
+
+def kept(path: Path, payloads: list[str], form: str) -> None:
+    """Store payloads as they are, as the session "s"."""
+    with squidbot.load({"store": {"path": str(path)}}) as engine:
+        codec = engine.wired.codecs[form]
+        engine.session("s", form=form).record([codec.decode(payload) for payload in payloads], now=0.0)
+
+
+def test_export_is_byte_for_byte_what_was_stored(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Spaces, escapes and keys as the host wrote them, one message on each line."""
+    kept(tmp_path / "s.db", ODD, "anthropic.messages")
+    out = tmp_path / "out.jsonl"
+    result = run("export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
+    assert (result.exit_code, result.output) == (0, f"{out}\n")
+    assert out.read_bytes() == "".join(f"{line}\n" for line in ODD).encode()
+
+
+def test_export_goes_to_standard_output_too(run: Callable[..., Result], tmp_path: Path) -> None:
+    """The same bytes, so that they can be piped."""
+    kept(tmp_path / "s.db", ODD, "anthropic.messages")
+    result = run("export", "s", "--store", str(tmp_path / "s.db"))
+    assert result.stdout_bytes == "".join(f"{line}\n" for line in ODD).encode()
+
+
+def test_export_of_a_payload_with_line_breaks_is_an_array(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Byte for byte still, and one JSON value that replay reads."""
+    payload = '{\n "role": "user",\n "content": "hi"\n}'
+    kept(tmp_path / "s.db", [payload, '{"role": "assistant", "content": "ho"}'], "openai.chat")
+    out = tmp_path / "out.json"
+    run("export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
+    text = out.read_text()
+    assert payload in text
+    assert [one["role"] for one in json.loads(text)] == ["user", "assistant"]
+    (conversation,) = read_transcripts(str(out))
+    assert len(conversation.messages) == 2
+
+
+def test_export_to_openai_keeps_text_and_tool_pairs(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Thoughts and pictures stay behind, and are counted on standard error."""
+    kept(tmp_path / "s.db", ODD, "anthropic.messages")
+    result = run("export", "s", "--store", str(tmp_path / "s.db"), "--format", "openai")
+    made = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [one["role"] for one in made] == ["user", "assistant", "tool", "assistant"]
+    assert made[1]["content"] == "Look:"
+    call = {"id": "t1", "type": "function", "function": {"name": "read", "arguments": '{"path":"a"}'}}
+    call["function"]["arguments"] = made[1]["tool_calls"][0]["function"]["arguments"]  # type: ignore[index]
+    assert made[1]["tool_calls"] == [call]
+    assert json.loads(made[1]["tool_calls"][0]["function"]["arguments"]) == {"path": "a"}
+    assert made[2] == {"role": "tool", "tool_call_id": "t1", "content": "1"}
+    assert "left out, as no other host can read it: 1 image, 1 thinking" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_export_to_another_form_can_be_replayed(run: Callable[..., Result], tmp_path: Path, form: str) -> None:
+    """Roles, texts, calls and results come back as they were."""
+    out = tmp_path / "out.jsonl"
+    run("export", "support/42", "--format", form, "-o", str(out))
+    (conversation,) = read_transcripts(str(out))
+    shown = json.loads(run("show", "support/42", "--from", "0", "--limit", "96", "--json").output)["shown"]
+    for message, one in zip(conversation.messages, shown, strict=True):
+        assert message.role == one["role"]
+        assert message.text == one["text"]
+        assert message.results == tuple(answer["id"] for answer in one["answers"])
+        assert [(call.id, call.name, json.loads(call.arguments)) for call in message.calls] == [
+            (call["id"], call["tool"], json.loads(call["parameters"])) for call in one["tool_calls"]
+        ]
+
+
+def test_export_to_markdown_can_be_read(run: Callable[..., Result]) -> None:
+    """A heading for each message; results between fences that they can't close."""
+    text = run("export", "support/42", "--format", "markdown").stdout
+    assert text.count("\n## m") == 95
+    assert text.startswith("## m0 user, 2025-10-09 08:53:20 UTC\n\nPlease mend src/part_0.py")
+    assert "Calls `read`:\n\n```json\n" in text
+
+
+def test_export_overwrites_nothing(run: Callable[..., Result], tmp_path: Path) -> None:
+    """A file that is there stays; a place that can't be written is one line."""
+    there = tmp_path / "there.txt"
+    there.write_text("mine")
+    result = run("export", "support/42", "-o", str(there))
+    assert result.exit_code == 1
+    assert "exists; an export overwrites nothing" in result.output
+    assert there.read_text() == "mine"
+    assert run("export", "support/42", "-o", str(tmp_path / "no" / "x")).exit_code == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["there.txt"]
+
+
+def test_export_json_says_what_was_written(run: Callable[..., Result], tmp_path: Path) -> None:
+    """With a file its name, without one the messages."""
+    made = json.loads(run("export", "support/43", "--json").output)
+    assert (made["session"], made["format"], made["messages"], made["file"]) == ("support/43", "stored", 4, None)
+    assert json.loads(made["lines"][0])["role"] == "user"
+    out = tmp_path / "out.jsonl"
+    written = json.loads(run("export", "support/43", "-o", str(out), "--json").output)
+    assert (written["file"], written["lines"]) == (str(out), None)
+    assert len(out.read_text().splitlines()) == 4
+
+
+def test_export_of_an_empty_session_is_empty(run: Callable[..., Result]) -> None:
+    """No line, no error."""
+    result = run("export", "empty")
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_export_of_the_sample_is_the_sample(run: Callable[..., Result], tmp_path: Path) -> None:
+    """What replay has stored comes out as it was read."""
+    sample = Path(__file__).parents[2] / "examples" / "session.jsonl"
+    store = str(tmp_path / "s.db")
+    assert run("replay", str(sample), "--window", "64k", "--store", store).exit_code == 0
+    assert run("export", "session", "--store", store).stdout_bytes == sample.read_bytes()
