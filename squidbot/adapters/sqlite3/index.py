@@ -3,15 +3,19 @@
 An FTS5 table holds the terms of `core.finding.words` by the primary key of their message: a session is a range of
 keys. It keeps neither texts nor positions (a phrase is looked up in the messages themselves): half of the disk.
 
-Tables carry a number, the *generation*: the highest one in the table `search` counts. A damaged index is not always
-one that can be dropped; a new generation needs nothing of the one before.
+Its tables carry two numbers: that of the rules for terms, and the *generation*, of which the highest counts. A damaged
+index is not always one that can be dropped; a new generation needs nothing of the one before.
+
+SQLite commits nothing any more once it met a damaged page within a transaction that writes. So whatever fails here
+leaves as a DamagedIndexError, and the store undoes the whole transaction and does it again without the index.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
 from squidbot.core.finding.ranking import best
@@ -26,16 +30,17 @@ if TYPE_CHECKING:
     from squidbot.core.finding.words import Query, Word
     from squidbot.core.messages import Found
 
-__all__ = ["BATCH_MESSAGES", "DamagedIndexError", "backlog", "extend", "keep_up", "remove", "renew", "search"]
+__all__ = ["Batch", "DamagedIndexError", "add", "keep_up", "pending", "remove", "renew", "search"]
 
 # An append that passes a multiple of this indexes what has gathered: one in so many pays, and search finds the rest.
 BATCH_MESSAGES = 64
 # A bulk append of so many characters indexes itself: else the next small one would have to.
 BATCH_CHARS = 256 * 1024
+# How many messages are read and indexed at once: about a tenth of a second.
+ADDED_MESSAGES = 1024
 # Sizes are asked for so many at once: a statement for each power of two up to it.
 SIZES_ROWS = 256
 
-STATE = "CREATE TABLE IF NOT EXISTS search(generation INTEGER PRIMARY KEY, rules INTEGER NOT NULL)"
 # A term is letters, digits and `_`, folded already; what is not ASCII belongs to a word for the tokenizer "ascii".
 WORDS = (
     "CREATE VIRTUAL TABLE words_{0} USING fts5(terms, content='', columnsize=0, detail=none, "
@@ -43,11 +48,10 @@ WORDS = (
 )
 # How many messages of a session are in, from the first on.
 INDEXED = "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)"
+TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'words_*' OR name GLOB 'indexed_*'"
+NAME = re.compile(rb"(?:words|indexed)_(\d+)_(\d+)")
 
-GENERATION = "SELECT generation, rules FROM search ORDER BY generation DESC LIMIT 1"
-KNOWN = "SELECT count(*) FROM sqlite_master WHERE name = 'search'"
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
-PAYLOAD = "SELECT payload FROM messages WHERE key = ?"
 SIZES = {
     size: f"SELECT key, estimate FROM messages WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our constants
     for size in (1 << power for power in range(SIZES_ROWS.bit_length()))
@@ -63,93 +67,108 @@ PASSING = frozenset(
 
 
 class DamagedIndexError(Exception):
-    """The index contradicts itself, or was made by other rules: it has to be made anew."""
+    """There is no index by our rules, or it contradicts itself, or it could not be written: it has to be made anew."""
 
 
-def backlog(connection: sqlite3.Connection, session: Session) -> int:
-    """Return how many messages of a session are not in the index yet."""
+class Batch(NamedTuple):
+    """Messages of a session that are to be indexed: from `first` to before `last`, as (key, text); `left` behind it."""
+
+    first: int
+    last: int
+    texts: list[tuple[int, str]]
+    left: int
+
+
+def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADDED_MESSAGES) -> Batch:
+    """Return the next messages to be indexed, the oldest first; none where all are.
+
+    Raises:
+        DamagedIndexError: the index has to be made anew.
+    """
     if not session.messages:
-        return 0
-    try:
-        return session.messages - _indexed(connection, _generation(connection), session)
-    except (DamagedIndexError, sqlite3.DatabaseError) as error:
-        if not _is_damage(error):
-            raise
-        return session.messages
+        return Batch(0, 0, [], 0)
+    with _index_errors():
+        first = _indexed(connection, _name(connection), session)
+    last = min(first + at_most, session.messages)
+    texts = _texts(connection, session.first_key + first, session.first_key + last - 1) if first < last else []
+    return Batch(first, last, texts, session.messages - last)
+
+
+def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
+    """Index messages, within a transaction; nothing, if another process was faster.
+
+    Raises:
+        DamagedIndexError: the transaction must be undone.
+    """
+    with _index_errors():
+        name = _name(connection)
+        if batch.first == batch.last or _indexed(connection, name, session) != batch.first:
+            return
+        cells = ((key, " ".join(terms(said(text)))) for key, text in batch.texts)
+        connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", cells)  # numbers
+        check = rows.session_checksum(session.no, batch.last, b"", b"")
+        connection.execute(f"REPLACE INTO indexed_{name} VALUES(?, ?, ?)", (session.no, batch.last, check))
+        _flush(connection)
 
 
 def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars: int) -> None:
-    """Index what has gathered, within the transaction of an append, if it is time to; an append never fails for it.
+    """Index what has gathered, within the transaction of an append, if it is time to.
 
     `before`: how many messages there were; `chars`: characters of the payloads that came.
+
+    Raises:
+        DamagedIndexError: the transaction must be undone, and done again without this.
     """
     if chars < BATCH_CHARS and before // BATCH_MESSAGES == session.messages // BATCH_MESSAGES:
         return
-    try:
-        extend(connection, session, session.messages)
-    except (DamagedIndexError, sqlite3.Error):
-        if not connection.in_transaction:  # the disk failed, and SQLite undid the append, too
-            raise
-        # Else the messages are stored, and search comes back to the index and says what is wrong with it.
+    with _index_errors(all_of_them=True):
+        if not _names(connection):
+            renew(connection)
+        batch = pending(connection, session)
+        add(connection, session, batch)
+        while batch.left:
+            batch = pending(connection, session)
+            add(connection, session, batch)
 
 
-def extend(connection: sqlite3.Connection, session: Session, at_most: int) -> int:
-    """Index up to `at_most` more messages of a session, within a transaction, and return how many are left then.
+def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
+    """Start a new, empty index, within a transaction, and drop the old ones.
+
+    Without `drops` they stay, and harm nobody: a damaged one may refuse to go.
 
     Raises:
-        DamagedIndexError: there is no way to make it anew, either.
+        sqlite3.Error: the transaction must be undone.
     """
-    try:
-        with _undone(connection):
-            return _extend(connection, _generation(connection), session, at_most)
-    except (DamagedIndexError, sqlite3.DatabaseError) as error:
-        if not _is_damage(error):
-            raise
-    with _undone(connection):
-        return _extend(connection, renew(connection), session, at_most)
-
-
-def renew(connection: sqlite3.Connection) -> int:
-    """Start a new, empty index, within a transaction, drop the old ones if that goes, and return its generation."""
-    connection.execute(STATE)
-    old = [number for (number,) in connection.execute("SELECT generation FROM search").fetchall()]
-    generation = max(old, default=0) + 1
-    for number in old:
-        try:
-            with _undone(connection):
-                connection.execute(f"DROP TABLE IF EXISTS words_{number:d}")
-                connection.execute(f"DROP TABLE IF EXISTS indexed_{number:d}")
-                connection.execute("DELETE FROM search WHERE generation = ?", (number,))
-        except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
-                raise
-            # A part of it can't even be read to be dropped. It stays, and harms nobody.
-    connection.execute(WORDS.format(generation))
-    connection.execute(INDEXED.format(generation))
-    connection.execute("INSERT INTO search(generation, rules) VALUES(?, ?)", (generation, RULES))
-    return generation
+    old = _names(connection)
+    for _, _, name in old if drops else ():
+        connection.execute(f"DROP TABLE IF EXISTS words_{name}")
+        connection.execute(f"DROP TABLE IF EXISTS indexed_{name}")
+    name = f"{RULES}_{max((number for _, number, _ in old), default=0) + 1}"
+    connection.execute(WORDS.format(name))
+    connection.execute(INDEXED.format(name))
 
 
 def remove(connection: sqlite3.Connection, session: Session, payloads: Iterable[tuple[int, str]]) -> None:
     """Take messages out of the index, within a transaction: (seq, payload as it was), whatever stands there now.
 
-    FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them.
+    FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: about a second
+    for each 100,000 messages in the file.
+
+    Raises:
+        DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
     """
-    try:
-        with _undone(connection):
-            generation = _generation(connection)
-            indexed = _indexed(connection, generation, session)
-            cells = [
-                (session.first_key + seq, " ".join(terms(said(payload)))) for seq, payload in payloads if seq < indexed
-            ]
-            words = f"words_{generation:d}"
-            connection.executemany(f"INSERT INTO {words}({words}, rowid, terms) VALUES('delete', ?, ?)", cells)
-            connection.execute(f"INSERT INTO {words}({words}) VALUES('optimize')")
-    except (DamagedIndexError, sqlite3.DatabaseError) as error:
-        if not _is_damage(error):
-            raise
-        with _undone(connection):
-            renew(connection)
+    with _index_errors():
+        if not _names(connection):
+            return
+        name = _name(connection)
+        indexed = _indexed(connection, name, session)
+        cells = [
+            (session.first_key + seq, " ".join(terms(said(payload)))) for seq, payload in payloads if seq < indexed
+        ]
+        words = f"words_{name}"
+        connection.executemany(f"INSERT INTO {words}({words}, rowid, terms) VALUES('delete', ?, ?)", cells)
+        connection.execute(f"INSERT INTO {words}({words}) VALUES('optimize')")
+        _flush(connection)
 
 
 def search(
@@ -164,11 +183,8 @@ def search(
         return []
     connection.execute("BEGIN")  # all its statements see the same messages
     try:
-        return best(query, _Postings(connection, _generation(connection), session), limit, after)
-    except sqlite3.DatabaseError as error:
-        if _is_damage(error):
-            raise DamagedIndexError(str(error)) from error
-        raise
+        with _index_errors():
+            return best(query, _Postings(connection, _name(connection), session), limit, after)
     finally:
         connection.execute("ROLLBACK")
 
@@ -176,11 +192,11 @@ def search(
 class _Postings:
     """The indexed messages of a session: `ranking.Postings`."""
 
-    def __init__(self, connection: sqlite3.Connection, generation: int, session: Session) -> None:
+    def __init__(self, connection: sqlite3.Connection, name: str, session: Session) -> None:
         self._connection = connection
         self._first_key = session.first_key
         self._newest = (
-            f"SELECT rowid FROM words_{generation:d} WHERE words_{generation:d} MATCH ? "  # noqa: S608  # a number
+            f"SELECT rowid FROM words_{name} WHERE words_{name} MATCH ? "  # noqa: S608  # numbers
             "AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
         )
         self.messages = session.messages
@@ -196,15 +212,25 @@ class _Postings:
         found: dict[int, int] = {}
         for start in range(0, len(seqs), SIZES_ROWS):
             keys = [self._first_key + seq for seq in seqs[start : start + SIZES_ROWS]]
-            size = 1 << (len(keys) - 1).bit_length()
-            keys += keys[-1:] * (size - len(keys))
-            found.update(self._connection.execute(SIZES[size], keys).fetchall())
-        return [max(found.get(self._first_key + seq, 0), 0) for seq in seqs]
+            found.update(_readable(self._connection, keys))
+        return [found.get(self._first_key + seq, 0) for seq in seqs]
 
     def text(self, seq: int) -> str:
         """Return what a message says; nothing for one that is missing."""
-        row = self._connection.execute(PAYLOAD, (self._first_key + seq,)).fetchone()
-        return said(_text(row[0])) if row else ""
+        key = self._first_key + seq
+        return "".join(said(text) for _, text in _texts(self._connection, key, key))
+
+
+def _readable(connection: sqlite3.Connection, keys: list[int]) -> list[tuple[int, int]]:
+    """Return (key, tokens) of messages, without those that can't be read."""
+    size = 1 << (len(keys) - 1).bit_length()
+    try:
+        return connection.execute(SIZES[size], keys + keys[-1:] * (size - len(keys))).fetchall()
+    except sqlite3.DatabaseError as error:
+        if not _is_damage(error):
+            raise
+    half = len(keys) // 2
+    return _readable(connection, keys[:half]) + _readable(connection, keys[half:]) if half else []
 
 
 def _match(words: Sequence[Word]) -> str:
@@ -215,28 +241,32 @@ def _match(words: Sequence[Word]) -> str:
     )
 
 
-def _generation(connection: sqlite3.Connection) -> int:
-    """Return the number of the index that counts.
+def _names(connection: sqlite3.Connection) -> list[tuple[int, int, str]]:
+    """Return the rules, the generation and the name of each index there is, or a part of."""
+    found = (NAME.fullmatch(name) for (name,) in connection.execute(TABLES).fetchall())
+    return sorted({(int(each[1]), int(each[2]), f"{int(each[1])}_{int(each[2])}") for each in found if each})
+
+
+def _name(connection: sqlite3.Connection) -> str:
+    """Return the name of the index that counts.
 
     Raises:
-        DamagedIndexError: there is none, or it was made by other rules.
+        DamagedIndexError: there is none that was made by our rules.
     """
-    if connection.execute(KNOWN).fetchone() == (0,):
+    ours = [name for rules, _, name in _names(connection) if rules == RULES]
+    if not ours:
         raise DamagedIndexError("there is no index yet")
-    row = connection.execute(GENERATION).fetchone()
-    if row is None or row[1] != RULES:
-        raise DamagedIndexError("the index was made by other rules")
-    return int(row[0])
+    return ours[-1]
 
 
-def _indexed(connection: sqlite3.Connection, generation: int, session: Session) -> int:
+def _indexed(connection: sqlite3.Connection, name: str, session: Session) -> int:
     """Return how many messages of a session are in.
 
     Raises:
         DamagedIndexError: the row contradicts its checksum, or the transcript.
     """
     found = connection.execute(
-        f"SELECT messages, checksum FROM indexed_{generation:d} WHERE session = ?",  # noqa: S608  # a number
+        f"SELECT messages, checksum FROM indexed_{name} WHERE session = ?",  # noqa: S608  # numbers
         (session.no,),
     ).fetchone()
     if found is None:
@@ -245,19 +275,6 @@ def _indexed(connection: sqlite3.Connection, generation: int, session: Session) 
     if rows.session_checksum(session.no, indexed, b"", b"") != check or not 0 <= indexed <= session.messages:
         raise DamagedIndexError(f"the index's row of session {session.named}")
     return int(indexed)
-
-
-def _extend(connection: sqlite3.Connection, generation: int, session: Session, at_most: int) -> int:
-    first = _indexed(connection, generation, session)
-    last = min(first + at_most, session.messages)
-    insert = f"INSERT INTO words_{generation:d}(rowid, terms) VALUES(?, ?)"  # a number
-    for start in range(first, last, BATCH_MESSAGES):
-        end = min(start + BATCH_MESSAGES, last) - 1
-        found = _texts(connection, session.first_key + start, session.first_key + end)
-        connection.executemany(insert, ((key, " ".join(terms(said(text)))) for key, text in found))
-    cells = (session.no, last, rows.session_checksum(session.no, last, b"", b""))
-    connection.execute(f"REPLACE INTO indexed_{generation:d} VALUES(?, ?, ?)", cells)
-    return session.messages - last
 
 
 def _texts(connection: sqlite3.Connection, first_key: int, last_key: int) -> list[tuple[int, str]]:
@@ -283,21 +300,22 @@ def _text(payload: object) -> str:
     return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
-def _is_damage(error: Exception) -> bool:
-    return isinstance(error, DamagedIndexError) or (getattr(error, "sqlite_errorcode", 5) & 0xFF) not in PASSING
+def _flush(connection: sqlite3.Connection) -> None:
+    """Have FTS5 write what it gathered: it would at the commit, where an error of the index would be the append's."""
+    connection.execute("SAVEPOINT search_index")
+    connection.execute("RELEASE search_index")
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return (getattr(error, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF) not in PASSING
 
 
 @contextmanager
-def _undone(connection: sqlite3.Connection) -> Iterator[None]:
-    """Undo a block that fails, and no more than it: what the transaction did before stays."""
-    connection.execute("SAVEPOINT search_index")
+def _index_errors(*, all_of_them: bool = False) -> Iterator[None]:
+    """Turn SQLite's errors that speak of damage, or all of them, into ours."""
     try:
         yield
-        # FTS5 gathers what is inserted and writes it at the next savepoint, or at the commit, which would be too late.
-        connection.execute("SAVEPOINT search_index_written")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK TO search_index")
-            connection.execute("RELEASE search_index")
+    except sqlite3.Error as error:
+        if all_of_them or _is_damage(error):
+            raise DamagedIndexError(str(error)) from error
         raise
-    connection.execute("RELEASE search_index")

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SqliteStore"]
 
-# How many messages one transaction indexes: about a tenth of a second, in which no other process writes.
-INDEXED_MESSAGES = 1024
-
 
 class SqliteStore:
     """TranscriptStore and SummaryStore in one SQLite file, created if it is missing.
@@ -107,6 +104,20 @@ class SqliteStore:
     def _append(
         self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record]
     ) -> None:
+        try:
+            self._append_once(session_id, expected_seq, messages, records, indexes=True)
+        except index.DamagedIndexError:  # search makes it anew
+            self._append_once(session_id, expected_seq, messages, records, indexes=False)
+
+    def _append_once(
+        self,
+        session_id: str,
+        expected_seq: int,
+        messages: Sequence[StoredMessage],
+        records: Sequence[Record],
+        *,
+        indexes: bool,
+    ) -> None:
         with self._writing as connection:
             session = queries.find(connection, session_id)
             if session.messages != expected_seq:
@@ -116,7 +127,8 @@ class SqliteStore:
                 )
             if messages or records:
                 grown = queries.append(connection, queries.add(connection, session), messages, records)
-                index.keep_up(connection, expected_seq, grown, sum(len(message.payload) for message in messages))
+                if indexes:
+                    index.keep_up(connection, expected_seq, grown, sum(len(message.payload) for message in messages))
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
@@ -180,34 +192,57 @@ class SqliteStore:
         try:
             return self._search(session_id, wanted, limit, after)
         except index.DamagedIndexError:
-            with self._writing as connection:
-                index.renew(connection)
+            self._renew_index()
         try:
             return self._search(session_id, wanted, limit, after)
         except index.DamagedIndexError as error:
-            raise DamagedStoreError(
-                f"{self._path}: the search index is damaged ({error}); the messages are not: `squidbot doctor` saves "
-                "them into a copy that makes a new one"
-            ) from error
+            raise self._hopeless(error) from error
 
     def _search(self, session_id: str, query: Query, limit: int, after: Found | None) -> list[Found]:
-        with self._reading as connection:
-            left = index.backlog(connection, queries.find(connection, session_id))
-        while left:
-            left = self.index(session_id)
+        while self.catch_up(session_id):
+            pass
         with self._reading as connection:
             return index.search(connection, queries.find(connection, session_id), query, limit, after)
 
-    def index(self, session_id: str, at_most: int = INDEXED_MESSAGES) -> int:
-        """Make up to `at_most` more messages ready to be found, and return how many are left to do.
+    def catch_up(self, session_id: str) -> int:
+        """Make the next messages ready to be found, and return how many are left to do.
 
         Search does so by itself; here a host may do it in its own time, a million messages in one to two minutes.
 
         Raises:
             DamagedStoreError: the file is damaged.
         """
-        with self._writing as connection:
-            return index.extend(connection, queries.find(connection, session_id), at_most)
+        try:
+            return self._index(session_id)
+        except index.DamagedIndexError:
+            self._renew_index()
+        try:
+            return self._index(session_id)
+        except index.DamagedIndexError as error:
+            raise self._hopeless(error) from error
+
+    def _hopeless(self, error: index.DamagedIndexError) -> DamagedStoreError:
+        return DamagedStoreError(
+            f"{self._path}: the search index is damaged and can't be made anew ({error}); the messages are not: "
+            "`squidbot doctor` saves them into a copy that makes its own"
+        )
+
+    def _index(self, session_id: str) -> int:
+        with self._reading as connection:
+            session = queries.find(connection, session_id)
+            batch = index.pending(connection, session)
+        if batch.first < batch.last:
+            with self._writing as connection:
+                index.add(connection, session, batch)
+        return batch.left
+
+    def _renew_index(self) -> None:
+        try:
+            with self._writing as connection:
+                index.renew(connection)
+        except DamagedStoreError:  # a part of the old one can't even be read to be dropped
+            with self._writing as connection:
+                index.renew(connection, drops=False)
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.
