@@ -15,6 +15,8 @@ from squidbot.core.view.marks import TOOL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from squidbot.core.history.hits import Hits
+    from squidbot.core.history.pages import Page
     from squidbot.core.history.recall import History
 
 __all__ = ["Answer", "answer", "history_tool"]
@@ -70,21 +72,23 @@ def answer(history: History, arguments: Mapping[str, object] | str, now: float |
     """
     try:
         given = _given(arguments)
-        return Answer(_ACTIONS[_action(given)](history, given, now))
+        made = _ACTIONS[_action(given)](history, given, now)
+        history.hand_out(made.cost)
+        return Answer(made.text)
     except (RecallError, BudgetError) as error:
         said = " ".join(str(error).split())
         return Answer(f"<squidbot refused: {said}>", is_error=True)
 
 
-def _search(history: History, given: Mapping[str, object], now: float | None) -> str:
-    return history.search(_text(given, "query"), offset=_offset(given), now=now).text
+def _search(history: History, given: Mapping[str, object], now: float | None) -> Hits:
+    return history.search(_text(given, "query"), offset=_offset(given), now=now)
 
 
-def _expand(history: History, given: Mapping[str, object], now: float | None) -> str:
-    return history.expand(_text(given, "id", "summary_id", "handle"), _offset(given), now=now).text
+def _expand(history: History, given: Mapping[str, object], now: float | None) -> Page:
+    return history.expand(_text(given, "id", "summary_id", "handle"), _offset(given), now=now)
 
 
-_ACTIONS: Final[dict[str, Callable[[History, Mapping[str, object], float | None], str]]] = {
+_ACTIONS: Final[dict[str, Callable[[History, Mapping[str, object], float | None], Hits | Page]]] = {
     "search": _search,
     "recall": _expand,
     "expand": _expand,

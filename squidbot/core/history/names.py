@@ -43,8 +43,8 @@ def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) 
     if run is None or run.first_seq > run.last_seq:
         raise RecallError(f"nothing is stored under {text!a:.80}: {_LOOK}")
     if run.first_seq >= messages:
-        there = f"there are m0 to m{messages - 1}" if messages else "nothing has been said yet"
-        raise RecallError(f"m{run.first_seq} has not been said yet: {there}")
+        there = f"there are m0 to m{messages - 1}" if messages else "nothing is recorded yet"
+        raise RecallError(f"m{run.first_seq} is not recorded: {there}")
     return run._replace(last_seq=min(run.last_seq, messages - 1))
 
 

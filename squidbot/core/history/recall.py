@@ -50,7 +50,7 @@ class History:
         self._session = session
         self._shelf = shelf
         self._observer = observer
-        # What was handed out since the request last grew: calls of one step share its room.
+        # What calls of the tool were answered since the request last grew: those of one step share its room.
         self._handed: tuple[tuple[int, int], Cost] = ((0, 0), NOTHING)
 
     def search(self, query: str, *, limit: int = HITS, offset: int = 0, now: float | None = None) -> Hits:
@@ -77,7 +77,6 @@ class History:
         page = listed(asked, hits, self._shelf.renderer.meter, free)
         if page is None:
             raise _no_room(free)
-        self._hand_out(room, page.cost)
         return page
 
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
@@ -92,7 +91,6 @@ class History:
             StoreError: the store failed; DamagedStoreError where a row does not match its checksum.
         """
         room, page = self._page(handle, offset, now, as_tool=True)
-        self._hand_out(room, page.cost)
         self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return page
 
@@ -113,6 +111,11 @@ class History:
         (row,) = self._session.record(self._message(page, room), now=now)
         self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return replace(page, recorded=row.seq)
+
+    def hand_out(self, cost: Cost) -> None:
+        """Take an answer's cost from the room of further calls of the same step, which are answered beside it."""
+        state = _state(self._session.room())
+        self._handed = state, cost.plus(self._handed[1] if self._handed[0] == state else NOTHING)
 
     def _page(self, handle: str, offset: int, now: float | None, *, as_tool: bool) -> tuple[Room, Page]:
         room = self._session.room()
@@ -139,6 +142,8 @@ class History:
     def _free(self, room: Room, *, as_tool: bool) -> Cost:
         """Return what a page may cost: what is free up to the high-water mark, or a little more where that is less.
 
+        Inside a tool loop the mark brings no event, so there it may be half of all that is free.
+
         Raises:
             BudgetError: not even a small page fits.
         """
@@ -147,16 +152,13 @@ class History:
         least = Cost(min(LEAST_TOKENS, whole.estimate), min(LEAST_TOKENS, whole.bound))
         free = Cost(max(marked.estimate, least.estimate), max(marked.bound, least.bound))
         if as_tool:
+            free = Cost(max(free.estimate, whole.estimate // 2), max(free.bound, whole.bound // 2))
             # A result above these would be cut when it is recorded (`view.birth`).
             step = sum(row.sent_cost.bound for row in room.awaited) + handed.bound
             free = Cost(free.estimate, min(free.bound, room.output_tokens, (room.step_tokens - step) * 2 // 3))
         if min(free) < LEAST_TOKENS:
             raise _no_room(free)
         return free
-
-    def _hand_out(self, room: Room, cost: Cost) -> None:
-        state = _state(room)
-        self._handed = state, cost.plus(self._handed[1] if self._handed[0] == state else NOTHING)
 
     def _hits(self, asked: Asked, words: Query, room: Room) -> list[Hit]:
         """Return the hits of a page, and one more where there is one."""

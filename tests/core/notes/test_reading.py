@@ -1,13 +1,15 @@
 """Reading messages into lines: files, commands, calls of unknown tools, what was asked and said, and what is worth."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.messages import Message, Role, ToolCall
+from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.notes.reading import Line, Reading, Unit, bounded, read
+from squidbot.core.view.marks import fence
 
 
 def said(role: Role, text: str, *calls: ToolCall, results: tuple[str, ...] = ()) -> Message:
@@ -220,3 +222,39 @@ def test_read_takes_any_messages_and_gives_every_line_a_subject(
     assert all(line.head.strip() for line in reading.lines.values())
     assert all(unit.text for line in reading.lines.values() for unit in line.units.values())
     assert all(count > 0 for count in [*reading.written.values(), *reading.shown.values()])
+
+
+def test_read_takes_nothing_from_what_was_recalled() -> None:
+    """B-44: a line that it came back; not its names, not the call that asked for it, not a search's hits."""
+    copy = fence("recalled m17-m40", "said 3 days ago", "[m17 user, 9 characters]\nold_name = src/old/place.py")
+    ask, look = (
+        call("1", "history", action="recall", id="m17-m40"),
+        call("2", "history", action="search", query="q_name"),
+    )
+    messages = [
+        said("assistant", "", ask, look, call("3", "read", path="new/place.py")),
+        replace(said("tool", copy, results=("1",)), category=Category.RECALLED),
+        replace(said("tool", fence("found", "", "m3: other_name"), results=("2",)), category=Category.RECALLED),
+        said("tool", "new_name = 1", results=("3",)),
+        replace(said("user", copy), category=Category.RECALLED),
+    ]
+    reading = read(messages, users_verbatim=False)
+    assert [line.head for line in reading.lines.values()] == [
+        "read new/place.py",
+        "m17-m40 recalled",
+        "m17-m40 recalled",
+    ]
+    told = {*reading.written, *reading.shown, *(text for line in reading.lines.values() for text in line.units)}
+    assert not [text for text in told if "old" in text or "q_name" in text or "other" in text]
+
+
+def test_read_passes_over_what_was_recalled_beside_another_result() -> None:
+    """Results that came in one message are told apart by the marks."""
+    copy = fence("recalled m17", "", "old_name = src/old/place.py")
+    step = said("assistant", "", call("1", "history", id="m17"), call("2", "read", path="new/place.py"))
+    reading = read(
+        [step, said("tool", f"{copy}\nnew_name = src/new/thing.py", results=("1", "2"))], users_verbatim=True
+    )
+    told = {*reading.shown, *(text for line in reading.lines.values() for text in line.units)}
+    assert any("new" in text for text in told)
+    assert not any("old" in text for text in told)

@@ -7,10 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from squidbot.core.messages import Cost, Kind, StoredMessage, Summary
+from squidbot.core.messages import Category, Cost, Kind, StoredMessage, Summary
 from squidbot.core.plan import Representation, Section, Segment
 from squidbot.core.view.atoms import atoms_of
-from squidbot.core.view.renderer import BEGINS, CONTINUE, UNANSWERED, WITHOUT_CALL, Renderer, born, shown, spent
+from squidbot.core.view.marks import fence
+from squidbot.core.view.renderer import (
+    BEGINS,
+    CONTINUE,
+    UNANSWERED,
+    WITHOUT_CALL,
+    Renderer,
+    born,
+    is_user_part,
+    shown,
+    spent,
+)
 
 from ..promises.driver import CLASSES, CODEC
 from ..promises.histories import WORDS
@@ -32,6 +43,23 @@ def test_messages_are_sent_as_they_were_born() -> None:
         ("message", "user"),
         ("message", "assistant"),
     ]
+
+
+def test_slimmed_copy_is_a_line_that_names_it() -> None:
+    """What was brought back stands whole where it was said: a line is enough."""
+    copy = fence("recalled m17-m40", "", "old words " * 400)
+    said = replace(row(2, answers="a", text=copy, tokens=900), category=Category.RECALLED)
+    (_, part) = RENDERER.slimmed(atoms_of([STEP[0], said]), 60)
+    assert (part.kind, part.text) == (Kind.SLIMMED, "[m17-m40 recalled]")
+    assert RENDERER.slimmed(atoms_of([STEP[0], said]), 60, {2})[1].kind is Kind.RECALLED
+
+
+def test_recalled_message_is_a_part_of_its_own_kind() -> None:
+    """As it was stored; cut at birth it is slimmed like any other."""
+    said = replace(row(3, text="copy"), category=Category.RECALLED)
+    assert (born(said).kind, born(said).payload, born(said).text) == (Kind.RECALLED, said.payload, None)
+    assert born(replace(said, sent_text="cut")).kind is Kind.SLIMMED
+    assert not is_user_part(born(said))
 
 
 def test_notice_stands_between_two_steps_of_the_assistant() -> None:

@@ -1,0 +1,188 @@
+"""The tool `history`: its definitions, and that a model's wrong calls are answered and never raised."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import squidbot
+from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.errors import ConfigError, StoreError
+from squidbot.core.messages import Category, Kind
+from squidbot.tools import history_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from squidbot.sessions import Session
+
+NOW = 1_700_000_000.0
+# A definition is sent with every request.
+MOST_TOKENS = 270
+
+
+def talked() -> Session:
+    """Return a session in which something was said."""
+    session = squidbot.load({}).session("s")
+    session.record({"role": "user", "content": "Cache prices for ten minutes."}, "Noted.", now=NOW)
+    return session
+
+
+def test_definition_has_the_forms_of_both_providers() -> None:
+    """One schema, one description, two envelopes."""
+    openai, anthropic = history_tool(), history_tool("anthropic.messages")
+    assert openai["type"] == "function"
+    function = openai["function"]
+    assert isinstance(function, dict)
+    assert function["name"] == anthropic["name"] == "history"
+    assert function["parameters"] == anthropic["input_schema"]
+    assert function["description"] == anthropic["description"]
+    assert set(anthropic) == {"name", "description", "input_schema"}
+    with pytest.raises(ConfigError, match="unknown form of tools 'x'"):
+        history_tool("x")
+
+
+def test_definition_is_small_and_explains_the_marks_of_requests() -> None:
+    """It says what `recall ID` and `expand ID offset N` mean."""
+    text = json.dumps(history_tool())
+    assert builtin_counter("classes").upper_bound(text) <= MOST_TOKENS
+    assert "recall ID" in text
+    assert "expand ID offset N" in text
+
+
+def test_model_searches_then_recalls_what_it_found() -> None:
+    """The way of a tool loop, in a host's own form: found, recalled, recorded, flagged, sent as it came."""
+    session = talked()
+    found = session.history({"action": "search", "query": "cache"}, now=NOW + 7200)
+    assert not found.is_error
+    assert "m0 user, 2023-11-14 22:13:20, 2 hours ago" in found.text
+    recalled = session.history('{"action": "recall", "id": "m0"}', now=NOW + 7200)
+    assert "\nCache prices for ten minutes.\n" in recalled.text
+    asked = {"id": "h", "type": "function", "function": {"name": "history", "arguments": "{}"}}
+    session.record({"role": "user", "content": "?"}, {"role": "assistant", "content": None, "tool_calls": [asked]})
+    made = session.assemble({"role": "tool", "tool_call_id": "h", "content": recalled.text}, tools=[history_tool()])
+    assert made.messages[-1]["content"] == recalled.text
+    assert made.core.parts[-1].kind is Kind.RECALLED
+    assert "m4 recalled" in str(made)
+
+
+def test_history_works_in_the_form_of_anthropic() -> None:
+    """A result inside of a user message is known as well; one beside another tool's is left to that."""
+    session = squidbot.load({}).session("s", form="anthropic.messages")
+    session.record({"role": "user", "content": "Cache prices."}, {"role": "assistant", "content": "Noted."}, now=NOW)
+    answer = session.history({"action": "recall", "id": "m0"}).text
+    calls = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("history", "read")]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": answer} for name in ("history", "read")]
+    session.record({"role": "user", "content": "?"}, {"role": "assistant", "content": calls[:1]})
+    (row,) = session.record({"role": "user", "content": results[:1]})
+    assert row.category is Category.RECALLED
+    session.record({"role": "assistant", "content": calls})
+    (row,) = session.record({"role": "user", "content": results})
+    assert row.category is Category.SYSTEM_OUTPUT
+    page = session.recall("m0", now=NOW)
+    assert session.assemble({"role": "user", "content": "so?"}).messages[-2] == {"role": "user", "content": page.text}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "action is null; it is one of search, recall, expand"),
+        ({"action": "delete"}, "action is 'delete'"),
+        ({"action": ["recall"]}, "action is a list"),
+        ({"action": "recall"}, "id is null; recall needs it as a text"),
+        ({"action": "recall", "id": 17}, "id is a number"),
+        ({"action": "recall", "id": " "}, "id is ' '"),
+        ({"action": "recall", "id": "s1-2.dead"}, "nothing is stored under 's1-2.dead': ids look like"),
+        ({"action": "expand", "id": "m0", "offset": -1}, "offset -1 is out of range"),
+        ({"action": "expand", "id": "m0", "offset": 10**6}, "outside of m0"),
+        ({"action": "expand", "id": "m0", "offset": 1.5}, "offset is a number; it is a whole number"),
+        ({"action": "expand", "id": "m0", "offset": float("nan")}, "it is a whole number"),
+        ({"action": "expand", "id": "m0", "offset": 10**5000}, "it is a whole number"),
+        ({"action": "expand", "id": "m0", "offset": True}, "offset is a boolean"),
+        ({"action": "expand", "id": "m0", "offset": "many"}, "offset is 'many'"),
+        ({"action": "search"}, "query is null; search needs it as a text"),
+        ({"action": "search", "query": "..."}, "nothing to look for"),
+        ({"action": "search", "query": "x", "offset": 10**6}, "offset 1000000 is out of range: 0 to 1000"),
+        ("{", "the arguments are not JSON"),
+        ("[]", "the arguments are no object"),
+        ("", "the arguments are not JSON"),
+    ],
+)
+def test_wrong_call_is_answered_with_what_would_be_right(arguments: Mapping[str, object] | str, said: str) -> None:
+    """One line, flagged as an error, and known as the tool's own, so that it never becomes content."""
+    session = talked()
+    answer = session.history(arguments)
+    assert answer.is_error
+    assert said in answer.text
+    assert answer.text.startswith("<squidbot refused: ")
+    assert "\n" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"action": "recall", "summary_id": "m0"},
+        {"action": "recall", "handle": "m0", "query": "unused"},
+        {"action": "expand", "id": "m0", "offset": "6"},
+        {"action": "expand", "id": "m0", "offset": 6.0},
+        {"action": "expand", "id": "recall m0", "offset": None},
+    ],
+)
+def test_call_that_is_nearly_right_is_understood(arguments: dict[str, object]) -> None:
+    """Other names of the id, numbers as text."""
+    answer = talked().history(arguments)
+    assert not answer.is_error
+    assert "prices" in answer.text
+
+
+def test_no_room_is_told_as_text() -> None:
+    """The model can't compact; it can go on without."""
+    session = squidbot.load({"budget": {"reserved_output_tokens": 256}}).session("s", window_tokens=2048)
+    session.record({"role": "user", "content": "first " * 3000}, "yes", now=NOW)
+    answer = session.history({"action": "recall", "id": "m0"})
+    assert answer.is_error
+    assert "no room" in answer.text
+
+
+def test_store_that_fails_is_no_answer() -> None:
+    """A failure never becomes content: the host is told, not the model."""
+    engine = squidbot.load({})
+    session = engine.session("")
+    with pytest.raises(StoreError):
+        session.history({"action": "recall", "id": "m0"})
+
+
+def test_python_callers_get_values() -> None:
+    """Pages and hits, typed; recall writes, the others don't."""
+    session = talked()
+    page = session.expand("m0-m1", now=NOW)
+    assert [(piece.seq, piece.end) for piece in page.pieces] == [(0, 29), (1, 6)]
+    assert [hit.seq for hit in session.search("noted", now=NOW).hits] == [1]
+    assert session.recall("m0").recorded == 2
+    assert session.search("prices", limit=3, offset=0).hits[0].shown == "in view"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    arguments=st.text()
+    | st.dictionaries(st.sampled_from(["action", "id", "query", "offset", "more"]), JSON)
+    | st.fixed_dictionaries(
+        {"action": st.sampled_from(["search", "recall", "expand"])},
+        optional={"id": JSON, "query": JSON, "offset": JSON},
+    )
+)
+def test_no_arguments_raise(arguments: dict[str, object] | str) -> None:
+    """Whatever a model writes."""
+    answer = talked().history(arguments)
+    assert answer.text
+    assert answer.text.startswith("<squidbot ")
