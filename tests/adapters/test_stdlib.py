@@ -21,7 +21,7 @@ from squidbot.testing import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import StoredMessage, Summary
+    from squidbot.core.messages import Found, StoredMessage, Summary
     from squidbot.core.ports import Certificate
 
 
@@ -128,7 +128,57 @@ class Lossy(InMemoryStore):
         super().append(session_id, expected_seq, held, records)
 
 
-@pytest.mark.parametrize("broken", [Unordered, Exclusive, Repeating, Thrifty, Torn, Forgiving, Trimming, Lossy])
+class Unpaged(InMemoryStore):
+    """Gives the first page whenever it is asked."""
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Forget what came before, unless all of it did."""
+        first = super().search(session_id, query, limit)
+        return first if super().search(session_id, query, limit, after) else []
+
+
+class Capped(InMemoryStore):
+    """Finds no more than a page."""
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Find ten."""
+        return super().search(session_id, query, min(limit, 10), after)
+
+
+class Strict(InMemoryStore):
+    """Wants every word."""
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Take one word after the other as a phrase."""
+        return super().search(session_id, " ".join(f'"{word}"' for word in query.split()), limit, after)
+
+
+class Late(InMemoryStore):
+    """Finds what was said before the newest message."""
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Leave the newest out."""
+        newest = self.head(session_id)[0] - 1
+        return [found for found in super().search(session_id, query, limit, after) if found.seq != newest]
+
+
+class Shared(InMemoryStore):
+    """Searches every session at once."""
+
+    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+        """Look at the others where there is nothing."""
+        names = [session_id, *(name for name, _ in self.sessions())]
+        found = (super(Shared, self).search(name, query, limit, after) for name in names)
+        return next(filter(None, found), [])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *(Unordered, Exclusive, Repeating, Thrifty, Torn, Forgiving, Trimming, Lossy),
+        *(Unpaged, Capped, Strict, Late, Shared),
+    ],
+)
 def test_check_transcript_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
     """Each of these stores breaks one promise; the check says which."""
     with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):

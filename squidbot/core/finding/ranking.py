@@ -61,6 +61,10 @@ class _Known(NamedTuple):
     hits: list[int]
     messages: float
 
+    def is_found(self) -> bool:
+        """Say whether any message has the word."""
+        return bool(self.hits)
+
     @property
     def is_complete(self) -> bool:
         """Whether the hits are all there are."""
@@ -96,23 +100,46 @@ def best(query: Query, postings: Postings, limit: int, after: Found | None = Non
 def _candidates(query: Query, postings: Postings) -> _Candidates:
     messages, required = postings.messages, list(query.required)
     known = [_probe(required, word, postings) for word in query.words]
-    found = sorted((each for each in known if each.hits), key=lambda each: each.messages)
+    found = sorted(filter(_Known.is_found, known), key=lambda each: each.messages)
     drivers = _drivers(found)
     base = required or _any_of(drivers)
     if not base:
         return _Candidates(set(), [], [])
     seqs = set(postings.newest(base, messages, CANDIDATES))
     is_cut = len(seqs) == CANDIDATES
-    counted = _counted(found, len(drivers), messages)
-    whole = set[int]()
-    if is_cut and len(counted) > 1:
-        whole.update(postings.newest([*required, *(each.word for each in counted)], messages, CANDIDATES))
-    weights = [(each.weight(messages), whole | _having(each, base, postings)) for each in counted]
-    weights += ((each.weight(messages), set()) for each in known if not each.hits)
-    if required:
-        weights.append((1.0, seqs | whole))
-    has_rest = is_cut or (not required and len(drivers) < len(found))
+    weights, whole = _weights(known, _counted(found, len(drivers), messages), _Base(postings, required, base, is_cut))
+    weights.append((float(bool(required)), seqs | whole))
+    has_rest = is_cut or (not required and drivers != found)
     return _Candidates(seqs | whole, weights, (required or _any_of(found)) if has_rest else [])
+
+
+class _Base(NamedTuple):
+    """What the candidates are found by, the words they must have, and whether there are more than were taken."""
+
+    postings: Postings
+    required: list[Word]
+    base: list[Word]
+    is_cut: bool
+
+    def newest(self, words: Iterable[Word]) -> set[int]:
+        """Return the newest messages that have all of these words."""
+        return set(self.postings.newest(list(words), self.postings.messages, CANDIDATES))
+
+
+def _weights(
+    known: Sequence[_Known], counted: Sequence[_Known], base: _Base
+) -> tuple[list[tuple[float, set[int]]], set[int]]:
+    """Return what each word counts and which candidates have it, and the messages that have every word that counts."""
+    messages = base.postings.messages
+    whole = set[int]()
+    if base.is_cut and len(counted) > 1:
+        whole = base.newest((*base.required, *(each.word for each in counted)))
+    weights = [(each.weight(messages), set[int]()) for each in known if not each.is_found()]
+    for each in counted:
+        is_known = each.is_complete or base.base == [each.word]
+        having = set(each.hits) if is_known else base.newest((*base.base, each.word))
+        weights.append((each.weight(messages), whole | having))
+    return weights, whole
 
 
 def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _Known:
@@ -120,13 +147,6 @@ def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _Known:
     if len(hits) < CANDIDATES:
         return _Known(word, hits, len(hits))
     return _Known(word, hits, CANDIDATES * postings.messages / (postings.messages - hits[-1]))
-
-
-def _having(known: _Known, base: Sequence[Word], postings: Postings) -> set[int]:
-    """Return the candidates that have a word, and maybe other messages that have it."""
-    if known.is_complete or (known.word,) == tuple(base):
-        return set(known.hits)
-    return set(postings.newest([*base, known.word], postings.messages, CANDIDATES))
 
 
 def _drivers(found: Sequence[_Known]) -> list[_Known]:

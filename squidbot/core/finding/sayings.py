@@ -38,17 +38,14 @@ def _strings(root: object) -> Iterator[str]:
     rest: list[tuple[object, bool]] = [(root, False)]
     while rest:
         value, given = rest.pop()
-        if isinstance(value, str):
-            inner = _unpacked(value) if given else value
-            if isinstance(inner, str):
-                yield inner
-            else:
-                rest.append((inner, given))
-        elif isinstance(value, dict):
+        value = _unpacked(value) if given else value
+        if isinstance(value, dict):
             rest += reversed(list(_entries(value, given=given)))
         elif isinstance(value, list):
             rest += ((each, given) for each in reversed(value))
-        elif given and isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, str):
+            yield value
+        elif given and type(value) in {int, float}:
             yield str(value)
 
 
@@ -61,11 +58,11 @@ def _entries(value: dict[str, object], *, given: bool) -> Iterator[tuple[object,
             yield each, key in _ARGUMENTS
 
 
-def _unpacked(text: str) -> object:
-    """Return the value of a JSON text within arguments; any other text as it is."""
-    if text[:1] not in ("{", "["):
-        return text
+def _unpacked(value: object) -> object:
+    """Return the value of a JSON text within arguments; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
     try:
-        return json.loads(text)
+        return json.loads(value)
     except (ValueError, RecursionError):
-        return text
+        return value
