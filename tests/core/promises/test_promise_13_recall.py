@@ -34,7 +34,8 @@ def ids_shown(request: Assembly) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     for part in request.parts:
         made = part.kind in {Kind.SUMMARY, Kind.SLIMMED} or (part.kind is Kind.NOTICE and part.first_seq >= 0)
-        for handle in SHOWN.findall(part.text or "") if made else ():
+        cut = "\n".join((part.text or "", *(part.arguments or ())))
+        for handle in SHOWN.findall(cut) if made else ():
             if handle in {part.summary_id, f"m{part.first_seq}", f"m{part.first_seq}-m{part.last_seq}"}:
                 found[handle] = part.first_seq, part.last_seq
     return found
