@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass, fields
 from enum import StrEnum
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import DamagedStoreError
@@ -51,8 +52,7 @@ class Representation(StrEnum):
     ABSENT = "absent"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One run of messages and how it is sent.
 
     Attributes:
@@ -80,8 +80,7 @@ class Run(NamedTuple):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A text in the head of the request, frozen until the next event: the memory document, a pinned text."""
 
     name: str
@@ -175,8 +174,10 @@ class PlanRecord:
         return merged_through(self.segments)
 
     def to_json(self) -> str:
-        """Return the plan as JSON text."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
+        said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        said["segments"] = [one._replace(verbatim=_steps(one)) for one in self.segments]
+        return json.dumps(said, separators=(",", ":"), default=astuple)
 
     @classmethod
     def from_json(cls, body: str) -> PlanRecord:
@@ -191,20 +192,25 @@ class PlanRecord:
                 **{
                     **raw,
                     "segments": tuple(_segment(one) for one in raw["segments"]),
-                    "sections": tuple(Section(**one) for one in raw["sections"]),
-                    "first_changed": FirstChanged(**raw["first_changed"]) if raw["first_changed"] else None,
-                    "price": Price(**raw["price"]) if raw["price"] else None,
-                    "thinking_dropped": tuple(_pair(run) for run in raw["thinking_dropped"]),
-                    "notes": _pair(raw["notes"]),
+                    "sections": tuple(Section(*one) for one in raw.get("sections", ())),
+                    "first_changed": FirstChanged(*raw["first_changed"]) if "first_changed" in raw else None,
+                    "price": Price(*raw["price"]) if "price" in raw else None,
+                    "thinking_dropped": tuple(_pair(run) for run in raw.get("thinking_dropped", ())),
+                    "notes": _pair(raw.get("notes", [0, 0])),
                 },
             )
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedStoreError(f"a stored plan can't be read: {error}") from error
 
 
-def _segment(raw: dict[str, object]) -> Segment:
-    fields = {**raw, "representation": Representation(str(raw["representation"])), "verbatim": _seqs(raw["verbatim"])}
-    return Segment(**fields)  # type: ignore[arg-type]  # checked by the dataclass's own fields
+def _steps(segment: Segment) -> tuple[int, ...]:
+    return tuple(seq - before for before, seq in pairwise((segment.first_seq, *segment.verbatim)))
+
+
+def _segment(raw: tuple[int, int, str, str | None, object, int]) -> Segment:
+    first_seq, last_seq, representation, summary_id, steps, note_tokens = raw
+    verbatim = tuple(accumulate(_seqs(steps), initial=first_seq))[1:]
+    return Segment(first_seq, last_seq, Representation(representation), summary_id, verbatim, note_tokens)
 
 
 def _pair(raw: object) -> tuple[int, int]:

@@ -50,13 +50,14 @@ def test_plan_comes_back_from_its_json(plan: PlanRecord) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"segments": [{"first_seq": 0}]},
-        {"segments": [{**json.loads(PLAN.to_json())["segments"][0], "representation": "loud"}]},
-        {"segments": [{**json.loads(PLAN.to_json())["segments"][0], "verbatim": 7}]},
-        {"sections": [{"title": "x"}]},
+        {"segments": [[0]]},
+        {"segments": [[0, 9, "loud", None, [], 0]]},
+        {"segments": [[0, 9, "absent", None, 7, 0]]},
+        {"segments": [[0, 9, "absent", None, [], 0, 0]]},
+        {"sections": [["x"]]},
         {"thinking_dropped": [[1]]},
         {"notes": [1, 2, 3]},
-        {"price": {"euro": 1}},
+        {"price": [1]},
         {"colour": "red"},
     ],
 )
@@ -65,6 +66,20 @@ def test_text_that_is_no_plan_is_damage(change: dict[str, object]) -> None:
     body = json.dumps({**json.loads(PLAN.to_json()), **change})
     with pytest.raises(DamagedStoreError, match=r"^a stored plan can't be read: "):
         PlanRecord.from_json(body)
+
+
+def test_plan_names_only_what_is_not_as_usual() -> None:
+    """A long list of the users' messages repeats a few steps, which compress to next to nothing."""
+    segment = Segment(10, 19, Representation.SUMMARY_USER, "s10-19.beef", (10, 14, 16, 18), 48)
+    said = json.loads(PlanRecord(0, None, "lease-1", None, "opened", (segment,)).to_json())
+    assert said == {
+        "plan_id": 0,
+        "parent_plan_id": None,
+        "lease_id": "lease-1",
+        "created_at": None,
+        "cause": "opened",
+        "segments": [[10, 19, "summary+user", "s10-19.beef", [0, 4, 2, 2], 48]],
+    }
 
 
 @pytest.mark.parametrize("body", ["", "{}", "[]", "null"])
