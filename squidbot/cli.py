@@ -22,10 +22,19 @@ __all__ = ["main"]
 COMMANDS = {
     "replay": ("replay", "Replay recorded conversations: what would be sent, what it costs."),
     "sessions": ("sessions", "List the sessions of a store."),
-    "show": ("show", "Show what was said, a page at a time."),
+    "show": ("show", "Show what was said, or a request part by part."),
     "explain": ("explain", "Explain what the next request holds, what it costs, and why."),
-    "log": ("log", "Show turns: requests, tool calls with results, response, usage, budget."),
+    "log": ("log", "Show turns: requests, tool calls, response, usage, budget."),
+    "search": ("recall", "Search all that was said."),
+    "recall": ("recall", "Show the words behind an id that a request shows."),
     "export": ("export", "Write a session: as stored, for another host, or to read."),
+    "compact": ("changes", "Shorten what is sent now."),
+    "undo": ("changes", "Take the newest event back."),
+    "snapshot": ("snapshots", "Keep what is sent now under a name."),
+    "snapshots": ("snapshots", "List the snapshots of a session."),
+    "restore": ("snapshots", "Go back to a snapshot."),
+    "doctor": ("upkeep", "Say whether a store is whole, and save what can be saved."),
+    "backup": ("upkeep", "Copy a store while it is in use."),
 }
 
 

@@ -1,16 +1,20 @@
 """The commands of the command line: options in, one call, text or JSON out. cli.py names them.
 
-| file     | holds |
-|----------|-------|
-| replay   | `replay`: a recorded conversation through the engine |
-| sessions | `sessions`: what a store holds |
-| show     | `show`: what was said, and requests part by part |
-| explain  | `explain`: what the next request holds, and why |
-| log      | `log`: turns with requests, tool calls, usage, budget |
-| export   | `export`: a session as a file |
-| options  | options that several commands have |
-| ending   | exit codes, and the line on standard error |
-| events   | an event as one sentence |
-| paper    | tables and texts on a terminal or in a pipe |
-| texts    | counts, ids, times, what a terminal may show |
+| file      | holds |
+|-----------|-------|
+| replay    | `replay`: a recorded conversation through the engine |
+| sessions  | `sessions`: what a store holds |
+| show      | `show`: what was said, and requests part by part |
+| explain   | `explain`: what the next request holds, and why |
+| log       | `log`: turns with requests, tool calls, usage, budget |
+| export    | `export`: a session as a file |
+| recall    | `recall`, `search`: the words as they were said |
+| changes   | `undo`, `compact`: the view plan, changed by hand |
+| snapshots | `snapshot`, `snapshots`, `restore` |
+| upkeep    | `doctor`, `backup`: whether a store is whole, and copies of it |
+| options   | options that several commands have |
+| ending    | exit codes, and the line on standard error |
+| events    | an event as one sentence |
+| paper     | tables and texts on a terminal or in a pipe |
+| texts     | counts, ids, times, what a terminal may show |
 """

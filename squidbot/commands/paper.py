@@ -12,12 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from squidbot.commands.texts import line, lines, shorter
+from squidbot.commands.texts import clock, count, line, lines, shorter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PIPE_COLUMNS", "Paper"]
+    from squidbot.commands.reading.entries import Entry
+
+__all__ = ["PIPE_COLUMNS", "Paper", "put_entry"]
 
 # How wide a page is where nobody says: in a pipe or a file.
 PIPE_COLUMNS = 100
@@ -108,6 +110,24 @@ class Paper:
         text = "".join(f"{one.rstrip()}\n" for one in self._capture.get().split("\n")[:-1])
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def put_entry(paper: Paper, entry: Entry, *, whole: bool) -> None:
+    """Put down a message: who, when, how much, what was said, the tool calls it makes."""
+    row = entry.row
+    cut = f", cut at birth: {row.sent_cost.estimate:,} of them are sent" if entry.is_cut else ""
+    tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
+    said = f"{entry.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    paper.heading(said)
+    if entry.text:
+        paper.body(entry.text, whole=whole)
+    for call in entry.calls:
+        if whole:
+            paper.body(f"-> {call.name} {call.arguments}", whole=True)
+        else:
+            paper.body(f"-> {call.name} {parameters(call.arguments, paper.columns - len(call.name) - 6)}")
+    if row.notice:
+        paper.body(f"notice, frozen behind it: {row.notice}", whole=whole, style="dim")
 
 
 def beginning(text: str, most_lines: int = MOST_LINES) -> tuple[str, str]:

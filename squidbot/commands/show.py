@@ -10,14 +10,14 @@ import click
 from squidbot.commands import options
 from squidbot.commands.ending import DAMAGED_DATA, complain
 from squidbot.commands.events import event_line
-from squidbot.commands.paper import Paper, parameters
+from squidbot.commands.paper import Paper, put_entry
 from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.sending import request_of
-from squidbot.commands.texts import clock, count, seqs, span
+from squidbot.commands.texts import count, seqs, span
 
 if TYPE_CHECKING:
-    from squidbot.commands.reading.entries import Entry, Page
+    from squidbot.commands.reading.entries import Page
     from squidbot.commands.reading.sending import Request
 
 __all__ = ["show"]
@@ -115,26 +115,9 @@ def _print(found: Page, *, whole: bool, limit: int) -> None:
     paper.heading(f"{found.session_id}: {count(found.messages, 'message')}{shown}")
     for entry in found.entries:
         paper.blank()
-        _print_entry(paper, entry, whole=whole)
+        put_entry(paper, entry, whole=whole)
     _print_ways(paper, found, limit)
     paper.print()
-
-
-def _print_entry(paper: Paper, entry: Entry, *, whole: bool) -> None:
-    row = entry.row
-    cut = f", cut at birth: {row.sent_cost.estimate:,} of them are sent" if entry.is_cut else ""
-    tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
-    said = f"{entry.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
-    paper.heading(said)
-    if entry.text:
-        paper.body(entry.text, whole=whole)
-    for call in entry.calls:
-        if whole:
-            paper.body(f"-> {call.name} {call.arguments}", whole=True)
-        else:
-            paper.body(f"-> {call.name} {parameters(call.arguments, paper.columns - len(call.name) - 6)}")
-    if row.notice:
-        paper.body(f"notice, frozen behind it: {row.notice}", whole=whole, style="dim")
 
 
 def _print_request(sent: Request, *, whole: bool, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,6 +54,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         odd = engine.session("对话\x1b[31m")
         odd.record({"role": "user", "content": "Hi \x1b[31mred\x07 对话"}, now=BEGAN)
     return folder
+
+
+@pytest.fixture
+def copied(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run the command line in the folder of a copy of that store, which may be changed."""
+    for path in made.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(main, arguments)
 
 
 @pytest.fixture

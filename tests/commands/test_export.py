@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 ODD = [
     '{"role":"user",  "content":"two  spaces, \\u00e9, \\ud800 and é"}',
-    '{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"},'
-    '{"type":"text","text":"Look:"},{"type":"tool_use","id":"t1","name":"read","input":{"path":"a"}}]}',
-    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"1"},'
-    '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}]}',
+    (
+        '{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"},'
+        '{"type":"text","text":"Look:"},{"type":"tool_use","id":"t1","name":"read","input":{"path":"a"}}]}'
+    ),
+    (
+        '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"1"},'
+        '{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}]}'
+    ),
     '{"role":"assistant","content":"It says 1."}',
 ]
 

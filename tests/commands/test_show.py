@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import squidbot
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -79,3 +81,24 @@ def test_show_of_a_session_without_messages_says_so(run: Callable[..., Result]) 
     """No error: nothing has been said yet."""
     result = run("show", "empty")
     assert (result.exit_code, result.output) == (0, "empty: 0 messages\n")
+
+
+def test_show_request_is_what_assemble_returns(run: Callable[..., Result]) -> None:
+    """The next request as it would be sent: the very payloads, in order."""
+    made = json.loads(run("show", "support/42", "--request", "--json").output)
+    with squidbot.load() as engine:
+        sent = engine.session("support/42").core.preview()
+    assert [part["payload"] for part in made["parts"]] == list(sent.payloads)
+    assert (made["request"], made["bound"]) == (None, sent.cost.bound)
+    text = run("show", "support/42", "--request").output
+    assert text.startswith("support/42: the next request, if nothing new were said: ")
+    assert text.count("\n#") == len(made["parts"])
+
+
+def test_show_request_of_a_number_is_what_was_sent(run: Callable[..., Result]) -> None:
+    """Its last message is the one that was answered; one that was not made is no."""
+    made = json.loads(run("show", "support/42", "--request", "47", "--json").output)
+    assert made["parts"][-1]["first"] == "m94"
+    assert made["bound"] == json.loads(run("log", "support/42", "--json").output)["turns"][0]["requests"][1]["bound"]
+    assert run("show", "support/42", "--request", "48").exit_code == 1
+    assert run("show", "support/42", "--request", "x").exit_code == 2

@@ -9,6 +9,7 @@
 | requests  | recorded requests |
 | sending   | a request as it is sent, part by part |
 | explained | why a message is, or is not, in the next request |
+| recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |
 | forms     | a session in the forms of hosts |
 """

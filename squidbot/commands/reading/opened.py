@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
     from squidbot.hookspecs import Store
 
-__all__ = ["Opened", "Rows", "opened"]
+__all__ = ["Opened", "Rows", "file_of", "opened"]
 
 # How many ids an error names, of those that are near, or that begin alike.
 MOST_NAMED = 5
@@ -141,6 +141,19 @@ def opened(path: str | None) -> Iterator[Opened]:
         yield Opened(wired)
     finally:
         wired.close()
+
+
+def file_of(path: str | None) -> str:
+    """Return the file of a store as an absolute path; `path` as for `opened`. It need not be whole, nor be there.
+
+    Raises:
+        ConfigError: a setting is wrong, no store is named, or it is none in a SQLite file.
+    """
+    loaded = _loaded(path)
+    store = loaded.settings.store
+    if not store.path or store.adapter not in {None, "sqlite3"}:
+        raise ConfigError(f"the store {store.adapter} is no file; this needs one, name it with --store FILE.db")
+    return loaded.absolute(store.path)
 
 
 def _loaded(path: str | None) -> Loaded:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.commands.reading.opened import Opened
+    from squidbot.core.history.recall import History
     from squidbot.core.messages import Lease
     from squidbot.core.session import Session
 
-__all__ = ["Terms", "session_of", "terms_of"]
+__all__ = ["Terms", "history_of", "session_of", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,19 @@ def session_of(place: Opened, session_id: str) -> Session:
         DamagedStoreError: its lease can't be read.
         BudgetError: it has none, and the settings leave no token for input.
     """
+    return _pair(place, session_id)[0]
+
+
+def history_of(place: Opened, session_id: str) -> History:
+    """Return what brings back what was said in a session under its own lease; raises as `session_of`."""
+    session, meter = _pair(place, session_id)
+    return place.wired.engine.history(session, meter)
+
+
+def _pair(place: Opened, session_id: str) -> tuple[Session, Meter]:
     lease = terms_of(place, session_id).lease
-    return place.wired.engine.session(session_id, lease, _meter(place, lease), place.wired.history(lease))
+    meter = _meter(place, lease)
+    return place.wired.engine.session(session_id, lease, meter, place.wired.history(lease)), meter
 
 
 def _meter(place: Opened, lease: Lease) -> Meter:

@@ -1,0 +1,87 @@
+"""`squidbot doctor` and `squidbot backup`: whether a store is whole, and copies of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from squidbot.commands import options
+from squidbot.commands.ending import DAMAGED_DATA
+from squidbot.commands.paper import Paper
+from squidbot.commands.reading.opened import file_of, opened
+from squidbot.commands.texts import count, line, seqs
+from squidbot.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth
+
+__all__ = ["backup", "doctor"]
+
+
+@click.command()
+@click.option("--repair", metavar="TARGET", help="Save what can be saved into a new file; the store stays as it is.")
+@options.store
+@options.as_json
+def doctor(*, repair: str | None, store: str | None, as_json: bool) -> None:
+    """Read every row of a store and say what is damaged; nothing is written but, with --repair, a new file."""
+    from squidbot.adapters.sqlite3 import doctor as rows  # noqa: PLC0415  # only this command needs it
+
+    path = file_of(store)
+    health = rows.check(path)
+    repaired = rows.repair(path, repair) if repair is not None else None
+    if as_json:
+        made = asdict(repaired) | {"messages": repaired.messages} if repaired else None
+        options.print_json({**asdict(health), "whole": health.whole, "repaired": made})
+    else:
+        _print(health, repaired)
+    lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
+    click.get_current_context().exit(DAMAGED_DATA if lost else 0)
+
+
+@click.command()
+@click.argument("target")
+@options.store
+@options.as_json
+def backup(*, target: str, store: str | None, as_json: bool) -> None:
+    """Copy a store, while it is in use, to the new file TARGET."""
+    with opened(store) as place:
+        copy = getattr(place.store, "backup", None)
+        if copy is None:
+            raise StoreError("this store makes no backups itself; use its own tools")
+        copy(target)
+        sessions = len(place.sessions())
+    if as_json:
+        options.print_json({"target": target, "sessions": sessions})
+    else:
+        click.echo(f"{line(target)}: {count(sessions, 'session')}")
+
+
+def _print(health: Health, repaired: Repaired | None) -> None:
+    paper = Paper()
+    verdict = "whole" if health.whole else f"DAMAGED, {count(health.damaged, 'message')} lost"
+    stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
+    paper.heading(f"{health.path}: {verdict}")
+    paper.say(f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log")
+    for problem in health.problems:
+        paper.say(f"- {problem}")
+    for session in health.sessions:
+        if not session.whole:
+            paper.say(f"- {session.session_id}: {_lost(session)}")
+    if repaired is not None:
+        paper.say(f"saved: {count(repaired.messages, 'message')} into {repaired.target}; the original is as it was")
+    elif not health.whole:
+        paper.say("squidbot doctor --repair TARGET saves what can be saved into a new store")
+    paper.print()
+
+
+def _lost(session: SessionHealth) -> str:
+    parts = [f"lost {seqs(session.damaged)}"] if session.damaged else []
+    if session.damaged_records:
+        parts.append(f"lost records {', '.join(f'{kind} {number}' for kind, number in session.damaged_records[:8])}")
+    if session.damaged_summaries:
+        parts.append(f"lost notes {', '.join(session.damaged_summaries[:8])}")
+    if not session.named:
+        parts.append("its name is lost")
+    return "; ".join(parts)

@@ -1,0 +1,117 @@
+"""`squidbot explain`: each message is accounted for once, and its story is told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import squidbot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+
+def seqs_of(first: str, last: str) -> list[int]:
+    """Return the seqs of a run that ids name."""
+    return list(range(int(first[1:]), int(last[1:]) + 1))
+
+
+def test_explain_has_each_message_once(run: Callable[..., Result]) -> None:
+    """Runs and spans are partitions of the transcript, and agree on what is sent word for word."""
+    made = json.loads(run("explain", "support/42", "--json").output)
+    for name in ("runs", "spans"):
+        assert [seq for one in made[name] for seq in seqs_of(one["first"], one["last"])] == list(range(96))
+    verbatim = {
+        seq
+        for one in made["spans"]
+        if one["how"] in {"verbatim", "slimmed"}
+        for seq in seqs_of(one["first"], one["last"])
+    }
+    sent = set()
+    for one in made["runs"]:
+        hidden = one["how"] in {"summary", "absent"}
+        sent |= {int(seq[1:]) for seq in one["sent"]} if hidden else {*seqs_of(one["first"], one["last"])}
+    assert verbatim == sent
+    assert {one["how"] for one in made["runs"]} >= {"summary", "verbatim"}
+
+
+def test_explain_tells_what_the_next_request_really_holds(run: Callable[..., Result]) -> None:
+    """What it calls verbatim is a part of the request, what it calls told by notes is not."""
+    made = json.loads(run("explain", "support/42", "--json").output)
+    parts = json.loads(run("show", "support/42", "--request", "--json").output)["parts"]
+    shown = {int(part["first"][1:]) for part in parts if part["kind"] in {"message", "system", "slimmed"}}
+    for one in made["spans"]:
+        for seq in seqs_of(one["first"], one["last"]):
+            assert (seq in shown) == (one["how"] in {"verbatim", "slimmed"}), (seq, one)
+    assert {part["summary"] for part in parts if part["summary"]} == {
+        one["summary"] for one in made["spans"] if one["summary"]
+    }
+
+
+def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
+    """Window less reserve; everything that is sent and what is free make the limit."""
+    made = json.loads(run("explain", "support/42", "--json").output)
+    budget = made["budget"]
+    parts = [budget[name] for name in ("system", "outside", "head", "notes", "users", "older", "tail", "free")]
+    assert sum(parts) == budget["input_limit"] <= budget["window"] - budget["reserve"]
+    assert sum(one["here_tokens"] for one in made["runs"]) == sum(parts) - budget["free"] - budget["head"]
+    assert 0 < made["pressure"] < 1
+    assert all(one["here_tokens"] <= one["said_tokens"] for one in made["runs"] if one["how"] == "summary")
+
+
+def test_explain_names_event_and_price_of_each_run(run: Callable[..., Result]) -> None:
+    """Why it is not sent as it was said: which plan, its cause, what that cost."""
+    made = json.loads(run("explain", "support/42", "--json").output)
+    notes = [one for one in made["runs"] if one["how"] == "summary"]
+    assert all(one["event"]["cause"] in {"high-water", "overflow"} for one in notes)
+    assert all(one["event"]["tokens_before"] > one["event"]["tokens_after"] for one in notes)
+    text = run("explain", "support/42").output
+    assert f"notes {notes[0]['summary']}" in text
+    assert "pressure " in text
+    assert "|" in text
+
+
+def test_explain_tells_the_story_of_a_message(run: Callable[..., Result]) -> None:
+    """Born, cut, sent, told by notes: by which event, and how to get it back."""
+    made = json.loads(run("explain", "support/42", "m14", "--json").output)
+    assert made["message"]["cut_at_birth"]
+    assert next(state["how"] for state in made["states"]) == "slimmed"
+    assert made["how"] == "summary"
+    assert made["states"][-1]["summary"] == made["summary"]["id"]
+    assert made["here_tokens"] == 0
+    text = run("explain", "support/42", "m14").output
+    assert "cut to " in text
+    assert "the transcript has all of it" in text
+    assert f"notes {made['summary']['id']} stand for m0-m" in text
+    assert "squidbot recall SESSION m14" in text
+
+
+def test_explain_tells_of_a_message_that_is_sent(run: Callable[..., Result]) -> None:
+    """Nothing stands for it, it costs what it was."""
+    made = json.loads(run("explain", "support/42", "m95", "--json").output)
+    assert (made["how"], made["summary"], made["pinned"]) == ("verbatim", None, False)
+    assert made["here_tokens"] == made["message"]["bound"]
+
+
+def test_explain_says_what_is_pinned(copied: Callable[..., Result]) -> None:
+    """A pinned message stays word for word through an event, and its text in the head is counted there."""
+    with squidbot.load() as engine:
+        session = engine.session("support/42")
+        session.pin(2)
+        session.pin_text("goal", "Mend every part.")
+        session.compact()
+    made = json.loads(copied("explain", "support/42", "m2", "--json").output)
+    assert (made["pinned"], made["how"]) == (True, "verbatim")
+    assert "pinned: it stays so" in copied("explain", "support/42", "m2").output
+    assert json.loads(copied("explain", "support/42", "--json").output)["budget"]["head"] > 0
+
+
+def test_explain_of_a_session_without_messages(run: Callable[..., Result]) -> None:
+    """The whole window is free; a message that is not there is wrong usage."""
+    made = json.loads(run("explain", "empty", "--json").output)
+    assert (made["runs"], made["spans"]) == ([], [])
+    assert run("explain", "empty").exit_code == 0
+    assert run("explain", "empty", "m0").exit_code == 2
+    assert run("explain", "support/42", "m96").exit_code == 2

@@ -1,0 +1,78 @@
+"""`squidbot doctor` and `squidbot backup`: whole or damaged, saved into new files only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+
+def hurt() -> None:
+    """Overwrite some pages in the middle of the store of the current folder."""
+    path = Path("kept.db")
+    data = bytearray(path.read_bytes())
+    at = data.find(b"def part_3_450(): return 450")
+    if at < 0:
+        at = len(data) // 2
+    data[at : at + 4_096] = b"\xa5" * 4_096
+    path.write_bytes(data)
+
+
+def test_doctor_of_a_whole_store_says_so(copied: Callable[..., Result]) -> None:
+    """Exit code 0, and how much there is."""
+    result = copied("doctor")
+    assert result.exit_code == 0
+    assert "kept.db: whole\n4 sessions, 101 messages; " in result.output
+    made = json.loads(copied("doctor", "--json").output)
+    assert (made["whole"], made["problems"], made["repaired"]) == (True, [], None)
+
+
+def test_doctor_names_what_is_lost_and_saves_the_rest(copied: Callable[..., Result]) -> None:
+    """Exit code 4; the copy is a new file, and the others commands work on it."""
+    hurt()
+    before = Path("kept.db").read_bytes()
+    result = copied("doctor")
+    assert result.exit_code == 4
+    assert "DAMAGED" in result.output
+    assert "squidbot doctor --repair TARGET saves" in result.output
+    repaired = copied("doctor", "--repair", "saved.db")
+    assert "saved: " in repaired.output
+    assert Path("kept.db").read_bytes() == before
+    assert copied("doctor", "--store", "saved.db").exit_code == 0
+    assert copied("show", "support/42", "--store", "saved.db").exit_code == 0
+
+
+def test_doctor_overwrites_nothing(copied: Callable[..., Result]) -> None:
+    """Neither the store nor another file."""
+    Path("there.db").write_text("mine")
+    assert copied("doctor", "--repair", "there.db").exit_code == 1
+    assert Path("there.db").read_text() == "mine"
+    assert copied("doctor", "--repair", "kept.db").exit_code == 1
+    assert copied("doctor", "--store", "none.db").exit_code == 1
+
+
+def test_backup_is_a_store(copied: Callable[..., Result]) -> None:
+    """With all sessions; a file that is there already stays."""
+    assert copied("backup", "copy.db").output == "copy.db: 4 sessions\n"
+    listed = [json.loads(copied("sessions", "--json", *store).output) for store in ((), ("--store", "copy.db"))]
+    assert listed[0] == listed[1]
+    again = copied("backup", "copy.db")
+    assert again.exit_code == 1
+    assert "exists" in again.output
+    assert json.loads(copied("backup", "other.db", "--json").output) == {"target": "other.db", "sessions": 4}
+
+
+def test_damage_is_named_and_the_rest_still_shown(copied: Callable[..., Result]) -> None:
+    """`show` leaves the damaged messages out, says which, and ends with 4."""
+    hurt()
+    results = [copied("show", "support/42", "--from", f"m{seq}", "--limit", "8") for seq in range(0, 96, 8)]
+    assert {result.exit_code for result in results} == {0, 4}
+    for result in results:
+        assert "Traceback" not in result.output
+        if result.exit_code == 4:
+            assert "can't be read; squidbot doctor tells more" in result.output
