@@ -92,11 +92,14 @@ class Birth:
         handle = f"m{stored.seq}"
         share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
         text = slim(message.text, share, self.meter, handle)
-        cut = [slim_arguments(call.arguments, share, self.meter, handle) for call in message.calls]
+        given = tuple(call.arguments for call in message.calls)
+        cut = tuple(slim_arguments(one, share, self.meter, handle) for one in given)
+        if (text, cut) == (message.text, given):
+            return stored
         return replace(
             stored,
             sent_text=text if text != message.text else None,
-            sent_arguments=tuple(cut) if message.calls else None,
+            sent_arguments=cut if cut != given else None,
             sent_cost=self.meter.message(message.rendered_as(text, cut), extra),
         )
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from squidbot.core.messages import Category
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.birth import Birth, Births, Place
+from squidbot.core.view.marks import fence
 from squidbot.core.view.standing import Pieces, Standing, standing
 from squidbot.core.view.tail import Tail
 
@@ -77,6 +80,38 @@ def test_oversized_step_has_its_text_and_arguments_cut() -> None:
     wordy = BIRTH.born(assistant("because " * 2000), Place(1, 0))
     assert wordy.sent_arguments is None
     assert "recall m1" in (wordy.sent_text or "")
+
+
+def test_oversized_step_whose_cut_would_be_itself_is_not_cut() -> None:
+    """A short argument next to a marker longer than itself: nothing is left out, so nothing is told to be."""
+    tight = Birth(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=30)
+    row_ = tight.born(assistant(" ", ("a", "read", '{"content": "' + "yes" * 18 + '"}')), Place(0, 0))
+    assert row_.cost.bound > 30
+    assert (row_.sent_text, row_.sent_arguments, row_.sent_cost) == (None, None, row_.cost)
+
+
+def test_answer_of_history_is_flagged_by_its_mark_and_its_call() -> None:
+    """Neither alone does; a copy that was placed keeps its flag wherever it is placed anew."""
+    births = Births(BIRTH)
+    copy = fence("recalled m0", "", "words")
+    step = assistant("", ("h", "history", "{}"), ("r", "read", "{}"))
+    rows = births.placed([user("?"), step, result("h", copy), result("r", copy), result("h", "words")], EMPTY, None)
+    flags = [one.category is Category.RECALLED for one in rows]
+    assert flags == [False, False, True, False, False]
+    (anew,) = births.placed([rows[2]], EMPTY, None)
+    assert (anew.seq, anew.category) == (0, Category.RECALLED)
+    # Behind a step that is stored already.
+    known = behind(*rows[:2])
+    assert births.placed([result("h", copy)], known, None)[0].category is Category.RECALLED
+    assert births.placed([*rows[:2], result("h", copy)], EMPTY, None)[2].category is Category.RECALLED
+
+
+def test_recalled_record_opens_no_turn_and_takes_no_notice() -> None:
+    """It has the user's role, and is not the user's."""
+    record = replace(user("copy"), category=Category.RECALLED)
+    rows = Births(BIRTH).placed([user("one"), record], EMPTY, None, "it is noon")
+    assert [one.turn for one in rows] == [0, 0]
+    assert [one.notice for one in rows] == ["it is noon", None]
 
 
 def test_notice_is_frozen_behind_a_user_message_only() -> None:
