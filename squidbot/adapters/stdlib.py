@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import StoreError
 from squidbot.core.finding.ranking import best
-from squidbot.core.finding.sayings import said
+from squidbot.core.finding.sayings import UNSEARCHED, said
 from squidbot.core.finding.words import read_query, terms
-from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,8 +37,8 @@ class _Index:
     def catch_up(self, messages: Sequence[StoredMessage]) -> None:
         """Take the messages that came since."""
         for message in messages[len(self._messages) :]:
-            copied = message.category is Category.RECALLED
-            for term in () if copied else terms(said(message.payload)):
+            is_searched = message.category not in UNSEARCHED
+            for term in terms(said(message.payload)) if is_searched else ():
                 self._seqs.setdefault(term, []).append(message.seq)
             self._messages.append(message)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from squidbot.core.messages import StoredMessage
+
 BATCH = index.BATCH_MESSAGES
 
 
@@ -62,7 +64,7 @@ def seqs(store: SqliteStore | InMemoryStore, query: str, session_id: str = "s") 
 def all_found(store: SqliteStore, messages: int) -> bool:
     """Say whether every message is found by its own word, and by the common one."""
     whole = sorted(seqs(store, "tea")) == list(range(messages))
-    return whole and all(seqs(store, f"own{seq}") == [seq] for seq in range(0, messages, 7))
+    return whole and all(seqs(store, f"own{seq}") == [seq] for seq in range(0, messages, 17))
 
 
 def test_append_indexes_when_a_batch_has_gathered(tmp_path: Path) -> None:
@@ -143,8 +145,8 @@ def test_damaged_index_is_made_anew_when_it_is_noticed(tmp_path: Path, damage: l
     path = filled(tmp_path / "s.db", 200)
     change(path, *damage)
     with SqliteStore(path) as store:
-        for seq in range(200, 200 + BATCH):
-            store.append("s", seq, [made_message(seq, f"tea own{seq}")])
+        store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
+        store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
         assert all_found(store, 200 + BATCH)
         assert len(store.read("s", 0, 999)) == 200 + BATCH
     with SqliteStore(path) as store:
@@ -174,8 +176,7 @@ def test_noise_in_the_index_loses_no_message(tmp_path: Path) -> None:
     assert len(pages) > 5
     for page in pages:
         with SqliteStore(with_noise(path, page)) as store:
-            for seq in range(500, 500 + BATCH):
-                store.append("s", seq, [made_message(seq, f"tea own{seq}")])
+            store.append("s", 500, [made_message(seq, f"tea own{seq}") for seq in range(500, 500 + BATCH)])
             assert len(store.read("s", 0, 999)) == 500 + BATCH, f"page {page}"
             assert all_found(store, 500 + BATCH), f"page {page}"
 
@@ -237,10 +238,10 @@ def test_search_reads_only_when_all_is_indexed(tmp_path: Path) -> None:
             store.search("", "late", 5)
 
 
-def removed(store: SqliteStore, payloads: list[tuple[int, str]]) -> None:
+def removed(store: SqliteStore, messages: list[StoredMessage]) -> None:
     """Take messages out of the index."""
     with store._writing as connection:
-        index.remove(connection, queries.find(connection, "s"), payloads)
+        index.remove(connection, queries.find(connection, "s"), messages)
 
 
 def blocks(path: Path) -> bytes:
@@ -258,7 +259,7 @@ def test_removed_messages_are_not_found_and_leave_no_word_in_the_index(tmp_path:
             store.append("s", message.seq, [message])
         assert sorted(seqs(store, "secretword")) == [3, 70]
         assert b"ecretw" in blocks(path)
-        removed(store, [(seq, said[seq].payload) for seq in (3, 70)])
+        removed(store, [said[3], said[70]])
         assert seqs(store, "secretword") == seqs(store, "own3") == seqs(store, "own70") == []
         assert sorted(seqs(store, "tea")) == [seq for seq in range(130) if seq not in (3, 70)]
         assert b"ecretw" not in blocks(path)
@@ -272,7 +273,7 @@ def test_index_is_emptied_when_words_are_removed_from_one_of_other_rules(
     monkeypatch.setattr(index, "RULES", 2)
     with SqliteStore(path) as store:
         with pytest.raises(index.DamagedIndexError):
-            removed(store, [(3, made_message(3, "tea own3").payload)])
+            removed(store, [made_message(3, "tea own3")])
         store._renew_index()
         assert indexed(path) == 0
         assert len(seqs(store, "tea")) == 100

@@ -19,16 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
 from squidbot.core.finding.ranking import best
-from squidbot.core.finding.sayings import said
+from squidbot.core.finding.sayings import UNSEARCHED, said
 from squidbot.core.finding.words import RULES, terms
-from squidbot.core.messages import Category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.adapters.sqlite3.queries import Session
     from squidbot.core.finding.words import Query, Word
-    from squidbot.core.messages import Found
+    from squidbot.core.messages import Found, StoredMessage
 
 __all__ = ["Batch", "DamagedIndexError", "add", "keep_up", "pending", "remove", "renew", "search"]
 
@@ -49,6 +48,7 @@ WORDS = (
 # How many messages of a session are in, from the first on.
 INDEXED = "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)"
 TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'words_*' OR name GLOB 'indexed_*'"
+UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row's form holds them
 NAME = re.compile(rb"(?:words|indexed)_(\d+)_(\d+)")
 
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
@@ -148,11 +148,11 @@ def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
     connection.execute(INDEXED.format(name))
 
 
-def remove(connection: sqlite3.Connection, session: Session, payloads: Iterable[tuple[int, str]]) -> None:
-    """Take messages out of the index, within a transaction: (seq, payload as it was), whatever stands there now.
+def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
+    """Take messages out of the index, within a transaction: as they were, whatever stands in their rows now.
 
-    FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: about a second
-    for each 100,000 messages in the file.
+    FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: two seconds at
+    1,000,000 messages in the file. `PRAGMA secure_delete` decides whether they stay in free pages.
 
     Raises:
         DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
@@ -163,7 +163,9 @@ def remove(connection: sqlite3.Connection, session: Session, payloads: Iterable[
         name = _name(connection)
         indexed = _indexed(connection, name, session)
         cells = [
-            (session.first_key + seq, " ".join(terms(said(payload)))) for seq, payload in payloads if seq < indexed
+            (session.first_key + message.seq, " ".join(terms(said(message.payload))))
+            for message in messages
+            if message.seq < indexed and message.category not in UNSEARCHED
         ]
         words = f"words_{name}"
         connection.executemany(f"INSERT INTO {words}({words}, rowid, terms) VALUES('delete', ?, ?)", cells)
@@ -278,7 +280,7 @@ def _indexed(connection: sqlite3.Connection, name: str, session: Session) -> int
 
 
 def _texts(connection: sqlite3.Connection, first_key: int, last_key: int) -> list[tuple[int, str]]:
-    """Return the payloads in a range of keys, without recalled copies, and without what can't be read."""
+    """Return the payloads in a range of keys that search is to find, without what can't be read."""
     try:
         found = connection.execute(TEXTS, (first_key, last_key)).fetchall()
     except sqlite3.DatabaseError as error:
@@ -288,11 +290,11 @@ def _texts(connection: sqlite3.Connection, first_key: int, last_key: int) -> lis
             return []
         middle = (first_key + last_key) // 2
         return _texts(connection, first_key, middle) + _texts(connection, middle + 1, last_key)
-    return [(key, _text(payload)) for key, form, payload in found if not _is_copy(form)]
+    return [(key, _text(payload)) for key, form, payload in found if not _is_unsearched(form)]
 
 
-def _is_copy(form: bytes) -> bool:
-    return f'"{Category.RECALLED}"'.encode() in form
+def _is_unsearched(form: object) -> bool:
+    return isinstance(form, bytes) and any(mark in form for mark in UNSEARCHED_MARKS)
 
 
 def _text(payload: object) -> str:

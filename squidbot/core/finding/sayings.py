@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["said"]
+__all__ = ["UNSEARCHED", "said"]
 
+# Categories of messages that no search finds: copies that `history` brought back, and tombstones.
+UNSEARCHED = frozenset(("recalled", "forgotten"))
 # Keys of the known forms whose values nobody said; "data" is a picture or a sealed thought.
 _STRUCTURE = frozenset(
     (
