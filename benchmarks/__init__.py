@@ -7,6 +7,7 @@
 | floor    | plain SQLite that reads what is sent, or stores the same bytes |
 | process  | fresh processes: opening a session, memory, import time |
 | disk     | bytes and syncs of real exchanges |
+| faults   | what a damaged file still gives, and an append behind a huge message |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
 | host     | a session as a host holds it, and what it says |
 | talk     | the conversation that `policy` replays |

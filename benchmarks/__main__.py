@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, policy, process, turn
+from benchmarks import disk, faults, policy, process, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -58,6 +58,11 @@ class Run(NamedTuple):
         """Measure bytes and syncs."""
         return disk.measure(self.folder, self.sizes.exchanges, self.progress)
 
+    def faults(self) -> Result:
+        """Measure what damage and huge messages cost."""
+        messages = min(self.sizes.messages)
+        return faults.measure(self.files.of(messages), messages, self.sizes.noises, self.sizes.huge_mb, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -84,6 +89,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "memory": Run.memory,
     "import": Run.imports,
     "disk": Run.disk,
+    "faults": Run.faults,
     "policy": Run.policy,
 }
 

@@ -20,7 +20,8 @@ class Sizes(NamedTuple):
     """How much is measured.
 
     `messages` are seeded, `windows` in tokens; `turns` of a warm session, `fresh` objects and `processes` a figure;
-    `exchanges` for the disk, `policy_turns` of the replayed conversation.
+    `exchanges` for the disk, `policy_turns` of the replayed conversation; `noises` put into a file, a message of `huge`
+    MB.
     """
 
     messages: tuple[int, ...]
@@ -30,11 +31,13 @@ class Sizes(NamedTuple):
     processes: int
     exchanges: int
     policy_turns: int
+    noises: int
+    huge_mb: int
 
 
-FULL = Sizes((1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000)
-QUICK = Sizes((1_000, 100_000), (8_000, 32_000), 60, 11, 5, 200, 200)
-TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12)
+FULL = Sizes((1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000, 60, 50)
+QUICK = Sizes((1_000, 100_000), (8_000, 32_000), 60, 11, 5, 200, 200, 20, 50)
+TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1)
 
 
 @dataclass(slots=True)
