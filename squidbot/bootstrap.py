@@ -48,7 +48,8 @@ class Wired:
         path = loaded.settings.store.path
         offers = registry.stores
         self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
-        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay)
+        retention = loaded.settings.snapshots.retention
+        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property
     def codecs(self) -> Mapping[str, Codec]:

@@ -16,6 +16,7 @@ import attrs
 from squidbot.checks import Amount, Names, Portion, Scope, Share, Strategy, Tokens, Whole, structured
 from squidbot.core.budget.caps import Caps
 from squidbot.core.errors import ConfigError
+from squidbot.core.snapshots import Retention
 
 __all__ = [
     "FILE_NAME",
@@ -27,6 +28,7 @@ __all__ = [
     "Pressure",
     "Prices",
     "Settings",
+    "Snapshots",
     "Store",
     "Summary",
     "Window",
@@ -39,6 +41,11 @@ FILE_NAME = "squidbot.toml"
 WINDOW_TOKENS = Tokens(32_768)
 STRATEGY = Strategy("balanced")
 SCOPE = Scope("inline+summaries")
+# The core's own (decisions.md, section 11).
+KEEPING = Retention()
+SNAPSHOTS_MAX, SNAPSHOTS_NTH = Whole(KEEPING.most_named), Whole(KEEPING.keep_every_nth)
+SNAPSHOTS_AUTO = Portion(KEEPING.auto_fraction)
+SNAPSHOTS_HOURS, SNAPSHOTS_DAYS = Amount(KEEPING.keep_all_hours), Amount(KEEPING.most_days)
 NO_NAMES = Names(())
 
 
@@ -143,6 +150,22 @@ class Summary:
 
 
 @attrs.frozen
+class Snapshots:
+    """`[snapshots]`: when a restore point is made unasked, and which are kept."""
+
+    max: Whole = SNAPSHOTS_MAX
+    auto_fraction: Portion = SNAPSHOTS_AUTO
+    keep_all_hours: Amount = SNAPSHOTS_HOURS
+    keep_every_nth: Whole = SNAPSHOTS_NTH
+    max_age_days: Amount = SNAPSHOTS_DAYS
+
+    @property
+    def retention(self) -> Retention:
+        """The same as the core takes it."""
+        return Retention(self.max, self.auto_fraction, self.keep_all_hours, self.keep_every_nth, self.max_age_days)
+
+
+@attrs.frozen
 class Store:
     """`[store]`: where sessions are kept. Without a path, and without an adapter: in memory."""
 
@@ -161,6 +184,7 @@ class Settings:
     pressure: Pressure = Pressure()
     history: History = History()
     summary: Summary = Summary()
+    snapshots: Snapshots = Snapshots()
     store: Store = Store()
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES

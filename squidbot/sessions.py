@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Lease
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
+    from squidbot.core.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
@@ -144,7 +145,8 @@ class Session:
         meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
         self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
-        self._inputs = Inputs()
+        # What the newest request was asked for with; None: this process has asked for none.
+        self._inputs: Inputs | None = None
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease))
         self._history = wired.engine.history(self.core, meter)
 
@@ -236,7 +238,76 @@ class Session:
         Raises:
             StoreError: nothing was changed.
         """
-        return self.core.compact(replace(self._inputs, notice=None, now=time.time()))
+        return self.core.compact(self._inputs_again(), now=time.time())
+
+    def undo(self) -> PlanRecord:
+        """Take the newest event back: the next request is the former one byte for byte, and what came since behind it.
+
+        Undoing again goes further back, as far as everything raw. From then on only a request that does not fit,
+        `compact` or another window changes what is sent.
+
+        Raises:
+            NotFoundError: there is nothing to undo, or what would be sent again is no longer stored.
+            BudgetError: that does not fit any more; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        return self.core.undo(self._inputs_again(), now=time.time())
+
+    def snapshot(self, name: str) -> Snapshot:
+        """Keep what is sent of the past, and what is pinned, as it is now, under a name; durable.
+
+        A name that is given again takes the place of the one before; `[snapshots]` says how many are kept.
+
+        Raises:
+            ValueError: the name is empty, longer than 200 characters, or begins with "auto-".
+            StoreError: nothing was stored.
+        """
+        return self.core.snapshot(name, now=time.time())
+
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Return the snapshots that are kept, oldest first: named ones, and those that were made unasked.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return self.core.snapshots()
+
+    def restore(self, name: str) -> PlanRecord:
+        """Send again what was sent at a snapshot, what came since behind it, and pin what was pinned then.
+
+        What is sent now is kept as a snapshot first. The rest is as after `undo`.
+
+        Raises:
+            NotFoundError: there is no snapshot of that name, or what it was made of is no longer stored.
+            BudgetError: that does not fit any more; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        return self.core.restore(name, self._inputs_again(), now=time.time())
+
+    def preview(self) -> Assembly:
+        """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.
+
+        Raises:
+            BudgetError: nothing makes it fit.
+            InvalidRequestError: there is nothing to answer.
+            StoreError: the store failed.
+        """
+        return Assembly(self.core.preview(self._inputs_again()))
+
+    def request(self, number: int | None = None, *, system: str = "") -> Assembly:
+        """Return a recorded request as it was sent, by its number from 0; None: the newest one.
+
+        `system` is the host's own text and not stored: given again, it stands in front.
+
+        Raises:
+            NotFoundError: there is no such request, or it can't be made again; the text says why.
+            StoreError: the store failed.
+        """
+        return Assembly(self.core.request(number, Inputs(system=system)))
+
+    def _inputs_again(self) -> Inputs | None:
+        """Return what the newest request was asked for with, for now; None where this process has asked for none."""
+        return self._inputs and replace(self._inputs, notice=None, now=time.time())
 
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.

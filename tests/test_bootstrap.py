@@ -102,6 +102,10 @@ class Failing:
         raise KeyError("request")
 
 
+# What is told of the first turn of a session.
+TURN = [events.CONTEXT_ASSEMBLED, events.LEASE_OPENED]
+
+
 def turn(engine: squidbot.Engine, text: str = "Hello") -> squidbot.Assembly:
     """Return the request of one recorded turn."""
     session = engine.session("s")
@@ -235,7 +239,7 @@ def test_extension_adapters_are_used_when_settings_name_them() -> None:
     assert turn(engine).core.certificate == "proved"
     assert mine.asked == 1
     assert mine.given == ["large", ""]
-    assert mine.seen.names == [events.CONTEXT_ASSEMBLED]
+    assert mine.seen.names == TURN
     assert engine.session("t", form="acme.shouting").assemble("Hello").core.parts[0].codec == "acme.shouting"
 
 
@@ -282,7 +286,7 @@ def test_entry_point_is_loaded_when_settings_name_it(acme: Path, settings: dict[
     """As an extension, or by the name of an adapter."""
     turn(squidbot.load(settings))
     seen = sys.modules["acme_squid"].SEEN
-    assert seen[-1] == events.CONTEXT_ASSEMBLED
+    assert seen[-2:] == TURN
     assert acme.is_dir()
 
 
@@ -307,7 +311,7 @@ def test_hooks_are_told_when_a_request_is_made() -> None:
     """The event and the frozen request, once for each assembly."""
     heard = Listener()
     assembly = turn(squidbot.load(extensions=[heard]))
-    assert heard.names == [events.CONTEXT_ASSEMBLED]
+    assert heard.names == TURN
     assert heard.events[0].session_id == "s"
     assert heard.requests == [assembly.core]
 
@@ -325,7 +329,7 @@ def test_hooks_are_called_in_the_order_of_their_names() -> None:
         return type(name, (), {"on_event": squidbot.hookimpl(on_event)})()
 
     turn(squidbot.load(extensions=[named("zeta"), named("alpha"), named("midway")]))
-    assert order == [f"{name} {events.CONTEXT_ASSEMBLED}" for name in ("alpha", "midway", "zeta")]
+    assert order == [f"{name} {event}" for event in TURN for name in ("alpha", "midway", "zeta")]
 
 
 def test_turn_goes_on_when_a_hook_raises(caplog: pytest.LogCaptureFixture) -> None:
@@ -334,10 +338,10 @@ def test_turn_goes_on_when_a_hook_raises(caplog: pytest.LogCaptureFixture) -> No
     with caplog.at_level(logging.WARNING, logger="squidbot"):
         assembly = turn(squidbot.load(extensions=[Failing(), heard]))
     assert assembly.messages == [{"role": "user", "content": "Hello"}]
-    assert heard.names == [events.DEGRADED, events.CONTEXT_ASSEMBLED, events.DEGRADED]
+    assert heard.names == [events.DEGRADED, TURN[0], events.DEGRADED, events.DEGRADED, TURN[1]]
     assert heard.events[0].cause == "Failing failed at context-assembled: RuntimeError: no disk"
     assert heard.events[2].cause == "Failing failed at assembled: KeyError: 'request'"
-    assert [record.exc_info is not None for record in caplog.records] == [True, True]
+    assert [record.exc_info is not None for record in caplog.records] == [True, True, True]
 
 
 def test_turn_goes_on_when_every_listener_raises(caplog: pytest.LogCaptureFixture) -> None:
@@ -345,7 +349,7 @@ def test_turn_goes_on_when_every_listener_raises(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING, logger="squidbot"):
         assembly = turn(squidbot.load(extensions=[Failing(), Failing()]))
     assert assembly.messages == [{"role": "user", "content": "Hello"}]
-    assert len(caplog.records) == 8
+    assert len(caplog.records) == 12
 
 
 def test_interrupt_reaches_the_host_when_a_hook_is_running() -> None:

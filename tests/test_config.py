@@ -13,6 +13,7 @@ import squidbot
 from squidbot.config import Loaded, load_settings
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import HistorySettings
+from squidbot.core.snapshots import Retention
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +76,11 @@ OTHER_KEYS = {
     "budget.context_total_max_words",
     "budget.context_dedupe_summary_against_memory",
     "pressure.strategy",
+    "snapshots.max",
+    "snapshots.auto_fraction",
+    "snapshots.keep_all_hours",
+    "snapshots.keep_every_nth",
+    "snapshots.max_age_days",
     "store.path",
     "store.adapter",
     "observers",
@@ -116,6 +122,13 @@ def test_every_history_setting_of_the_core_has_a_key() -> None:
     """What the core can be told, squidbot.toml can say; policy_limit follows from the caps."""
     reached = {field for _, field in HISTORY_KEYS.values()}
     assert {field.name for field in fields(HistorySettings)} == reached | {"policy_limit"}
+
+
+def test_snapshot_keys_reach_the_session_when_they_are_set() -> None:
+    """Each in its own place; what is not set is as the core has it."""
+    given = {"max": 2, "auto_fraction": 0.5, "keep_all_hours": 1.5, "keep_every_nth": 3, "max_age_days": 7.0}
+    assert opened({"snapshots": given}).core.retention == Retention(2, 0.5, 1.5, 3, 7.0)
+    assert opened({}).core.retention == Retention()
 
 
 def test_strategy_reaches_the_session_when_it_is_set() -> None:

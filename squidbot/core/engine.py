@@ -32,26 +32,21 @@ class ContextEngine:
         summaries: SummaryStore,
         codecs: Mapping[str, Codec],
         observer: Observer | None = None,
+        retention: Retention = RETENTION,
     ) -> None:
-        """Take the ports. `codecs` by tag; `observer` is told what happens and must not raise."""
+        """Take the ports. `codecs` by tag; `observer` is told what happens and must not raise.
+
+        `retention` says when sessions make snapshots unasked, and which are kept.
+        """
         self._transcripts = transcripts
         self._summaries = summaries
         self._codecs = codecs
         self._observer = observer
+        self._retention = retention
 
-    def session(
-        self,
-        session_id: str,
-        lease: Lease,
-        meter: Meter,
-        settings: HistorySettings,
-        retention: Retention = RETENTION,
-    ) -> Session:
-        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event.
-
-        `retention` says when it makes snapshots unasked, and which it keeps.
-        """
-        return Session(self._shelf(session_id, meter), lease, settings, self._observer, retention)
+    def session(self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings) -> Session:
+        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event."""
+        return Session(self._shelf(session_id, meter), lease, settings, self._observer, self._retention)
 
     def lease(self, session_id: str) -> Lease | None:
         """Return the lease that a session was last written to under; None where nothing was.

@@ -1,0 +1,133 @@
+"""Promise 13: nothing is lost, and everything can be taken back: undo, snapshots, past requests, in any process."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.changes.undo import RAW
+from squidbot.core.engine import Inputs
+from squidbot.core.messages import Kind
+
+from .acting import Acting, acts
+from .driver import Setup, opened
+from .histories import VARIANTS, effort, histories, tame
+from .rules import breaks_at, transcript_of
+from .test_promise_2_partition import check
+from .test_promise_6_same_bytes import outcome
+
+if TYPE_CHECKING:
+    from squidbot.core.messages import Message
+    from squidbot.core.view.assembly import Assembly
+
+    from .acting import Act
+
+
+def talks() -> st.SearchStrategy[list[Message]]:
+    """Return histories that need events: a plain beginning of many turns, then anything."""
+    plain = st.builds(tame, st.integers(8, 22), st.sampled_from([60, 100, 140]))
+    return st.builds(lambda first, rest: [*first, *rest], plain, histories(2000, 6))
+
+
+def acting(history: list[Message], given: dict[int, list[Act]], variant: int, *, restless: bool = False) -> Acting:
+    """Return the host that has been through it all."""
+    setup = Setup(4096, settings=VARIANTS[variant])
+    host = Acting(InMemoryStore(), setup, acts=given, restless=restless)
+    host.run(history)
+    return host
+
+
+VARIANT = st.integers(0, len(VARIANTS) - 1)
+
+
+@effort(20)
+@given(history=talks(), given=acts(), variant=VARIANT)
+def test_every_message_stays_what_was_said(history: list[Message], given: dict[int, list[Act]], variant: int) -> None:
+    """Whatever is done to the view: payloads byte for byte, in order; each request accounts for each of them once."""
+    host = acting(history, given, variant)
+    rows = host.store.read("s", 0, 10_000)
+    assert [row.payload for row in rows] == [one.payload for one in host.said]
+    for call in host.calls:
+        if call.assembly is not None:
+            spans = call.request.report.spans
+            covered = [seq for span in spans for seq in range(span.first_seq, span.last_seq + 1)]
+            assert covered == list(range(len(transcript_of(call))))
+            for span in spans:
+                for seq in range(span.first_seq, span.last_seq + 1):
+                    check(call, span, seq)
+            assert call.assembly.cost.bound <= call.assembly.limit.bound
+            assert call.assembly.cost.estimate <= call.assembly.limit.estimate
+
+
+@effort(20)
+@given(history=talks(), given=acts(), variant=VARIANT)
+def test_any_process_goes_on_with_the_same_bytes(
+    history: list[Message], given: dict[int, list[Act]], variant: int
+) -> None:
+    """One process for all of it, and a new one behind every call and every act."""
+    one, other = (acting(history, given, variant, restless=restless) for restless in (False, True))
+    assert list(map(outcome, one.calls)) == list(map(outcome, other.calls))
+    assert one.tried == other.tried
+    for kind in ("plan", "fragment", "ledger", "snapshot", "lease", "request", "pin"):
+        assert one.store.records("s", kind) == other.store.records("s", kind)
+
+
+@effort(20)
+@given(history=talks(), given=acts(), variant=VARIANT)
+def test_request_extends_the_former_one_behind_an_undo(
+    history: list[Message], given: dict[int, list[Act]], variant: int
+) -> None:
+    """The next request under a plan that was brought back: the last one that was made under it, and what came since."""
+    host = acting(history, given, variant)
+    for done in host.done:
+        former = host.former(done.target)
+        again = next((one for one in host.sent if one.plan and one.plan.plan_id == done.plan.plan_id), None)
+        if former is not None and again is not None and settled(former):
+            assert breaks_at(former, again) is None
+
+
+def settled(former: Assembly) -> bool:
+    """Return whether nothing that comes later is shown inside a request: an open step, a notice at its end."""
+    atoms = former.standing.tail.atoms
+    return former.parts[-1].kind is not Kind.NOTICE and (not atoms or atoms[-1].whole)
+
+
+@effort(20)
+@given(history=talks(), given=acts(), variant=VARIANT)
+def test_notes_behind_an_undo_are_those_of_then(
+    history: list[Message], given: dict[int, list[Act]], variant: int
+) -> None:
+    """Nothing is counted twice, nothing is lost; and no block is told twice in any request."""
+    host = acting(history, given, variant)
+    for done in host.done:
+        assert done.notes == (host.notes[done.target] if done.target != RAW else host.no_notes)
+    for call in host.calls:
+        runs = [
+            (one.first_seq, one.last_seq) for one in (call.assembly.parts if call.assembly else ()) if one.summary_id
+        ]
+        assert all(before[1] < after[0] for before, after in pairwise(runs))
+
+
+@effort(20)
+@given(history=talks(), given=acts(), variant=VARIANT, system=st.sampled_from(["", "You are helpful."]))
+def test_any_recorded_request_can_be_made_again(
+    history: list[Message], given: dict[int, list[Act]], variant: int, system: str
+) -> None:
+    """In any process: the bytes that were sent, under whatever lease."""
+    setup = Setup(4096, settings=VARIANTS[variant])
+    host = Acting(InMemoryStore(), setup, acts=given, inputs=lambda _step: Inputs(system=system))
+    host.run(history)
+    session = opened(host.store, host.setup)
+    assert len(host.sent) == len(host.store.records("s", "request"))
+    for number, made in enumerate(host.sent):
+        again = session.request(number, Inputs(system=system))
+        assert again.payloads == made.payloads
+        assert again.parts == made.parts
+        assert (again.cost, again.limit, again.lease) == (made.cost, made.limit, made.lease)
+        assert again.report == made.report
+    if host.sent:
+        assert session.request().payloads == host.sent[-1].payloads[bool(system) :]
