@@ -34,10 +34,13 @@ def is_folder(target: Path, given: str) -> bool:
     return target.is_dir() or given.endswith(("/", os.sep))
 
 
-def file_name(conversation_id: str) -> str:
-    """Return the name of a conversation's dump in a folder: its id, with what no file name may hold as %XX."""
+def file_name(conversation_id: str, *, apart: bool = False) -> str:
+    """Return the name of a conversation's dump in a folder: its id, with what no file name may hold as %XX.
+
+    `apart`: with a hash of the id behind it, for one that differs from another only in upper and lower case.
+    """
     name = quote(conversation_id.encode("utf-8", "surrogatepass"), safe=" ()+,=@[]{}~")
-    if len(name) > _LONGEST_NAME_CHARS:
+    if apart or len(name) > _LONGEST_NAME_CHARS:
         digest = sha256(conversation_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         name = f"{name[:_LONGEST_NAME_CHARS]}~{digest}"
     return f"{name}.jsonl"
@@ -74,6 +77,16 @@ class Dump:
         self._target = target
         self._file = file
         self._named = named
+        # Names in the folder, case folded: some file systems take "A" for "a".
+        self._taken: set[str] = set()
+
+    def _apart(self, conversation_id: str) -> Path:
+        """Return a conversation's file, which is no other's."""
+        name = file_name(conversation_id)
+        if name.casefold() in self._taken:
+            name = file_name(conversation_id, apart=True)
+        self._taken.add(name.casefold())
+        return self._target / name
 
     @contextmanager
     def of(self, conversation_id: str) -> Iterator[Callable[[Call], None]]:
@@ -83,7 +96,7 @@ class Dump:
             ConfigError: the file can't be written.
         """
         with ExitStack() as stack:
-            file = self._file or stack.enter_context(_whole(self._target / file_name(conversation_id)))
+            file = self._file or stack.enter_context(_whole(self._apart(conversation_id)))
             known: dict[int, tuple[Block, str]] = {}
 
             def write(call: Call) -> None:

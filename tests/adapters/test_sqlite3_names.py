@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,7 @@ import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.core.errors import StoreError
-from squidbot.replay.dump import file_name
+from squidbot.replay.dump import open_dump
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,10 +128,12 @@ def test_texts_come_back_as_they_were_when_they_hold_anything(tmp_path: Path) ->
 
 
 def test_a_dump_has_a_file_of_its_own_for_each_name(tmp_path: Path) -> None:
-    """No name of a file leads out of its folder, is too long, or is that of another conversation."""
-    names = [*NAMES, "y" * 10_240, "y" * 10_241]
-    made = sorted(file_name(name) for name in names)
-    assert all(one != other for one, other in pairwise(made))
-    for name in made:
-        (tmp_path / name).write_text("")
-        assert (tmp_path / name).resolve().parent == tmp_path.resolve()
+    """No name of a file leads out of its folder, is too long, or is that of another conversation in any case."""
+    names = [*NAMES, "y" * 10_240, "y" * 10_241, "ABC", "abc", "aBc", "abc~"]
+    with open_dump(tmp_path / "in", folder=True, several=True) as dump:
+        for name in names:
+            with dump.of(name):
+                pass
+    made = [each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()]
+    assert len(made) == len({name.casefold() for name in made}) == len(names)
+    assert all(name.startswith("in/") and name.count("/") == 1 for name in made)
