@@ -67,12 +67,13 @@ class Page:
 
 
 class _Block(NamedTuple):
-    """A message on a page: what is shown of it, its line in front, its words."""
+    """A message on a page: what is shown of it, its line in front, its words, what they cost."""
 
     row: StoredMessage
     piece: Piece
     head: str
     body: str
+    cost: Cost
 
     @property
     def text(self) -> str:
@@ -111,7 +112,7 @@ class Maker:
     def _widest(self) -> Iterator[_Block]:
         """Yield what makes the marks as long as they can be."""
         for row in self.shelf.read(self.run.first_seq, self.run.first_seq):
-            yield _Block(row, Piece(self.run.last_seq, 0, 0, 0), "", "")
+            yield _Block(row, Piece(self.run.last_seq, 0, 0, 0), "", "", Cost(0, 0))
 
     def _rows(self) -> Iterator[StoredMessage]:
         first = self.run.first_seq
@@ -128,7 +129,7 @@ class Maker:
             if block is None or (block.piece.end < len(body) and left.bound < room.bound // 2):
                 return
             yield block
-            left = left.less(self._cost(block.text))
+            left = left.less(block.cost)
             if block.piece.end < len(body) or not left.bound or not left.estimate:
                 return
             start = 0
@@ -141,15 +142,23 @@ class Maker:
 
     def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _Block | None:
         """Return as much of a message from `start` on as fits, cut at a line's end where one is near."""
+        if not start and row.category is not Category.RECALLED and not row.call_ids:
+            # What it said was counted when it was recorded.
+            head = _head(row, 0, len(body), len(body))
+            cost = row.cost.plus(self._cost(head))
+            if cost.bound <= left.bound and cost.estimate <= left.estimate:
+                return _Block(row, Piece(row.seq, 0, len(body), len(body)), head, body, cost)
+        return self._cut(row, body, start, left)
+
+    def _cut(self, row: StoredMessage, body: str, start: int, left: Cost) -> _Block | None:
         kept = min(len(body) - start, left.bound * MOST_CHARACTERS_A_TOKEN)
         while True:
             end = _line_end(body, start, start + kept)
-            block = _Block(
-                row, Piece(row.seq, start, end, len(body)), _head(row, start, end, len(body)), body[start:end]
-            )
-            cost = self._cost(block.text)
+            head, words = _head(row, start, end, len(body)), body[start:end]
+            cost = self._cost(f"{head}\n{words}")
             if cost.bound <= left.bound and cost.estimate <= left.estimate:
-                return block if end > start or not body else None
+                piece = Piece(row.seq, start, end, len(body))
+                return _Block(row, piece, head, words, cost) if words or not body else None
             if kept <= 0:
                 return None
             kept = min(kept * 9 // 10, kept * left.bound // max(1, cost.bound))
