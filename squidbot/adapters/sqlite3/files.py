@@ -19,6 +19,7 @@ __all__ = [
     "copy",
     "create",
     "open_file",
+    "open_only_reading",
     "open_reading",
     "place",
     "remove",
@@ -156,6 +157,14 @@ def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def open_only_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
+    """Return what `open_reading` does; raises as `open_file`."""
+    try:
+        return open_reading(path, busy_seconds)
+    except (*FOREIGN, OSError) as error:
+        raise store_error(path, error) from error
 
 
 def copy(path: str, target: str, busy_seconds: float) -> None:

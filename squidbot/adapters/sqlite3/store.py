@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from squidbot.adapters.sqlite3 import index, queries
 from squidbot.adapters.sqlite3.access import Access
-from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, shrink_log
+from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, open_only_reading, shrink_log
 from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.finding.words import read_query
@@ -37,8 +37,12 @@ class SqliteStore:
     refused, the disk failed, the store is closed, the wait for the lock passed `busy_seconds`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True, read_only: bool = False
+    ) -> None:
         """Open the file, or (if `create`) create it where there is none or an empty one.
+
+        `read_only`: nothing is changed, not even a log emptied that a crash has left; only this thread may use it.
 
         Raises:
             DamagedStoreError: the file is not a store, or a damaged one, or there was one and it is gone; it was left
@@ -49,7 +53,10 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._connection = open_file(self._path, busy_seconds, may_create=create)
+        if read_only:
+            self._connection = open_only_reading(self._path, busy_seconds)
+        else:
+            self._connection = open_file(self._path, busy_seconds, may_create=create)
         self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
         self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
 
