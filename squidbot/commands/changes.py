@@ -33,7 +33,7 @@ def undo(*, session_id: str, store: str | None, as_json: bool) -> None:
     Undoing again goes further back. From then on only a request that does not fit, `compact` or another window changes
     what is sent.
     """
-    with opened(store) as place:
+    with opened(store, writes=True) as place:
         name = place.find(session_id)
         try:
             plan = session_of(place, name).undo(now=time.time())
@@ -48,7 +48,7 @@ def undo(*, session_id: str, store: str | None, as_json: bool) -> None:
 @options.as_json
 def compact(*, session_id: str, store: str | None, as_json: bool) -> None:
     """Shorten what is sent now, whatever the pressure. Nothing that was said is lost; `undo` takes it back."""
-    with opened(store) as place:
+    with opened(store, writes=True) as place:
         name = place.find(session_id)
         plan = session_of(place, name).compact(now=time.time())
     if plan is not None:

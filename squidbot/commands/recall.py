@@ -37,7 +37,7 @@ def recall(  # noqa: PLR0913  # an argument for each option
 
     Nothing is changed; with --send as much as fits is recorded behind the transcript, flagged, for the model to read.
     """
-    with opened(store) as place:
+    with opened(store, writes=send) as place:
         name = place.find(session_id)
         if send:
             back = brought_back(place, name, handle, time.time())
@@ -71,7 +71,7 @@ def search(  # noqa: PLR0913  # an argument for each option
 
     What was said since the last search is put into the index first.
     """
-    with opened(store) as place:
+    with opened(store, writes=True) as place:
         name = place.find(session_id)
         try:
             found = found_by(place, name, query, limit, offset)

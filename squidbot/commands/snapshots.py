@@ -31,7 +31,7 @@ COLUMNS = ("name", "made", "cause", "plan", "messages")
 @options.as_json
 def snapshot(*, session_id: str, name: str, store: str | None, as_json: bool) -> None:
     """Keep what is sent now, and what is pinned, under NAME; a name given again takes the place of the one before."""
-    with opened(store) as place:
+    with opened(store, writes=True) as place:
         found = place.find(session_id)
         try:
             made = session_of(place, found).snapshot(name, now=time.time())
@@ -68,7 +68,7 @@ def restore(*, session_id: str, name: str, store: str | None, as_json: bool) -> 
 
     The state now is kept as a snapshot first.
     """
-    with opened(store) as place:
+    with opened(store, writes=True) as place:
         found = place.find(session_id)
         plan = session_of(place, found).restore(name, now=time.time())
     print_event(found, plan, f"restored {name}", as_json=as_json)

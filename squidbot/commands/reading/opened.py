@@ -13,6 +13,7 @@ from squidbot.bootstrap import wire
 from squidbot.commands.texts import count
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, DamagedStoreError, SquidbotError, StoreError
+from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import Codec
-    from squidbot.hookspecs import Store
+    from squidbot.hookspecs import Register, Store
 
 __all__ = ["Opened", "Rows", "file_of", "opened"]
 
@@ -124,19 +125,45 @@ class Opened:
             yield self.rows(session_id, start, min(start + PAGE_ROWS, messages) - 1)
 
 
+class _Looking:
+    """The store of a SQLite file as these commands open it: never made where there is none."""
+
+    name = "sqlite3-looking"
+
+    def __init__(self, *, writes: bool) -> None:
+        self._writes = writes
+
+    @hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer it."""
+        register.store(self.name, self._store)
+
+    def _store(self, path: str) -> Store:
+        from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # other stores need none
+
+        # At rest, a file that is opened as usual and not written to stays as it is. Closing one whose log stands there
+        # would empty the log into it, were a crashed host the last to have it open.
+        in_use = Path(f"{path}-wal").exists()
+        return SqliteStore(path, create=False, read_only=in_use and not self._writes)
+
+
 @contextmanager
-def opened(path: str | None) -> Iterator[Opened]:
+def opened(path: str | None, *, writes: bool = False) -> Iterator[Opened]:
     """Give the store of a file, or (None) that of ./squidbot.toml; the other settings are those of ./squidbot.toml.
+
+    Unless `writes`, not a byte of a SQLite file is changed.
 
     Raises:
         ConfigError: a setting is wrong, or no store is named.
         StoreError: there is no such file, or it can't be opened.
     """
     loaded = _loaded(path)
-    settings = loaded.settings
-    if settings.store.path and settings.store.adapter in {None, "sqlite3"}:
-        _check_there(loaded.absolute(settings.store.path), settings.store.path)
-    wired = wire(loaded)
+    store = loaded.settings.store
+    if store.path and store.adapter in {None, "sqlite3"}:
+        _check_there(loaded.absolute(store.path), store.path)
+        named = attrs.evolve(store, adapter=_Looking.name)
+        loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named))
+    wired = wire(loaded, [_Looking(writes=writes)])
     try:
         yield Opened(wired)
     finally:
@@ -173,11 +200,8 @@ def _check_there(path: str, given: str) -> None:
     Raises:
         StoreError: it is not.
     """
-    file = Path(path)
-    if not file.exists():
+    if not Path(path).exists():
         raise StoreError(f"{given}: there is no such file; name a store with --store FILE.db")
-    if file.is_file() and not file.stat().st_size and not Path(f"{path}-wal").exists():
-        raise StoreError(f"{given}: the file is empty, it is no store")
 
 
 def _named(ids: list[str]) -> str:
