@@ -262,3 +262,15 @@ def test_no_store_is_made_when_none_may_be(tmp_path: Path) -> None:
     SqliteStore(tmp_path / "s.db").close()
     with SqliteStore(tmp_path / "s.db", create=False) as store:
         assert store.sessions() == []
+
+
+def test_a_removed_row_leaves_no_words_in_the_file(tmp_path: Path) -> None:
+    """Freed space is overwritten: in a page that others share, in one of its own, in those that a long text fills."""
+    path = tmp_path / "s.db"
+    with SqliteStore(path) as store:
+        said = [made_message(seq, f"word{seq} " * (4000 if seq % 3 else 20)) for seq in range(9)]
+        store.append("s", 0, said)
+        store._connection.execute("DELETE FROM messages WHERE (key & 4294967295) BETWEEN 2 AND 7")
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = path.read_bytes()
+    assert [b"word%d " % seq in data for seq in range(9)] == [seq < 2 or seq > 7 for seq in range(9)]

@@ -102,6 +102,7 @@ LOG_BYTES = 4 * 2**20  # of the write-ahead log, when it is at rest
 SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
     "PRAGMA cache_size = -2048",  # KiB; a turn reads far less, and memory stays bounded
+    "PRAGMA secure_delete = ON",  # what is forgotten is overwritten: a repair reads free pages, too
     "PRAGMA mmap_size = 0",  # through a map, a failing disk kills the process instead of raising
     "PRAGMA wal_autocheckpoint = 1000",  # pages of 4 KiB: the WAL stays near 4 MB
     f"PRAGMA journal_size_limit = {LOG_BYTES}",  # else one huge message would leave a huge WAL behind
