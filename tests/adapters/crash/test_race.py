@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.adapters.sqlite3.doctor import check
 
 from .told import FULL, acknowledged, exchanges_in, show, start
 from .writer import PARTS, SESSION
@@ -18,7 +19,10 @@ EXCHANGES = 1000 if FULL else 25
 
 
 def test_four_processes_lose_nothing_when_they_write_one_session_through_the_engine(tmp_path: Path) -> None:
-    """Each keeps its own order; a reader beside them sees whole exchanges only, and never fewer than before."""
+    """Each keeps its own order.
+
+    A reader beside them sees whole exchanges only, never fewer than before, and a whole file.
+    """
     path = tmp_path / "s.db"
     began = time.monotonic()
     writers = [start(path, f"w{number}", EXCHANGES) for number in range(WRITERS)]
@@ -31,6 +35,9 @@ def test_four_processes_lose_nothing_when_they_write_one_session_through_the_eng
             assert messages % PARTS == 0
             assert (rows[-1].seq + 1 if rows else 0) % PARTS == 0
             assert messages >= seen
+            if looks % 10 == 0:
+                health = check(path)
+                assert health.whole, health
             seen, looks = messages, looks + 1
         time.sleep(0.02)
     outputs = [process.communicate() for process in writers]
