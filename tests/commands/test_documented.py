@@ -1,0 +1,112 @@
+"""docs/commands.md has every command, every option, and every key that `--json` prints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from squidbot.cli import COMMANDS, main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from click.testing import Result
+
+PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
+SECTIONS = dict(
+    re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+)
+LONGEST_HELP_CHARS = 80
+
+PRINTED = [
+    ["sessions"],
+    ["show", "support/42", "m14"],
+    ["show", "support/42", "--request"],
+    ["explain", "support/42"],
+    ["explain", "support/42", "m14"],
+    ["log", "support/42", "--last", "9"],
+    ["search", "support/42", "limit"],
+    ["recall", "support/42", "m14"],
+    ["recall", "support/43", "m0", "--send"],
+    ["export", "support/43"],
+    ["compact", "support/42"],
+    ["undo", "support/42"],
+    ["snapshot", "support/42", "good"],
+    ["restore", "support/42", "good"],
+    ["snapshots", "support/42"],
+    ["doctor"],
+    ["doctor", "--repair", "saved.db"],
+    ["backup", "copy.db"],
+]
+# Keys whose values are named by somebody else: by the tools of a host, by the lines of a budget, by a form of messages.
+FREE = {"parameters", "budget", "left_out"}
+
+
+def command(name: str) -> click.Command:
+    """Return a command as the command line finds it."""
+    found = main.get_command(click.Context(main), name)  # type: ignore[attr-defined]  # main is a group
+    assert isinstance(found, click.Command)
+    return found
+
+
+def keys(value: object) -> Iterator[str]:
+    """Yield every key of a JSON value and of those in it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            if key not in FREE:
+                yield from keys(inner)
+    elif isinstance(value, list):
+        for one in value:
+            yield from keys(one)
+
+
+def test_page_has_every_command_and_no_other() -> None:
+    """In the order of the help."""
+    assert list(SECTIONS) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented(name: str) -> None:
+    """A row for each, no row without one; arguments stand in the line that shows how to call it."""
+    options = {
+        max(one.opts, key=len) for one in command(name).params if isinstance(one, click.Option) and not one.hidden
+    }
+    rows = re.findall(r"^\| `(--\w+)` \| (.*) \|$", SECTIONS[name], re.MULTILINE)
+    assert {row for row, _ in rows} == options
+    assert all(len(meaning) > 4 for _, meaning in rows)
+    shown = SECTIONS[name].splitlines()[1]
+    for one in command(name).params:
+        if isinstance(one, click.Argument):
+            assert str(one.metavar or one.name or "").strip("[]").upper() in SECTIONS[name][:400], shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    """One line in the help of all, which need not be imported for it; a sentence and its options in its own."""
+    _, line = COMMANDS[name]
+    assert line.endswith(".")
+    assert len(line) <= LONGEST_HELP_CHARS
+    assert len((command(name).help or "").split()) >= 5
+    assert command(name).name == name
+
+
+@pytest.mark.parametrize("arguments", PRINTED, ids=" ".join)
+def test_every_key_of_json_is_documented(copied: Callable[..., Result], arguments: list[str]) -> None:
+    """One object, each of its keys, and of those in it, on the page."""
+    if arguments[0] == "restore":
+        copied("snapshot", *arguments[1:])
+    if arguments[0] == "undo":
+        copied("compact", "support/42")
+    result = copied(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    written = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
+    own = set(re.findall(r"`(\w+)`", SECTIONS[arguments[0]]))
+    made = json.loads(result.output)
+    assert set(keys(made)) - written == set()
+    assert set(made) - own - ({*json.loads(copied("show", "support/42", "--json").output)} & written) == set()
