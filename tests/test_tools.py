@@ -75,7 +75,9 @@ def test_history_works_in_the_form_of_anthropic() -> None:
     session = squidbot.load({}).session("s", form="anthropic.messages")
     session.record({"role": "user", "content": "Cache prices."}, {"role": "assistant", "content": "Noted."}, now=NOW)
     answer = session.history({"action": "recall", "id": "m0"}).text
-    calls = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("history", "read")]
+    calls: list[dict[str, object]] = [
+        {"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("history", "read")
+    ]
     results = [{"type": "tool_result", "tool_use_id": name, "content": answer} for name in ("history", "read")]
     session.record({"role": "user", "content": "?"}, {"role": "assistant", "content": calls[:1]})
     (row,) = session.record({"role": "user", "content": results[:1]})
