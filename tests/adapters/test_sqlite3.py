@@ -192,15 +192,28 @@ def test_an_append_is_one_commit_with_one_sync_when_records_come_with_it(tmp_pat
         assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
-@pytest.mark.parametrize("name", ["FIND", "RANGE", "BOUNDS", "RECORDS", "SUMMARY", "SUMMARIES"])
-def test_a_statement_searches_by_index_when_it_is_on_the_request_path(name: str, tmp_path: Path) -> None:
+REQUEST_PATH = (queries.FIND, queries.RANGE, queries.BOUNDS, queries.RECORDS, queries.SUMMARIES, queries.NAMED[16])
+
+
+@pytest.mark.parametrize("statement", REQUEST_PATH)
+def test_a_statement_searches_by_index_when_it_is_on_the_request_path(statement: str, tmp_path: Path) -> None:
     """No scan, no count, no sort: the cost of a turn does not follow the length of the history."""
-    statement: str = getattr(queries, name)
     with SqliteStore(tmp_path / "s.db") as store:
         plan = store._connection.execute(f"EXPLAIN QUERY PLAN {statement}", (1,) * statement.count("?")).fetchall()
     steps = [row[3].decode() for row in plan]
     assert steps
     assert all(step.startswith("SEARCH") for step in steps), steps
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 256, 257, 600])
+def test_by_id_answers_in_the_order_asked_for_when_many_are_named(count: int, tmp_path: Path) -> None:
+    """As often as they are named, unknown ones left out, however many are asked for at once."""
+    with SqliteStore(tmp_path / "s.db") as store:
+        for number in range(5):
+            store.put(made_summary(f"s{number}\ud800", number, number))
+        names = [f"s{number * 3 % 7}\ud800" for number in range(count)]
+        found = [summary.summary_id for summary in store.by_id("s", names)]
+    assert found == [name for name in names if int(name[1]) < 5]
 
 
 def test_newest_loads_no_body_when_it_does_not_return_it(tmp_path: Path) -> None:

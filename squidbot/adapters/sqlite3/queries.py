@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from zlib import crc32
 
 from squidbot.adapters.sqlite3 import rows
@@ -34,6 +34,8 @@ __all__ = [
     "summaries_in_range",
 ]
 
+T = TypeVar("T")
+
 # key = session number << 32 | seq: 4 billion messages a session and 2 billion sessions in SQLite's 63 bits.
 SEQ_BITS = 32
 # How many rows `intact_messages` asks for at once before it goes row by row.
@@ -47,7 +49,7 @@ GROW = "UPDATE sessions SET messages = ?, checksum = ?, records = ? WHERE no = ?
 LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})"
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
-# How many rows `picked` asks for at once: one statement for each power of two up to it, a shorter list is filled up.
+# How many rows are asked for at once by name: a statement for each power of two up to it, a shorter list is filled up.
 PICKED_ROWS = 256
 PICKED = {
     size: f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key IN ({', '.join('?' * size)}) ORDER BY key"  # noqa: S608
@@ -57,7 +59,10 @@ BOUNDS = "SELECT key, bound FROM messages WHERE key BETWEEN ? AND ? ORDER BY key
 INSERT_RECORD = "INSERT INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)"
 RECORDS = "SELECT number, checksum, body FROM records WHERE session = ? AND kind = ? AND number >= ? ORDER BY number"
 INSERT_SUMMARY = f"INSERT INTO summaries(session, {SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})"
-SUMMARY = f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id = ?"  # noqa: S608  # our own constants
+NAMED = {
+    size: f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id IN ({', '.join('?' * size)})"  # noqa: S608
+    for size in PICKED
+}
 SUMMARIES = (
     f"SELECT {SUMMARY_COLUMNS} FROM summaries "  # noqa: S608  # our own constants
     "WHERE session = ? AND first_seq BETWEEN ? AND ? AND last_seq <= ?"
@@ -217,11 +222,15 @@ def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]
     found: list[StoredMessage] = []
     for start in range(0, len(wanted), PICKED_ROWS):
         some = wanted[start : start + PICKED_ROWS]
-        keys = [first_key + seq for seq in some]
-        size = 1 << (len(keys) - 1).bit_length()
-        keys += keys[-1:] * (size - len(keys))
-        found += _decoded(session, connection.execute(PICKED[size], keys).fetchall(), some)
+        keys = _filled_up([first_key + seq for seq in some])
+        found += _decoded(session, connection.execute(PICKED[len(keys)], keys).fetchall(), some)
     return found
+
+
+def _filled_up(names: list[T]) -> list[T]:
+    """Return names, of which there are some, with the last one repeated until there is a statement for so many."""
+    size = 1 << (len(names) - 1).bit_length()
+    return names + names[-1:] * (size - len(names))
 
 
 def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: int) -> int:
@@ -336,12 +345,13 @@ def summaries_by_id(connection: sqlite3.Connection, session: Session, summary_id
     Raises:
         DamagedRowError: a row does not match its checksum.
     """
-    found = []
-    for summary_id in summary_ids:
-        row = connection.execute(SUMMARY, (session.no, rows.stored(summary_id)[0])).fetchone()
-        if row is not None:
-            found.append(rows.decode_summary(session.no, session.session_id, row))
-    return found
+    names = [rows.stored(summary_id) for summary_id in summary_ids]
+    found: dict[bytes, Summary] = {}
+    for start in range(0, len(names), PICKED_ROWS):
+        cells = _filled_up([cell for cell, _ in names[start : start + PICKED_ROWS]])
+        for row in connection.execute(NAMED[len(cells)], (session.no, *cells)).fetchall():
+            found[row[0]] = rows.decode_summary(session.no, session.session_id, row)
+    return [found[data] for _, data in names if data in found]
 
 
 def summaries_in_range(
