@@ -10,7 +10,7 @@ from squidbot.core.changes.scene import Batch, Scene, steps
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
-from squidbot.core.view.atoms import atoms_of
+from squidbot.core.view.atoms import atoms_of, open_step
 from squidbot.core.view.renderer import spent, unanswerable
 from squidbot.core.view.standing import Pieces, standing
 from squidbot.core.view.tail import Tail
@@ -243,8 +243,8 @@ class _Maker:
 
     def _dropped_before(self, rows: Sequence[StoredMessage]) -> int:
         """Return the seq before which reasoning goes: all but the open step, which providers want unchanged (R3)."""
-        steps = [row.seq for row in rows if row.role == "assistant"]
-        return steps[-1] if steps else self.before.messages
+        loop = open_step(rows)
+        return self.before.messages if loop is None else loop
 
     def _same(self, cause: str, base: Standing) -> Change:
         """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.changes.scene import Batch
 from squidbot.core.changes.event import Change, first_changed, too_much
+from squidbot.core.changes.scene import Batch
 from squidbot.core.errors import NotFoundError
+from squidbot.core.messages import Cost
 from squidbot.core.plan import PlanRecord, price_of
 from squidbot.core.view.atoms import open_step
 from squidbot.core.view.renderer import spent
@@ -115,10 +116,13 @@ def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Mom
         thinking_dropped_before_seq=dropped_before,
         thinking_dropped=dropped,
     )
-    most_tokens = moment.limit.bound
-    made = under(shelf, record, before, most_tokens)
+    limit = moment.limit
+    made = under(shelf, record, before, limit.bound)
     cost = spent(made.parts(moment.system, shelf.renderer)).plus(moment.tools)
-    if cost.bound > most_tokens or cost.estimate > moment.limit.estimate:
+    if made.opened:
+        # No more was read than shows that it is too much.
+        cost = Cost(max(cost.estimate, limit.estimate + 1), max(cost.bound, limit.bound + 1))
+    if cost.bound > limit.bound or cost.estimate > limit.estimate:
         raise too_much(made, moment, cost)
     old = before.parts(moment.system, shelf.renderer)
     changed = first_changed(old, made.parts(moment.system, shelf.renderer))

@@ -285,7 +285,8 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
 def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:
     """Return what stands under a plan, or (None) without one, whatever its lease, for the messages of `counts`.
 
-    No more is read than what passes `most_tokens`; then the newest messages are returned, which cost more than that.
+    No more is read than what passes `most_tokens`; where there is more, `Standing.opened` is set, and the oldest
+    messages are missing.
 
     Raises:
         NotFoundError: a summary of the plan is no longer stored.
@@ -294,10 +295,12 @@ def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: 
     if plan is None or not plan.segments:
         lead = shelf.lead(counts.messages)
         rows = _behind(shelf, len(lead), counts, most_tokens)
+        counts = replace(counts, opened=bool(rows) and rows[0].seq > len(lead))
         return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
     shelf.check_summaries(plan.segments)
     lead = shelf.lead(plan.segments[0].first_seq)
     rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
+    counts = replace(counts, opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
     blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
     return _stood(shelf, plan, (tuple(born(row) for row in lead), blocks), rows, counts)
 
