@@ -10,6 +10,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.finding.ranking import best
 from squidbot.core.finding.sayings import UNSEARCHED, said
 from squidbot.core.finding.words import read_query, terms
+from squidbot.core.messages import Category, Erasure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -157,6 +158,27 @@ class InMemoryStore:
             session.terms.catch_up(session.messages)
             return best(wanted, session.terms, limit, after)
 
+    def forget(self, session_id: str, erasure: Erasure) -> None:
+        """Put tombstones where messages stand, and replace, add and remove what the erasure names, all or nothing.
+
+        Raises:
+            StoreError: nothing was changed: the session has other numbers of messages or records than expected, or
+                what is to be replaced is not there, or a tombstone is of another category than FORGOTTEN.
+        """
+        with self._lock:
+            session = self._find(session_id)
+            _refuse_misfit(erasure, len(session.messages), session.records)
+            kinds = {kind: records[:] for kind, records in session.records.items()}
+            for record in erasure.replaced:
+                kinds[record.kind][record.number] = record
+            kinds |= _extended(kinds, erasure.appended)
+            messages = session.messages[:]
+            for tombstone in erasure.tombstones:
+                messages[tombstone.seq] = tombstone
+            if erasure != Erasure(erasure.expected, ()):
+                summaries = _without(session.summaries, erasure.summaries)
+                self._sessions[session_id] = _Session(messages, kinds, summaries, _Index())
+
     def put(self, summary: Summary) -> None:
         """Store a summary. Storing an equal one again does nothing.
 
@@ -171,6 +193,13 @@ class InMemoryStore:
                     "nothing was written"
                 )
             self._sessions[summary.session_id] = session
+
+    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
+        """Remove summaries for good; unknown ids are passed over."""
+        with self._lock:
+            session = self._find(session_id)
+            if session_id in self._sessions:
+                self._sessions[session_id] = session._replace(summaries=_without(session.summaries, summary_ids))
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
         """Return the named summaries in the order asked for; unknown ones are left out."""
@@ -194,6 +223,33 @@ class InMemoryStore:
         if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
             raise StoreError(f"session id {session_id!a:.80}: must be 1 to 1024 characters; nothing was written")
         return self._sessions.get(session_id) or _Session([], {}, {}, _Index())
+
+
+def _without(summaries: dict[str, Summary], summary_ids: Sequence[str]) -> dict[str, Summary]:
+    gone = set(summary_ids)
+    return {name: summary for name, summary in summaries.items() if name not in gone}
+
+
+def _refuse_misfit(erasure: Erasure, messages: int, kinds: dict[str, list[Record]]) -> None:
+    """Pass an erasure that fits a session of so many messages and of these records.
+
+    Raises:
+        StoreError: it was made for another state of the session.
+    """
+    stored = messages, sum(map(len, kinds.values()))
+    if erasure.expected != stored:
+        raise StoreError(
+            f"another writer came first: the session has {stored[0]} messages and {stored[1]} records, not "
+            f"{erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
+        )
+    for tombstone in erasure.tombstones:
+        if not 0 <= tombstone.seq < messages:
+            raise StoreError(f"message {tombstone.seq} is not there; nothing was changed")
+        if tombstone.category is not Category.FORGOTTEN:
+            raise StoreError(f"what takes the place of message {tombstone.seq} is no tombstone; nothing was changed")
+    for record in erasure.replaced:
+        if not 0 <= record.number < len(kinds.get(record.kind, ())):
+            raise StoreError(f"record {record.number} of kind {record.kind!r} is not there; nothing was changed")
 
 
 def _extended(kinds: dict[str, list[Record]], records: Sequence[Record]) -> dict[str, list[Record]]:

@@ -122,6 +122,24 @@ class AnthropicMessages:
         """
         return sum(map(_media, _blocks(as_object(payload).get("content"))))
 
+    def tombstone(self, payload: str, text: str) -> str:
+        """Return a payload of the same role that says `text`, with the same calls, whose inputs are empty objects.
+
+        It says so inside its first tool result where it answers calls; further results are empty. When it was said
+        stays; nothing else does.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        obj = as_object(payload)
+        _role(obj)
+        blocks = _blocks(obj.get("content"))
+        kept = [_emptied(block) for block in blocks if block.get("type") in ("tool_use", "tool_result")]
+        left: dict[str, object] = {"role": obj["role"], "content": _slimmed(kept, text)}
+        if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
+            left["timestamp"] = stamp
+        return jsontext.write(left)
+
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
         blocks = _blocks(obj.get("content"))
         results = tuple(as_name(b, "tool_use_id", "a tool_result") for b in blocks if b.get("type") == "tool_result")
@@ -208,6 +226,13 @@ def _media(block: dict[str, object]) -> int:
 def _call(block: dict[str, object]) -> ToolCall:
     name = as_name(block, "name", "a tool_use")
     return ToolCall(as_name(block, "id", "a tool_use"), name, jsontext.write(block.get("input", {})))
+
+
+def _emptied(block: dict[str, object]) -> dict[str, object]:
+    if block["type"] == "tool_result":
+        return {"type": "tool_result", "tool_use_id": as_name(block, "tool_use_id", "a tool_result")}
+    call = _call(block)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
 
 
 def _slimmed(content: object, digest: str) -> object:

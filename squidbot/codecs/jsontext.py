@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from typing import cast
 
-__all__ = ["DEEPEST_LEVELS", "JsonTextError", "parse", "seconds", "utf8_bytes", "write"]
+__all__ = ["DEEPEST_LEVELS", "JsonTextError", "parse", "seconds", "stamp_alone", "utf8_bytes", "write"]
 
 # Python's own reader gives up at about 1,000 levels, less the frames of whoever calls it. Tool arguments stay far below
 # this; a fixed number makes the answer the same from every caller.
@@ -128,6 +129,16 @@ def seconds(stamp: object) -> float | None:
         raise ValueError(f"timestamp {stamp!r:.40} is no time; write ISO 8601 or seconds since 1970")
     number = float(stamp)
     return number / 1000 if abs(number) > _MILLISECONDS_FROM else number
+
+
+def stamp_alone(stamp: object) -> str | int | float | None:
+    """Return a point in time with nothing beside it, which `seconds` reads as the same; None for what is none."""
+    try:
+        seconds(stamp)
+    except ValueError:
+        return None
+    # Python's reader takes any character between date and time: what comes back is written by us.
+    return dt.datetime.fromisoformat(stamp).isoformat() if isinstance(stamp, str) else cast("int | float | None", stamp)
 
 
 def _iso_seconds(stamp: str) -> float:

@@ -130,6 +130,27 @@ class OpenAIChat:
         }
         return sum(map(_part_tokens, parts)) + (jsontext.utf8_bytes(jsontext.write(keys)) if keys else 0)
 
+    def tombstone(self, payload: str, text: str) -> str:
+        """Return a payload of the same role that says `text`, with the same calls, whose arguments are "{}".
+
+        What it answers and when it was said stay; nothing else does.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        obj = as_object(payload)
+        _role(obj)
+        left: dict[str, object] = {"role": obj["role"], "content": text}
+        for answered in _results(obj):
+            left["tool_call_id" if obj["role"] == "tool" else "name"] = answered
+        if calls := [_emptied(call) for call in as_list(obj.get("tool_calls"), "tool_calls")]:
+            left["tool_calls"] = calls
+        if obj.get("function_call") is not None:
+            left["function_call"] = {"name": _function(obj["function_call"], "function_call")[0], "arguments": "{}"}
+        if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
+            left["timestamp"] = stamp
+        return jsontext.write(left)
+
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
         role = _role(obj)
         return Message(
@@ -214,6 +235,12 @@ def _call(value: object) -> ToolCall:
     identifier = as_name(call, "id", "a tool call")
     kept = "custom" if "custom" in call else "function"
     return ToolCall(identifier, *_function(call.get(kept), f"{kept} of tool call {identifier:.80}"))
+
+
+def _emptied(value: object) -> dict[str, object]:
+    call = _call(value)
+    kept, key = ("custom", "input") if "custom" in as_dict(value, "a tool call") else ("function", "arguments")
+    return {"id": call.id, "type": kept, kept: {"name": call.name, key: "{}"}}
 
 
 def _function(value: object, what: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Category",
     "Cost",
+    "Erasure",
     "Found",
     "Kind",
     "Lease",
@@ -32,6 +33,7 @@ class Category(StrEnum):
     """What a message is for (P-01): it follows from the kind of message, never from words in its text.
 
     RECALLED are messages that `history` brought back: copies, so notes and searches pass over them (D4, B-44).
+    FORGOTTEN are tombstones: what was said there was removed on request.
     """
 
     SYSTEM = "system"
@@ -42,6 +44,7 @@ class Category(StrEnum):
     INTERNAL = "internal"
     UNKNOWN = "unknown"
     RECALLED = "recalled"
+    FORGOTTEN = "forgotten"
 
 
 class Cost(NamedTuple):
@@ -197,6 +200,7 @@ class Kind(StrEnum):
     MESSAGE = "message"
     SLIMMED = "slimmed"
     RECALLED = "recalled"
+    FORGOTTEN = "forgotten"
     SUMMARY = "summary"
     PIN = "pin"
     MEMORY = "memory"
@@ -247,3 +251,22 @@ class Record:
     kind: str
     number: int
     body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What a store does to forget messages, all of it or nothing.
+
+    Attributes:
+        expected: (messages, records of all kinds) that the session has.
+        tombstones: rows that take the place of stored ones, each with the seq of the one that goes.
+        replaced: records that take the place of stored ones of their kind and number.
+        appended: records that come behind the others of their kinds.
+        summaries: ids of the summaries that go with them.
+    """
+
+    expected: tuple[int, int]
+    tombstones: tuple[StoredMessage, ...]
+    replaced: tuple[Record, ...] = ()
+    appended: tuple[Record, ...] = ()
+    summaries: tuple[str, ...] = ()

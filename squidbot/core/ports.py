@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Found, Message, Part, Record, StoredMessage, Summary
+    from squidbot.core.messages import Erasure, Found, Message, Part, Record, StoredMessage, Summary
 
 __all__ = ["Certificate", "Codec", "Observer", "SummaryStore", "TokenCounter", "TranscriptStore"]
 
@@ -100,6 +100,18 @@ class TranscriptStore(Protocol):
             ValueError: there is no letter or digit in the query to look for.
         """
 
+    def forget(self, session_id: str, erasure: Erasure) -> None:
+        """Put tombstones where messages stand, for good; the only way in which anything is ever taken out.
+
+        In one transaction: rows and records are replaced, records appended, what search knows of the rows removed; a
+        store that keeps summaries, too, removes those that are named. What was there can't be read back from its
+        files afterwards. A search finds tombstones by no word.
+
+        Raises:
+            StoreError: nothing was changed: the session has other numbers of messages or records than `expected`, a
+                seq or a record to be replaced is not there, or the disk failed.
+        """
+
 
 class SummaryStore(Protocol):
     """Summaries by id. Nothing is ever overwritten by a different text."""
@@ -116,6 +128,13 @@ class SummaryStore(Protocol):
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id."""
+
+    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
+        """Remove summaries for good, because what they tell of was forgotten; unknown ids are passed over.
+
+        Raises:
+            StoreError: nothing was removed: the disk failed.
+        """
 
 
 class Codec(Protocol):
@@ -140,6 +159,15 @@ class Codec(Protocol):
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part: the stored one, or one made for a digest, summary or notice."""
+
+    def tombstone(self, payload: str, text: str) -> str:
+        """Return a payload of the same role, with the same tool calls by id and name, that says `text` and no more.
+
+        Nothing else of the payload is left: no arguments, no reasoning, no pictures, no unknown keys.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
 
 
 class Observer(Protocol):

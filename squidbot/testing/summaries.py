@@ -21,12 +21,14 @@ def check_summary_store(factory: Callable[[], SummaryStore]) -> None:
 
     Promised: a summary comes back equal in every field; storing it again does nothing, and a different one under its
     id is refused; `by_id` answers in the order asked for, `for_range` with what lies wholly inside, by first seq and
-    then id; sessions don't see each other's.
+    then id; sessions don't see each other's; what is removed is gone.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
     """
-    for check in (_checks_put, _checks_by_id, _checks_for_range, _checks_summary_texts, _checks_summary_sessions):
+    for check in (
+        _checks_put, _checks_by_id, _checks_for_range, _checks_summary_texts, _checks_summary_sessions, _checks_remove,
+    ):  # fmt: skip
         with closed_after(factory()) as store:
             check(store)
 
@@ -87,3 +89,19 @@ def _checks_summary_sessions(store: SummaryStore) -> None:
         texts = [summary.text for summary in store.for_range(session_id, 0, 9)]
         assert texts == [str(number)], f"{session_id[:40]!a} has its own summaries: got {texts}"
     refuses("an empty session id", store.put, made_summary("a", 0, 1, session_id=""))
+
+
+def _checks_remove(store: SummaryStore) -> None:
+    for session_id in ("s", "t"):
+        for name in ("a", "b", "\ud800"):
+            store.put(made_summary(name, 0, 1, session_id=session_id, text=name))
+    store.remove("s", ["\ud800", "nobody", "a", "a"])
+    left = [summary.summary_id for summary in store.for_range("s", 0, 9)]
+    assert left == ["b"], f"what is removed is gone, the others stay: got {left!a}"
+    assert store.by_id("s", ["a", "\ud800"]) == [], "by_id leaves out what was removed"
+    assert len(store.for_range("t", 0, 9)) == 3, "other sessions keep their summaries of the same ids"
+    store.remove("s", [])
+    store.remove("unknown", ["b"])
+    assert [summary.text for summary in store.by_id("s", ["b"])] == ["b"], "removing nothing changes nothing"
+    store.put(made_summary("a", 0, 1, text="another"))
+    assert [summary.text for summary in store.by_id("s", ["a"])] == ["another"], "an id that was removed is free again"

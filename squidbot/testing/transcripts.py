@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category, Cost, Record
+from squidbot.testing.erasures import ERASURE_CHECKS
 from squidbot.testing.searches import SEARCH_CHECKS
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_message, refuses
 
@@ -25,7 +26,7 @@ def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     with the first message that passes the budget; records are numbered by kind; an unknown session is empty; every
     id of 1 to 1,024 characters is a session of its own, and any other is refused; search finds what was appended, at
     once, by its words in any script, ranked, in pages that are the whole, in its own session alone, and no query means
-    anything but words.
+    anything but words; what is forgotten is all replaced or not at all, and found by no word.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -33,7 +34,7 @@ def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     for check in (
         _checks_order, _checks_round_trip, _checks_texts, _checks_conflicts, _checks_seqs, _checks_ranges, _checks_pick,
         _checks_newest, _checks_records, _checks_atomicity, _checks_unknown, _checks_ids, _checks_refused_ids,
-        *SEARCH_CHECKS,
+        *SEARCH_CHECKS, *ERASURE_CHECKS,
     ):  # fmt: skip
         with closed_after(factory()) as store:
             check(store)

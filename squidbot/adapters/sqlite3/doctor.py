@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from squidbot.adapters.sqlite3 import files, queries, rows
+from squidbot.adapters.sqlite3 import erase, files, queries, rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.pages import broken_frames
 from squidbot.adapters.sqlite3.queries import SEQ_BITS
@@ -173,6 +173,8 @@ def _looked(name: str, busy_seconds: float) -> tuple[list[SessionHealth], list[s
         with closing(files.open_reading(name, busy_seconds)) as connection:
             connection.execute("BEGIN")
             problems += _structure(connection)
+            if erase.is_unscrubbed(connection):
+                problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
             sessions += _sessions(connection, problems)
     except (DamagedStoreError, *FOREIGN) as error:
         failed = error if isinstance(error, StoreError) else store_error(name, error)

@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from squidbot.core.finding.words import Query, Word
     from squidbot.core.messages import Found, StoredMessage
 
-__all__ = ["Batch", "DamagedIndexError", "add", "keep_up", "pending", "remove", "renew", "search"]
+__all__ = [
+    "Batch",
+    "DamagedIndexError",
+    "add",
+    "are_several",
+    "keep_up",
+    "pending",
+    "remove",
+    "renew",
+    "search",
+    "settle",
+]
 
 # An append that passes a multiple of this indexes what has gathered: one in so many pays, and search finds the rest.
 BATCH_MESSAGES = 64
@@ -71,12 +82,16 @@ class DamagedIndexError(Exception):
 
 
 class Batch(NamedTuple):
-    """Messages of a session that are to be indexed: from `first` to before `last`, as (key, text); `left` behind it."""
+    """Messages of a session that are to be indexed: from `first` to before `last`, as (key, text); `left` behind it.
+
+    `name` is that of the index that they are for.
+    """
 
     first: int
     last: int
     texts: list[tuple[int, str]]
     left: int
+    name: str
 
 
 def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADDED_MESSAGES) -> Batch:
@@ -86,12 +101,13 @@ def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADD
         DamagedIndexError: the index has to be made anew.
     """
     if not session.messages:
-        return Batch(0, 0, [], 0)
+        return Batch(0, 0, [], 0, "")
     with _index_errors():
-        first = _indexed(connection, _name(connection), session)
+        name = _name(connection)
+        first = _indexed(connection, name, session)
     last = min(first + at_most, session.messages)
     texts = _texts(connection, session.first_key + first, session.first_key + last - 1) if first < last else []
-    return Batch(first, last, texts, session.messages - last)
+    return Batch(first, last, texts, session.messages - last, name)
 
 
 def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
@@ -102,7 +118,7 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
     """
     with _index_errors():
         name = _name(connection)
-        if batch.first == batch.last or _indexed(connection, name, session) != batch.first:
+        if batch.first == batch.last or batch.name != name or _indexed(connection, name, session) != batch.first:
             return
         cells = ((key, " ".join(terms(said(text)))) for key, text in batch.texts)
         connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", cells)  # numbers
@@ -114,21 +130,22 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
 def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars: int) -> None:
     """Index what has gathered, within the transaction of an append, if it is time to.
 
-    `before`: how many messages there were; `chars`: characters of the payloads that came.
+    `before`: how many messages there were; `chars`: characters of the payloads that came. An append pays for its own
+    and one batch more: a long session that had no index is left to search.
 
     Raises:
         DamagedIndexError: the transaction must be undone, and done again without this.
     """
     if chars < BATCH_CHARS and before // BATCH_MESSAGES == session.messages // BATCH_MESSAGES:
         return
+    left = session.messages - before + BATCH_MESSAGES
     with _index_errors(all_of_them=True):
         if not _names(connection):
             renew(connection)
-        batch = pending(connection, session)
-        add(connection, session, batch)
-        while batch.left:
-            batch = pending(connection, session)
+        while left > 0:
+            batch = pending(connection, session, min(left, ADDED_MESSAGES))
             add(connection, session, batch)
+            left = left - ADDED_MESSAGES if batch.left else 0
 
 
 def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
@@ -171,6 +188,30 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
         connection.executemany(f"INSERT INTO {words}({words}, rowid, terms) VALUES('delete', ?, ?)", cells)
         connection.execute(f"INSERT INTO {words}({words}) VALUES('optimize')")
         _flush(connection)
+
+
+def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> None:
+    """Index messages as far as one that has just been replaced, within the same transaction.
+
+    Another process may have read its former text to index it: it comes too late now.
+
+    Raises:
+        DamagedIndexError: the transaction must be undone. So it must where the index is far behind: a new one is as
+            near, and nobody has read for that.
+    """
+    with _index_errors(all_of_them=True):
+        if not _names(connection):
+            return
+        indexed = _indexed(connection, _name(connection), session)
+        if last_seq - indexed >= ADDED_MESSAGES:
+            raise DamagedIndexError("the index is far behind")
+        if last_seq >= indexed:
+            add(connection, session, pending(connection, session, last_seq + 1 - indexed))
+
+
+def are_several(connection: sqlite3.Connection) -> bool:
+    """Say whether there is an old index beside the one that counts: one that refused to go."""
+    return len(_names(connection)) > 1
 
 
 def search(

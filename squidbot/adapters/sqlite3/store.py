@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from squidbot.adapters.sqlite3 import index, queries
+from squidbot.adapters.sqlite3 import erase, index, queries
 from squidbot.adapters.sqlite3.access import Access
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, open_only_reading, shrink_log
 from squidbot.adapters.sqlite3.rows import plain
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from squidbot.core.finding.words import Query
-    from squidbot.core.messages import Found, Record, StoredMessage, Summary
+    from squidbot.core.messages import Erasure, Found, Record, StoredMessage, Summary
 
 __all__ = ["SqliteStore"]
 
@@ -59,6 +59,10 @@ class SqliteStore:
             self._connection = open_file(self._path, busy_seconds, may_create=create)
         self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
         self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
+        if not read_only:
+            with suppress(StoreError):  # as before: `is_scrubbed` tells, and a damaged file is served
+                if not self.is_scrubbed():
+                    erase.scrub(self._path, 0.0)
 
     def __enter__(self) -> Self:
         return self
@@ -240,7 +244,7 @@ class SqliteStore:
             batch = index.pending(connection, session)
         if batch.first < batch.last:
             with self._writing as connection:
-                index.add(connection, session, batch)
+                index.add(connection, queries.find(connection, session_id), batch)
         return batch.left
 
     def _renew_index(self) -> None:
@@ -251,6 +255,52 @@ class SqliteStore:
             with self._writing as connection:
                 index.renew(connection, drops=False)
 
+    def forget(self, session_id: str, erasure: Erasure) -> None:
+        """Put tombstones where messages stand, and replace, add and remove what the erasure names; durable on return.
+
+        The bytes of what was there are overwritten, too: see `scrub`. Where that can't be ended now, all the same
+        nothing reads them any more, and `is_scrubbed` says so. Backups are files of their own, and keep what they hold.
+
+        Raises:
+            StoreError: nothing was changed: the session has other numbers of messages or records than expected, or
+                what is to be replaced is not there, or a tombstone is of another category than FORGOTTEN.
+        """
+        try:
+            self._forget(session_id, erasure)
+        except index.DamagedIndexError:
+            try:
+                self._forget(session_id, erasure, renews=True)
+            except DamagedStoreError:  # a part of the old index can't even be read to be dropped
+                self._forget(session_id, erasure, renews=True, drops=False)
+        with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
+            self.scrub()
+
+    def _forget(self, session_id: str, erasure: Erasure, *, renews: bool = False, drops: bool = True) -> None:
+        with self._writing as connection:
+            session = queries.find(connection, session_id)
+            if renews:
+                index.renew(connection, drops=drops)
+            erase.forget(connection, session, erasure, renewed=renews)
+
+    def is_scrubbed(self) -> bool:
+        """Say whether the bytes of all that was forgotten are overwritten."""
+        with self._reading as connection:
+            return not erase.is_unscrubbed(connection)
+
+    def scrub(self) -> None:
+        """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
+
+        `forget` and `remove` do so by themselves, and opening the store tries again what they could not end. Other
+        writers wait until it is done: a second or two for each 100,000 messages in the file.
+
+        Raises:
+            StoreError: it could not be ended, and why: a program that reads for long, another writer, a full disk.
+        """
+        with self._writing as connection:  # where another program scrubs, wait for it
+            needed = erase.is_unscrubbed(connection)
+        if needed:
+            erase.scrub(self._path, self._busy_seconds)
+
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.
 
@@ -259,6 +309,17 @@ class SqliteStore:
         """
         with self._writing as connection:
             queries.add_summary(connection, summary)
+
+    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
+        """Remove summaries for good, their bytes too, as `forget` does; unknown ids are passed over.
+
+        Raises:
+            StoreError: nothing was removed.
+        """
+        with self._writing as connection:
+            erase.remove_summaries(connection, queries.find(connection, session_id), summary_ids)
+        with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
+            self.scrub()
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
         """Return the named summaries in the order asked for; unknown ones are left out.
