@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part, StoredMessage, Usage
     from squidbot.core.plan import Section
 
-__all__ = ["REQUEST", "Past", "digest", "seal"]
+__all__ = ["REQUEST", "SEALED_PARTS", "Past", "digest", "seal"]
 
 REQUEST = "request"
 NOTHING = Cost(0, 0)

@@ -23,7 +23,7 @@ from squidbot.core.changes.event import (
 )
 from squidbot.core.changes.undo import again
 from squidbot.core.messages import Cost, Record
-from squidbot.core.past import Past, seal
+from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Unseen, build, change_for
 from squidbot.core.view.birth import Births
 from squidbot.core.view.renderer import spent
@@ -234,13 +234,21 @@ class Turn:
         """Return the request, checked, and the change it is made under: one more where it would break the prefix."""
         if change is None:
             assembly = build(self.shelf, call, trial, None)
-            if not self.past.broken_by(assembly.parts, trial.plan.plan_id if trial.plan else -1):
+            if not self._breaks(assembly, hidden=bool(past.system and not call.moment.system)):
                 return assembly, None
             change = self._asked(trial, call, "repaired")
         if change is None:
             return build(self.shelf, call, trial, None), None
         change = self._signed(change, trial, past)
         return build(self.shelf, call, change.standing, change.record), change
+
+    def _breaks(self, assembly: Assembly, *, hidden: bool) -> bool:
+        """Return whether a request breaks the prefix; `hidden`: the system text in front of it is not at hand."""
+        parts, plan_id = assembly.parts, assembly.plan.plan_id if assembly.plan else -1
+        if not hidden:
+            return self.past.broken_by(parts, plan_id)
+        # Any part will do in its place: the seal of a longer request does not reach it.
+        return self.past.parts > SEALED_PARTS and self.past.broken_by((parts[0], *parts), plan_id)
 
     def _leaving(self, assembly: Assembly, past: Past) -> Past:
         """Return what a request leaves behind once it is recorded."""

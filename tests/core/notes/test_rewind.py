@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from squidbot.core.errors import NotFoundError
@@ -11,7 +13,6 @@ from squidbot.core.plan import Representation
 
 from ..rows import RENDERER
 from .test_notebook import stored, write
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from squidbot.adapters.stdlib import InMemoryStore
