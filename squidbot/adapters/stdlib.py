@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import StoreError
 from squidbot.core.finding.ranking import best
-from squidbot.core.finding.sayings import UNSEARCHED, said
-from squidbot.core.finding.words import read_query, terms
+from squidbot.core.finding.sayings import UNSEARCHED, payload_terms
+from squidbot.core.finding.words import read_query
 from squidbot.core.messages import Category, Erasure
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Index:
         """Take the messages that came since."""
         for message in messages[len(self._messages) :]:
             is_searched = message.category not in UNSEARCHED
-            for term in terms(said(message.payload)) if is_searched else ():
+            for term in payload_terms(message.payload) if is_searched else ():
                 self._seqs.setdefault(term, []).append(message.seq)
             self._messages.append(message)
 
@@ -58,9 +58,9 @@ class _Index:
         """Return the tokens of messages, in the order asked for."""
         return [self._messages[seq].cost.estimate for seq in seqs]
 
-    def text(self, seq: int) -> str:
-        """Return what a message says."""
-        return said(self._messages[seq].payload)
+    def payloads(self, seqs: Sequence[int]) -> list[str]:
+        """Return the payloads of messages, in the order asked for."""
+        return [self._messages[seq].payload for seq in seqs]
 
     def _having(self, word: Word) -> set[int]:
         alternatives = (set.intersection(*(set(self._seqs.get(term, ())) for term in each)) for each in word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -43,10 +44,10 @@ class Texts:
         """Return words."""
         return [len(self.texts[seq].split()) for seq in seqs]
 
-    def text(self, seq: int) -> str:
-        """Return the text."""
-        self.read += 1
-        return self.texts[seq]
+    def payloads(self, seqs: Sequence[int]) -> list[str]:
+        """Return the texts as messages."""
+        self.read += len(seqs)
+        return [json.dumps({"content": self.texts[seq]}, ensure_ascii=seq % 2 == 0) for seq in seqs]
 
 
 def seqs(found: Sequence[Found]) -> list[int]:
@@ -118,7 +119,7 @@ def test_phrase_is_read_in_few_texts_when_it_is_common() -> None:
     """Texts are read in the order of the page, until it is full."""
     postings = Texts(["red green"] * 500)
     assert len(best(read_query('"red green"'), postings, 10)) == 10
-    assert postings.read == 10
+    assert postings.read <= 16
 
 
 def test_phrase_is_found_behind_the_candidates_when_its_words_are_everywhere() -> None:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.core.finding.sayings import said
-from squidbot.core.finding.words import PIECE_CHARS, has_phrase, read_query, terms
+from squidbot.core.finding.words import PIECE_CHARS, has_phrase, may_have_phrase, read_query, terms
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=80)
 
@@ -121,6 +121,18 @@ def test_any_query_is_read_unless_it_has_no_word(query: str) -> None:
     assert finds(query, query)
 
 
+@given(st.lists(st.text('aB1 _-.,\n\t"\\/nt\u00e9', max_size=8), min_size=1, max_size=5), st.booleans(), st.data())
+def test_no_phrase_is_ruled_out_that_is_there(texts: list[str], ascii_only: bool, data: st.DataObject) -> None:  # noqa: FBT001
+    """What a text has, its payload may have, however it is escaped."""
+    text = " ".join(texts)
+    payload = json.dumps({"arguments": json.dumps({"x": text}, ensure_ascii=ascii_only)}, ensure_ascii=ascii_only)
+    part = data.draw(st.sampled_from(texts))
+    if terms(part):
+        (phrase,) = read_query('"' + part.replace('"', " ") + '"').phrases
+        if has_phrase(text, phrase):
+            assert may_have_phrase(payload, phrase)
+
+
 def test_inflected_words_are_found_when_they_are_english() -> None:
     """A question rarely has the form of the answer; other scripts and names stay as they are."""
     for query, text in (("painting", "she painted"), ("decided", "we decide"), ("cache", "caches"), ("boxes", "box")):
@@ -153,9 +165,8 @@ def test_said_is_all_but_structure_when_a_payload_is_json() -> None:
         "tool_calls": [{"id": "call_1", "function": {"name": "read", "arguments": '{"path": "a\\nb", "all": true}'}}],
         "created": 1_700_000_000,
     }
-    lines = said(json.dumps(payload)).splitlines()
-    due = ["one", "two", "run", "role", "admin", "port", "8080", "deep", "1.5", "read", "path", "a", "b", "all"]
-    assert lines == due
+    due = ["one", "two", "run", "role", "admin", "port", "8080", "deep", "1.5", "read", "path", "a\nb", "all"]
+    assert said(json.dumps(payload)) == due
 
 
 @pytest.mark.parametrize(
@@ -163,7 +174,7 @@ def test_said_is_all_but_structure_when_a_payload_is_json() -> None:
 )
 def test_said_takes_any_text_when_it_is_no_message(payload: str) -> None:
     """What is not JSON is searched as it is; nothing is refused."""
-    assert said(payload) in (payload, payload.strip('"'), "")
+    assert said(payload) in ([payload], [payload.strip('"')], [])
 
 
 @given(
@@ -173,4 +184,4 @@ def test_said_takes_any_text_when_it_is_no_message(payload: str) -> None:
 )
 def test_said_never_raises(value: object) -> None:
     """Any JSON value is a payload."""
-    assert isinstance(said(json.dumps(value)), str)
+    assert all(isinstance(text, str) for text in said(json.dumps(value)))

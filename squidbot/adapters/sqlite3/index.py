@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
 from squidbot.core.finding.ranking import best
-from squidbot.core.finding.sayings import UNSEARCHED, said
-from squidbot.core.finding.words import RULES, terms
+from squidbot.core.finding.sayings import UNSEARCHED, payload_terms
+from squidbot.core.finding.words import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,8 +48,8 @@ BATCH_MESSAGES = 64
 BATCH_CHARS = 256 * 1024
 # How many messages are read and indexed at once: about a tenth of a second.
 ADDED_MESSAGES = 1024
-# Sizes are asked for so many at once: a statement for each power of two up to it.
-SIZES_ROWS = 256
+# Rows are asked for so many at once: a statement for each power of two up to it.
+PICKED_ROWS = 128
 
 # A term is letters, digits and `_`, folded already; what is not ASCII belongs to a word for the tokenizer "ascii".
 WORDS = (
@@ -63,10 +63,13 @@ UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  #
 NAME = re.compile(rb"(?:words|indexed)_(\d+)_(\d+)")
 
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
-SIZES = {
-    size: f"SELECT key, estimate FROM messages WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our constants
-    for size in (1 << power for power in range(SIZES_ROWS.bit_length()))
-}
+SIZES, PAYLOADS = (
+    {
+        size: f"SELECT key, {cell} FROM messages WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our constants
+        for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
+    }
+    for cell in ("estimate", "payload")
+)
 
 # Errors that are no damage: they come from outside, and may be gone the next time.
 PASSING = frozenset(
@@ -120,7 +123,7 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
         name = _name(connection)
         if batch.first == batch.last or batch.name != name or _indexed(connection, name, session) != batch.first:
             return
-        cells = ((key, " ".join(terms(said(text)))) for key, text in batch.texts)
+        cells = ((key, " ".join(payload_terms(text))) for key, text in batch.texts)
         connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", cells)  # numbers
         check = rows.session_checksum(session.no, batch.last, b"", b"")
         connection.execute(f"REPLACE INTO indexed_{name} VALUES(?, ?, ?)", (session.no, batch.last, check))
@@ -180,7 +183,7 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
         name = _name(connection)
         indexed = _indexed(connection, name, session)
         cells = [
-            (session.first_key + message.seq, " ".join(terms(said(message.payload))))
+            (session.first_key + message.seq, " ".join(payload_terms(message.payload)))
             for message in messages
             if message.seq < indexed and message.category not in UNSEARCHED
         ]
@@ -252,28 +255,33 @@ class _Postings:
 
     def sizes(self, seqs: Sequence[int]) -> list[int]:
         """Return the tokens of messages, in the order asked for; 0 for one that is missing."""
-        found: dict[int, int] = {}
-        for start in range(0, len(seqs), SIZES_ROWS):
-            keys = [self._first_key + seq for seq in seqs[start : start + SIZES_ROWS]]
-            found.update(_readable(self._connection, keys))
-        return [found.get(self._first_key + seq, 0) for seq in seqs]
+        found = dict(self._picked(SIZES, seqs))
+        sizes = (found.get(self._first_key + seq) for seq in seqs)
+        return [size if isinstance(size, int) else 0 for size in sizes]
 
-    def text(self, seq: int) -> str:
-        """Return what a message says; nothing for one that is missing."""
-        key = self._first_key + seq
-        return "".join(said(text) for _, text in _texts(self._connection, key, key))
+    def payloads(self, seqs: Sequence[int]) -> list[str]:
+        """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
+        found = dict(self._picked(PAYLOADS, seqs))
+        return [_text(found.get(self._first_key + seq)) for seq in seqs]
+
+    def _picked(self, statements: dict[int, str], seqs: Sequence[int]) -> Iterator[tuple[int, object]]:
+        for start in range(0, len(seqs), PICKED_ROWS):
+            yield from _readable(
+                self._connection, statements, [self._first_key + seq for seq in seqs[start : start + PICKED_ROWS]]
+            )
 
 
-def _readable(connection: sqlite3.Connection, keys: list[int]) -> list[tuple[int, int]]:
-    """Return (key, tokens) of messages, without those that can't be read."""
+def _readable(connection: sqlite3.Connection, statements: dict[int, str], keys: list[int]) -> list[tuple[int, object]]:
+    """Return (key, cell) of messages, without those that can't be read."""
     size = 1 << (len(keys) - 1).bit_length()
     try:
-        return connection.execute(SIZES[size], keys + keys[-1:] * (size - len(keys))).fetchall()
+        return connection.execute(statements[size], keys + keys[-1:] * (size - len(keys))).fetchall()
     except sqlite3.DatabaseError as error:
         if not _is_damage(error):
             raise
     half = len(keys) // 2
-    return _readable(connection, keys[:half]) + _readable(connection, keys[half:]) if half else []
+    parts = (keys[:half], keys[half:]) if half else ()
+    return [row for part in parts for row in _readable(connection, statements, part)]
 
 
 def _match(words: Sequence[Word]) -> str:

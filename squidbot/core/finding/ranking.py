@@ -11,7 +11,8 @@ from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from squidbot.core.finding.words import has_phrase
+from squidbot.core.finding.sayings import said
+from squidbot.core.finding.words import has_phrase, may_have_phrase
 from squidbot.core.messages import Found
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Postings", "best"]
 
 # Also how many messages of a word are looked at: all of a rare one, else enough to tell how common it is.
-CANDIDATES = 256
+CANDIDATES = 128
 # A word in more than this share of all messages tells little: beside one so many times rarer it does not count.
 COMMON_FRACTION = 1 / 8
 TIMES_RARER = 32
@@ -32,6 +33,7 @@ CHECKED_WORDS = 3
 HALF_WAY_TOKENS = 1000
 # How many texts behind the candidates are read for a phrase whose words stand apart nearly everywhere: about 0.3 s.
 PHRASE_TEXTS = 10_000
+READ_TEXTS = 16  # at once
 
 
 class Postings(Protocol):
@@ -50,8 +52,8 @@ class Postings(Protocol):
     def sizes(self, seqs: Sequence[int]) -> list[int]:
         """Return the tokens of messages, in the order asked for."""
 
-    def text(self, seq: int) -> str:
-        """Return what a message says: `sayings.said` of its payload."""
+    def payloads(self, seqs: Sequence[int]) -> list[str]:
+        """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
 
 
 class _Known(NamedTuple):
@@ -210,11 +212,18 @@ def _others(base: list[Word], postings: Postings, known: set[int], after: Found 
 
 
 def _kept(query: Query, postings: Postings, found: Iterable[Found]) -> Iterator[Found]:
-    """Yield what has the query's phrases; a text is read when its turn comes."""
-    for each in found:
-        if not query.phrases:
-            yield each
-            continue
-        text = postings.text(each.seq)
-        if all(has_phrase(text, phrase) for phrase in query.phrases):
-            yield each
+    """Yield what has the query's phrases; texts are read when their turn comes."""
+    if not query.phrases:
+        yield from found
+        return
+    rest = iter(found)
+    while some := list(islice(rest, READ_TEXTS)):
+        payloads = postings.payloads([each.seq for each in some])
+        yield from (each for each, payload in zip(some, payloads, strict=True) if _has_all(payload, query.phrases))
+
+
+def _has_all(payload: str, phrases: Sequence[tuple[str, ...]]) -> bool:
+    if not all(may_have_phrase(payload, phrase) for phrase in phrases):
+        return False
+    texts = said(payload)
+    return all(any(has_phrase(text, phrase) for text in texts) for phrase in phrases)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from squidbot.core.finding.words import terms
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["UNSEARCHED", "said"]
+__all__ = ["UNSEARCHED", "payload_terms", "said"]
 
 # Categories of messages that no search finds: copies that `history` brought back, and tombstones.
 UNSEARCHED = frozenset(("recalled", "forgotten"))
@@ -22,8 +24,13 @@ _STRUCTURE = frozenset(
 _ARGUMENTS = frozenset(("arguments", "input", "args"))  # what a tool is given: all of it counts, keys and numbers too
 
 
-def said(payload: str) -> str:
-    """Return what a message's payload says, a line for each string: texts, names, and all that tools are given.
+def payload_terms(payload: str) -> set[str]:
+    """Return the terms that a payload is found by."""
+    return terms("\n".join(said(payload)))
+
+
+def said(payload: str) -> list[str]:
+    """Return the strings that a message's payload says, in order: texts, names, and all that tools are given.
 
     The forms that squidbot knows need no codec for it, and others lose nothing but their structure. A payload that is
     not JSON is returned as it is.
@@ -31,8 +38,8 @@ def said(payload: str) -> str:
     try:
         root: object = json.loads(payload)
     except (ValueError, RecursionError):
-        return payload
-    return "\n".join(_strings(root))
+        return [payload]
+    return list(_strings(root))
 
 
 def _strings(root: object) -> Iterator[str]:

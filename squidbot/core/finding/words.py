@@ -18,9 +18,9 @@ from unicodedata import normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["RULES", "Query", "Word", "has_phrase", "read_query", "terms"]
+__all__ = ["RULES", "Query", "Word", "has_phrase", "may_have_phrase", "read_query", "terms"]
 
-# Raise it with every change of what `terms(said(payload))` returns: an index made by other rules is made anew.
+# Raise it with every change of what `sayings.payload_terms` returns: an index made by other rules is made anew.
 RULES = 1
 
 # Thai to Lao, Tibetan, Myanmar, Khmer, kana, bopomofo, Hangul, Han. By the Unicode block chart.
@@ -38,6 +38,7 @@ _TOKEN = re.compile(rf"{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
 _ASCII_PIECE = re.compile("[A-Za-z0-9]+")
 _PIECE = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
+_RAW_GAP = r"(?:\\+[bfnrt]|[\W_])*"  # as it is in JSON text, escapes and all
 _GAP, _GAP_OR_HUMP = r"[\W_]+", r"[\W_]*"
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, and what is not seen at all. The voicing marks of
@@ -97,6 +98,13 @@ def has_phrase(text: str, phrase: tuple[str, ...]) -> bool:
     tokens = list(_tokens(text))
     wanted = f" {' '.join(phrase)} "
     return any(wanted in f" {' '.join(piece for token in tokens for piece in cut(token))} " for cut in (_split, _plain))
+
+
+def may_have_phrase(payload: str, phrase: tuple[str, ...]) -> bool:
+    """Say without reading a payload as JSON whether any string in it can have a phrase; most are ruled out so."""
+    if not payload.isascii() or "\\u" in payload or any(len(piece) == PIECE_CHARS for piece in phrase):
+        return True
+    return re.search(_RAW_GAP.join(phrase), payload.lower()) is not None
 
 
 def read_query(text: str) -> Query:
