@@ -25,10 +25,10 @@ ROOT = Path(__file__).resolve().parents[3]
 ROLES = ["user", "assistant", "tool", "assistant"]
 
 
-def start(path: Path, name: str, exchanges: int, before: Sequence[str] = ()) -> subprocess.Popen[str]:
+def start(path: Path, name: str, exchanges: int, before: Sequence[str] = (), tries: int = 1) -> subprocess.Popen[str]:
     """Start a process that records exchanges, behind a command such as strace."""
     script = Path(__file__).with_name("writer.py")
-    command = [*before, sys.executable, str(script), str(path), name, str(exchanges)]
+    command = [*before, sys.executable, str(script), str(path), name, str(exchanges), str(tries)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path.parent, env=environment

@@ -1,15 +1,23 @@
 """What the crash tests run and kill: exchanges recorded through the engine, each told on standard output once stored.
 
-python writer.py FILE NAME EXCHANGES; a line is the number of the exchange, the seq of its question, and how many
-milliseconds storing it took.
+python writer.py FILE NAME EXCHANGES [TRIES]; a line is the number of the exchange, the seq of its question, and
+how many milliseconds storing it took.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import squidbot
+from squidbot.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Value = TypeVar("Value")
 
 SESSION = "s"
 # As an agent's turn: a question, a call, its result, the answer. All of it is one `record`.
@@ -31,18 +39,30 @@ def exchange(name: str, number: int) -> list[dict[str, object]]:
     ]
 
 
-def main(path: str, name: str, exchanges: int) -> None:
-    """Record so many exchanges."""
-    with squidbot.load({"store": {"path": path}}) as engine:
-        session = engine.session(SESSION, window_tokens=4096)
-        for number in range(exchanges):
-            made = session.assemble(f"{name} {number} " + "why? " * 20)
-            began = time.perf_counter()
-            rows = session.record(made.incoming, exchange(name, number))
-            seconds = time.perf_counter() - began
-            sys.stdout.write(f"{number} {rows[0].seq} {seconds * 1e3:.1f}\n")
-            sys.stdout.flush()
+def main(path: str, name: str, exchanges: int, tries: int = 1) -> None:
+    """Record so many exchanges; what fails is tried again, so often in all."""
+    engine = again(lambda: squidbot.load({"store": {"path": path}}), tries)
+    session = engine.session(SESSION, window_tokens=4096)
+    for number in range(exchanges):
+        asked = f"{name} {number} " + "why? " * 20
+        made = again(partial(session.assemble, asked), tries)
+        began = time.perf_counter()
+        rows = again(partial(session.record, made.incoming, exchange(name, number)), tries)
+        seconds = time.perf_counter() - began
+        sys.stdout.write(f"{number} {rows[0].seq} {seconds * 1e3:.1f}\n")
+        sys.stdout.flush()
+    engine.close()
+
+
+def again(call: Callable[[], Value], tries: int) -> Value:
+    """Return what a call returns."""
+    for _ in range(tries - 1):
+        try:
+            return call()
+        except StoreError as error:
+            sys.stderr.write(f"{error}\n")
+    return call()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
