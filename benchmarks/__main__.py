@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, policy, process, turn
+from benchmarks import disk, faults, policy, process, search, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -63,6 +63,10 @@ class Run(NamedTuple):
         messages = min(self.sizes.messages)
         return faults.measure(self.files.of(messages), messages, self.sizes.noises, self.sizes.huge_mb, self.progress)
 
+    def search(self) -> Result:
+        """Measure search and recall."""
+        return search.measure(self.files.all(), self.sizes.turns, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -90,6 +94,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "import": Run.imports,
     "disk": Run.disk,
     "faults": Run.faults,
+    "search": Run.search,
     "policy": Run.policy,
 }
 
