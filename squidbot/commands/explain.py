@@ -120,7 +120,7 @@ def _print_story(paper: Paper, found: Story, now: float) -> None:
         paper.blank()
         paper.heading(f"What notes {found.note.summary_id} tell of it")
         for one in found.lines or ("(no line of them names what it names)",):
-            paper.say(f"  {shorter(one, NOTE_CHARS)}")
+            paper.say(shorter(one, NOTE_CHARS), indent="  ")
     paper.blank()
     paper.say(f"whole: squidbot recall SESSION {entry.handle}; the model: history, recall {entry.handle}", "dim")
 

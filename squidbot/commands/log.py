@@ -75,7 +75,7 @@ def _print_turn(paper: Paper, turn: Turn, lease: Lease | None, *, whole: bool) -
 def _print_requests(paper: Paper, turn: Turn) -> None:
     sent = [(step, step.sent) for step in turn.steps if step.sent]
     if not sent:
-        paper.say("  no request is recorded for this turn", "dim")
+        paper.say("no request is recorded for this turn", "dim", indent="  ")
         return
     rows = [
         (
@@ -93,7 +93,7 @@ def _print_requests(paper: Paper, turn: Turn) -> None:
     paper.table(COLUMNS, rows, texts=("event",), indent="  ")
     for _, one in sent:
         if one.event is not None:
-            paper.say(f"  {event_line(one.event)}")
+            paper.say(event_line(one.event), indent="  ")
 
 
 def _reported(sent: Sent) -> str:
@@ -107,15 +107,15 @@ def _reported(sent: Sent) -> str:
 def _print_call(paper: Paper, number: int, call: Called, *, whole: bool) -> None:
     paper.say(f"[{number}] Tool: {call.call.name}  (iteration {call.iteration})")
     if call.action is not None:
-        paper.say(f"    Action: {call.action}")
+        paper.say(f"Action: {call.action}", indent="    ")
     shown = json.dumps(call.parameters, ensure_ascii=False)
     if whole:
         paper.body(f"Parameters: {shown}", whole=True, indent="    ")
     else:
-        paper.say(f"    Parameters: {shorter(shown, paper.columns - 16)}")
+        paper.say(f"Parameters: {shorter(shown, paper.columns - 16)}", indent="    ")
     if call.result is None:
-        paper.say("    Result: none is recorded")
+        paper.say("Result: none is recorded", indent="    ")
         return
     cut = f"; cut at birth to {call.result.row.sent_cost.estimate:,} tokens" if call.result.is_cut else ""
-    paper.say(f"    Result ({len(call.result.text):,} chars{cut}):")
+    paper.say(f"Result ({len(call.result.text):,} chars{cut}):", indent="    ")
     paper.body(call.result.text, whole=whole, indent="      ", most_lines=4)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from squidbot.commands.reading.entries import Entry
 
-__all__ = ["PIPE_COLUMNS", "Paper", "put_entry"]
+__all__ = ["PIPE_COLUMNS", "ROLE_STYLES", "Paper", "put_entry"]
 
 # How wide a page is where nobody says: in a pipe or a file.
 PIPE_COLUMNS = 100
@@ -29,6 +29,7 @@ INDENT = "  "
 # Of a text that is not shown whole.
 MOST_LINES = 8
 MOST_CHARS = 800
+ROLE_STYLES = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow", "system": "bold magenta"}
 
 
 class Paper:
@@ -37,39 +38,39 @@ class Paper:
     def __init__(self) -> None:
         """Look how wide the terminal is, if standard output is one."""
         self._console = Console(highlight=False, markup=False, emoji=False, width=_columns(), soft_wrap=False)
-        self._capture = self._console.capture()
-        self._capture.__enter__()
+        self._lines: list[str] = []
 
     @property
     def columns(self) -> int:
         """How many characters a line has."""
         return self._console.width
 
-    def heading(self, text: str) -> None:
-        """Put down a bold line, folded where it is too long."""
-        self._console.print(Text(line(text), style="bold", overflow="fold"))
+    def heading(self, text: str, style: str = "bold") -> None:
+        """Put down a line that stands out, folded where it is too long."""
+        self._put(line(text), style)
 
-    def say(self, text: str, style: str = "") -> None:
+    def say(self, text: str, style: str = "", indent: str = "") -> None:
         """Put down a sentence, folded between words."""
-        self._console.print(Text(line(text), style=style, overflow="fold"))
+        self._put(line(text), style, indent)
 
     def blank(self) -> None:
         """Put down an empty line."""
-        self._console.print()
+        self._lines.append("")
 
     def rule(self, text: str) -> None:
         """Put down a line across the page, with a text in it."""
         said = f"── {line(text)} "
-        self._console.print(Text(f"{said}{'─' * max(2, self.columns - cell_len(said))}", style="bold", overflow="fold"))
+        self._put(f"{said}{'─' * max(2, self.columns - cell_len(said))}", "bold")
 
     def body(
         self, text: str, *, whole: bool = False, indent: str = INDENT, style: str = "", most_lines: int = MOST_LINES
     ) -> None:
         """Put down a text of somebody's, indented, folded; not `whole`: its beginning, and how much there is more."""
         shown, more = (text, "") if whole else beginning(text, most_lines)
-        for one in [*lines(shown), *([more] if more else [])]:
-            for folded in _folded(one, self.columns - len(indent)):
-                self._console.print(Text(indent + folded, style="dim" if one is more else style, no_wrap=True))
+        for one in lines(shown):
+            self._put(one, style, indent)
+        if more:
+            self._put(more, "dim", indent)
 
     def pairs(self, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
         """Put down names with what they mean, one below the other."""
@@ -78,7 +79,7 @@ class Paper:
         grid.add_column(overflow="fold")
         for name, text in rows:
             grid.add_row(Text(f"{indent}{line(name)}", style="bold"), Text(line(text)))
-        self._console.print(grid)
+        self._render(grid)
 
     def numbers(self, rows: Sequence[tuple[str, int, str]], indent: str = INDENT) -> None:
         """Put down numbers under each other, between what they are called and what they are."""
@@ -88,7 +89,7 @@ class Paper:
         grid.add_column(overflow="fold")
         for name, number, text in rows:
             grid.add_row(f"{indent}{name}", f"{number:,}", Text(line(text), style="dim"))
-        self._console.print(grid)
+        self._render(grid)
 
     def table(
         self, names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), indent: str = ""
@@ -102,14 +103,31 @@ class Paper:
             made.add_column(name, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
         for row in rows:
             made.add_row(*([""] if indent else []), *(Text(line(cell)) for cell in row))
-        self._console.print(made)
+        self._render(made)
 
     def print(self) -> None:
         """Print the page; blanks at the ends of lines are left away."""
-        self._capture.__exit__(None, None, None)
-        text = "".join(f"{one.rstrip()}\n" for one in self._capture.get().split("\n")[:-1])
-        sys.stdout.write(text)
+        sys.stdout.write("".join(f"{one.rstrip()}\n" for one in self._lines))
         sys.stdout.flush()
+
+    def _put(self, text: str, style: str, indent: str = "") -> None:
+        for folded in self._folded(text, self.columns - len(indent)):
+            # Most lines are plain, and rich takes its time.
+            if style and self._console.is_terminal:
+                self._render(Text(indent + folded, style=style, no_wrap=True))
+            else:
+                self._lines.append(indent + folded)
+
+    def _folded(self, text: str, columns: int) -> list[str]:
+        """Return a line in pieces that fit, folded between words; wide characters count as the terminal shows them."""
+        if cell_len(text) <= columns:
+            return [text]
+        return [piece.plain.rstrip() for piece in Text(text).wrap(self._console, columns, overflow="fold")]
+
+    def _render(self, renderable: Table | Text) -> None:
+        with self._console.capture() as captured:
+            self._console.print(renderable)
+        self._lines += captured.get().removesuffix("\n").split("\n")
 
 
 def put_entry(paper: Paper, entry: Entry, *, whole: bool) -> None:
@@ -118,7 +136,7 @@ def put_entry(paper: Paper, entry: Entry, *, whole: bool) -> None:
     cut = f", cut at birth: {row.sent_cost.estimate:,} of them are sent" if entry.is_cut else ""
     tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
     said = f"{entry.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
-    paper.heading(said)
+    paper.heading(said, ROLE_STYLES.get(row.role, "bold"))
     if entry.text:
         paper.body(entry.text, whole=whole)
     for call in entry.calls:
@@ -156,11 +174,3 @@ def _columns() -> int:
     given = os.environ.get("COLUMNS", "")
     columns = int(given) if given.isdecimal() and int(given) else os.get_terminal_size(sys.stdout.fileno()).columns
     return max(40, min(MOST_COLUMNS, columns)) if columns else PIPE_COLUMNS
-
-
-def _folded(text: str, columns: int) -> list[str]:
-    """Return a line in pieces that fit; wide characters count as the terminal shows them."""
-    if text.isascii() and len(text) <= columns:
-        return [text]
-    console = Console(width=columns)
-    return [piece.plain for piece in Text(text).wrap(console, columns, overflow="fold")] or [""]

@@ -10,7 +10,7 @@ import click
 from squidbot.commands import options
 from squidbot.commands.ending import DAMAGED_DATA, complain
 from squidbot.commands.events import event_line
-from squidbot.commands.paper import Paper, put_entry
+from squidbot.commands.paper import ROLE_STYLES, Paper, put_entry
 from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.sending import request_of
@@ -134,7 +134,8 @@ def _print_request(sent: Request, *, whole: bool, as_json: bool) -> None:
         paper.say(f"it brings an event: {event_line(made.event)}")
     for number, one in enumerate(sent.parts):
         paper.blank()
-        paper.heading(f"#{number}  {one.part.role}  {one.about}  {count(one.part.cost.bound, 'token')}")
+        style = ROLE_STYLES.get(one.part.role, "bold")
+        paper.heading(f"#{number}  {one.part.role}  {one.about}  {count(one.part.cost.bound, 'token')}", style)
         paper.body(one.text, whole=whole, most_lines=4)
     paper.print()
 

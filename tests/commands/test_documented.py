@@ -49,7 +49,7 @@ FREE = {"parameters", "budget", "left_out"}
 
 def command(name: str) -> click.Command:
     """Return a command as the command line finds it."""
-    found = main.get_command(click.Context(main), name)  # type: ignore[attr-defined]  # main is a group
+    found = main.get_command(click.Context(main), name)
     assert isinstance(found, click.Command)
     return found
 
