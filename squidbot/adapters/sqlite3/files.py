@@ -31,6 +31,7 @@ VERSION = 1
 
 # A session's rows lie side by side in the primary key, and counts lie before bodies: SQLite follows a long body's
 # overflow pages only when the body itself is asked for.
+# `frozen`, `body` and a summary's `text` are compressed where they are long: a BLOB that begins with `rows.COMPRESSED`.
 SCHEMA = (
     """CREATE TABLE sessions(
     no INTEGER PRIMARY KEY,
