@@ -271,3 +271,68 @@ def test_record_raises_when_the_session_id_is_refused() -> None:
     """Ids are 1 to 1,024 characters long."""
     with pytest.raises(StoreError):
         squidbot.load().session("").record("Hello")
+
+
+# -- undo, snapshots, requests ---------------------------------------------------------------------------------------
+
+
+def talked() -> squidbot.Session:
+    """Return a session that has talked and been shortened, with system text and tools."""
+    one = squidbot.load({"window": {"default": 8192}}).session("s")
+    for number in range(12):
+        asked = one.assemble(
+            f"{number}: " + "look at it " * 30, system="Be brief.", tools=[{"name": "read"}], memory="tea"
+        )
+        one.record(asked.incoming, "because of this " * 90)
+    assert one.compact() is not None
+    return one
+
+
+def test_undo_brings_back_what_was_sent() -> None:
+    """With the host's own system text and tools, and its documents."""
+    one = talked()
+    plan = one.undo()
+    assert plan.cause == "undo"
+    made = one.assemble("and now?", system="Be brief.", tools=[{"name": "read"}], memory="tea")
+    assert made.event is None
+    assert len(made.messages) >= 25
+    with pytest.raises(squidbot.NotFoundError):
+        squidbot.load().session("t").undo()
+
+
+def test_snapshot_comes_back_by_its_name() -> None:
+    """A named one, and the one that a restore makes of what was before it."""
+    one = talked()
+    one.undo()
+    made = one.snapshot("all of it")
+    one.compact()
+    one.restore("all of it")
+    assert [kept.name for kept in one.snapshots()] == ["all of it", "auto-1"]
+    assert one.snapshots()[0] == made
+    assert made.created_at is not None
+    assert {span.how for span in one.preview().report.spans} == {"verbatim"}
+    with pytest.raises(squidbot.NotFoundError):
+        one.restore("another")
+
+
+def test_preview_is_what_would_be_sent_next() -> None:
+    """In the process that talked, and in one that was never told system text and tools."""
+    one = talked()
+    one.record(one._unstored(one._message("and now?", "user")))
+    seen = one.preview()
+    other = squidbot.sessions.Session(one._wired, "s", one.lease, one._codec)
+    assert other.preview().messages == seen.messages[1:]
+    assert other.preview().report.cost == seen.report.cost
+    assert one.assemble(system="Be brief.", tools=[{"name": "read"}], memory="tea").messages == seen.messages
+
+
+def test_past_request_is_what_was_sent() -> None:
+    """By its number, with the system text where that is given."""
+    one = squidbot.load().session("s")
+    sent = []
+    for number in range(3):
+        asked = one.assemble(f"question {number}", system="Be brief.")
+        one.record(asked.incoming, "answer")
+        sent.append(asked.messages)
+    assert [one.request(number, system="Be brief.").messages for number in range(3)] == sent
+    assert one.request().messages == sent[-1][1:]

@@ -148,6 +148,21 @@ def test_overflow_inside_a_tool_loop_makes_its_event_at_once() -> None:
     assert all(call.error is None for call in host.calls)
 
 
+def test_undo_of_an_event_gives_the_former_bytes_and_what_came_since() -> None:
+    """V29: a restart in between changes nothing."""
+    host = Host(InMemoryStore(), Setup(8192))
+    host.run(tame(11, 140))
+    event = next(place for place, call in enumerate(host.calls) if call.request.event)
+    former, undone = host.calls[event - 1].request, host.store.head("s")[0]
+    opened(host.store, host.setup).undo()
+    host.session = None
+    host.run([user("and now?")])
+    made = host.calls[-1].request
+    assert breaks_at(former, made) is None
+    assert [part.first_seq for part in made.parts[len(former.parts) :]] == list(range(len(former.parts), undone + 1))
+    assert {span.how for span in made.report.spans} == {"verbatim"}
+
+
 @pytest.mark.parametrize("changed_text", ["it is 12:01", "71 % used!", "tea, facts."])
 def test_changed_volatile_text_moves_only_the_tail_of_the_newest_turn(changed_text: str) -> None:
     """V30: clock, percent used, a recalled fact."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Cost
-from squidbot.core.view.atoms import atoms_of, opens_turn, session_blocks, total
+from squidbot.core.view.atoms import atoms_of, open_step, opens_turn, session_blocks, total
 
 from ..rows import row
 
@@ -63,6 +63,17 @@ def test_result_opens_no_turn() -> None:
     assert not opens_turn(row(0, answers="a"))
     assert not opens_turn(row(0, "assistant"))
     assert not opens_turn(row(0, "system"))
+
+
+def test_step_is_open_until_the_user_speaks_or_it_calls_nothing() -> None:
+    """Its results do not close it: the loop goes on with them."""
+    called = [row(0), row(1, "assistant", calls=("a",))]
+    assert open_step(called) == 1
+    assert open_step([*called, row(2, answers="a")]) == 1
+    assert open_step([*called, row(2, answers="a"), row(3, "system")]) == 1
+    assert open_step([*called, row(2, answers="a"), row(3, "assistant")]) is None
+    assert open_step([*called, row(2)]) is None
+    assert open_step([]) is None
 
 
 def test_block_is_closed_by_a_pause() -> None:

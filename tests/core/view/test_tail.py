@@ -56,6 +56,14 @@ def test_reasoning_of_steps_before_a_seq_is_left_out() -> None:
     assert [part.drop_thinking for part in tail.parts] == [False, True, False, False]
 
 
+def test_reasoning_of_steps_in_a_run_is_left_out() -> None:
+    """The first seq of the run is in it, the last is behind it; a step belongs where it begins."""
+    said = rows(["assistant", "user", "assistant", "call", "a", "b", "assistant"])
+    tail = Tail().extended(said, RENDERER, 1, [(2, 3), (4, 6)])
+    steps = [part.drop_thinking for part in tail.parts if part.role == "assistant"]
+    assert steps == [True, True, False, False]
+
+
 @given(
     kinds=st.lists(st.sampled_from(["user", "assistant", "call", "a", "b", "system"]), max_size=16),
     cuts=st.lists(st.integers(0, 16), max_size=4),
