@@ -30,7 +30,7 @@ ID_CHARS = 28
 @options.limit(30, "Sessions")
 @options.as_json
 def sessions(*, store: str | None, limit: int, as_json: bool) -> None:
-    """List the sessions of a store, the newest first.
+    """List the sessions of a store: those first in which something was said last.
 
     tokens: the newest request, as a bound; plan: the number of the view plan in force, and why it was made.
     """

@@ -101,7 +101,8 @@ def test_looking_opens_a_session_under_the_window_that_it_had(copied: Callable[.
     settings.write_text(settings.read_text().replace("3000", "64000") + '[budget]\ncounter = "bytes"\n')
     after = json.loads(copied("show", "support/42", "--request", "--json").output)
     assert after == before
-    assert json.loads(copied("sessions", "--json").output)["sessions"][-1]["window"] == 3_000
+    listed = {one["session"]: one["window"] for one in json.loads(copied("sessions", "--json").output)["sessions"]}
+    assert listed["support/42"] == 3_000
 
 
 def test_store_alone_tells_the_window(copied: Callable[..., Result], tmp_path: Path) -> None:

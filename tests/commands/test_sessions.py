@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import squidbot
+from squidbot.codecs.openai_chat import OpenAIChat
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -12,15 +15,17 @@ if TYPE_CHECKING:
     import pytest
     from click.testing import Result
 
+    from squidbot.hookspecs import Register
 
-def test_sessions_lists_them_newest_first(run: Callable[..., Result]) -> None:
+
+def test_sessions_lists_them_with_what_can_be_told(run: Callable[..., Result]) -> None:
     """A line for each: messages, requests, tokens of the newest, the plan and why it was made, the window."""
     lines = run("sessions").output.splitlines()
     assert lines[0].split() == ["session", "messages", "begun", "newest", "requests", "tokens", "plan", "window"]
-    assert [line.split()[0] for line in lines[1:]] == ["对话?[31m", "empty", "support/43", "support/42"]
-    told = lines[-1].split()
+    assert [line.split()[0] for line in lines[1:]] == ["support/43", "support/42", "对话?[31m", "empty"]
+    told = lines[2].split()
     assert (told[1], told[-1]) == ("96", "3,000")
-    assert "high-water" in lines[-1] or "overflow" in lines[-1]
+    assert "high-water" in lines[2] or "overflow" in lines[2]
 
 
 def test_sessions_json_has_numbers_as_numbers(run: Callable[..., Result]) -> None:
@@ -38,7 +43,7 @@ def test_sessions_json_has_numbers_as_numbers(run: Callable[..., Result]) -> Non
 def test_sessions_limits_and_says_how_many_there_are_more(run: Callable[..., Result]) -> None:
     """The older ones are counted."""
     result = run("sessions", "--limit", "1")
-    assert "support" not in result.output
+    assert "support/42" not in result.output
     assert "… 3 older sessions; --limit 4 lists all" in result.output
 
 
@@ -80,3 +85,35 @@ def test_file_of_another_program_is_damaged_data(run: Callable[..., Result], tmp
     result = run("sessions", "--store", str(other))
     assert result.exit_code == 4
     assert other.read_text().startswith("my notes")
+
+
+def test_sessions_are_listed_by_what_was_said_last(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Not by when they began."""
+    path = str(tmp_path / "s.db")
+    with squidbot.load({"store": {"path": path}}) as engine:
+        for name, now in (("old", 100.0), ("new", 200.0), ("old", 300.0)):
+            engine.session(name).record({"role": "user", "content": "hi"}, now=now)
+        engine.session("silent").pin_text("goal", "Wait.")
+    made = json.loads(run("sessions", "--store", path, "--json").output)["sessions"]
+    assert [one["session"] for one in made] == ["old", "new", "silent"]
+
+
+def test_form_that_nobody_reads_is_said(copied: Callable[..., Result]) -> None:
+    """A session of an extension that is not loaded: shown as it is stored, and one line where it must be read."""
+
+    class Odd(OpenAIChat):
+        tag = "odd.chat"  # type: ignore[misc]  # the name of another form
+
+    class Brings:
+        @squidbot.hookimpl
+        def register_adapters(self, register: Register) -> None:
+            register.codec(Odd())
+
+    with squidbot.load(extensions=[Brings()]) as engine:
+        engine.session("odd", form="odd.chat").record({"role": "user", "content": "hi there"})
+    assert '{"role": "user", "content": "hi there"}' in copied("show", "odd").output
+    for arguments in (["search", "odd", "there"], ["show", "odd", "--request"]):
+        result = copied(*arguments)
+        assert result.exit_code == 2
+        assert "no codec reads messages of the form 'odd.chat'" in result.output
+    assert copied("explain", "odd").exit_code == 0

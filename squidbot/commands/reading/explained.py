@@ -277,7 +277,11 @@ def _said(place: Opened, session_id: str, messages: int) -> list[int] | None:
     """Return what each message cost as it was said, as a bound; None for a session too long to be counted."""
     if messages > MOST_COUNTED:
         return None
-    return [row.cost.bound for rows in place.pages(session_id) for row in rows.found]
+    said = [0] * messages
+    for rows in place.pages(session_id):
+        for row in rows.found:
+            said[row.seq] = row.cost.bound
+    return said
 
 
 def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Listed", "listed"]
 
+# A session takes about a third of a millisecond.
+MOST_LOOKED_AT = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -60,9 +63,14 @@ class Listed:
 
 
 def listed(place: Opened, limit: int) -> tuple[list[Listed], int]:
-    """Return the sessions that were stored last, newest first, and how many there are."""
+    """Return the sessions in which something was said last, newest first, and how many sessions there are.
+
+    Of a store with very many only those that were made last are looked at.
+    """
     every = place.sessions()
-    return [_listed(place, *one) for one in reversed(every[-limit:])], len(every)
+    found = [_listed(place, *one) for one in reversed(every[-max(limit, MOST_LOOKED_AT) :])]
+    found.sort(key=lambda one: -(one.last_time or 0.0))
+    return found[:limit], len(every)
 
 
 def _listed(place: Opened, session_id: str, messages: int) -> Listed:

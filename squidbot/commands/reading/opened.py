@@ -70,6 +70,17 @@ class Opened:
         """The forms of messages, by tag."""
         return self.wired.codecs
 
+    def codec(self, tag: str) -> Codec:
+        """Return the codec of a form of messages.
+
+        Raises:
+            ConfigError: no loaded extension brings it.
+        """
+        if tag not in self.codecs:
+            known = ", ".join(self.codecs)
+            raise ConfigError(f"no codec reads messages of the form {tag!r} (known: {known}); load its extension")
+        return self.codecs[tag]
+
     def sessions(self) -> list[tuple[str, int]]:
         """Return (id, number of messages) of every session, oldest first.
 

@@ -122,7 +122,7 @@ def found_by(place: Opened, session_id: str, query: str, limit: int, offset: int
 
 def _hits(place: Opened, session_id: str, query: str, words: Query, shown: dict[int, str]) -> Iterator[Hit]:
     for row, score in _found(place, session_id, query):
-        said = place.codecs[row.codec].decode(row.payload)
+        said = place.codec(row.codec).decode(row.payload)
         text = searched_text(said)
         words_around = snippet(text, words) if text is not None else None
         if text is not None and (words_around is not None or text == said.rendered):

@@ -97,6 +97,8 @@ def request_of(place: Opened, session_id: str, number: int | None) -> Request:
     """
     session = session_of(place, session_id)
     made = session.preview() if number is None else session.request(number)
+    for tag in {part.codec for part in made.parts if part.codec}:
+        place.codec(tag)
     parts = tuple(_parts(made))
     outside = made.cost.bound - sum(one.part.cost.bound for one in parts)
     return Request(made, number, parts, max(0, outside))
