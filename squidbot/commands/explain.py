@@ -11,14 +11,16 @@ import click
 from squidbot.commands import options
 from squidbot.commands.events import event_line
 from squidbot.commands.paper import Paper
-from squidbot.commands.reading.explained import SUMMARY, Explained, explained, story
+from squidbot.commands.reading.explained import SUMMARY, Explained, explained
 from squidbot.commands.reading.opened import opened
+from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import ago, clock, count, percent, seqs, shorter, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.commands.reading.explained import Run, State, Story
+    from squidbot.commands.reading.explained import Run
+    from squidbot.commands.reading.stories import State, Story
 
 __all__ = ["explain"]
 

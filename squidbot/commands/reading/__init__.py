@@ -8,7 +8,8 @@
 | entries   | messages with what is said in them |
 | requests  | recorded requests |
 | sending   | a request as it is sent, part by part |
-| explained | why a message is, or is not, in the next request |
+| explained | what the next request holds, run by run, and why; the budget |
+| stories   | what became of one message |
 | recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |
 | forms     | a session in the forms of hosts |

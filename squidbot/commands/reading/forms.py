@@ -100,15 +100,12 @@ FORMS: dict[str, Callable[[Entry, Left], Iterator[str]]] = {
 
 def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
     """Return what a message says in text, and its tool results by the ids of their calls; count what is left out."""
-    try:
-        payload = jsontext.parse(entry.row.payload)
-    except jsontext.JsonTextError:
-        payload = None
-    content = payload.get("content") if isinstance(payload, dict) else None
-    if isinstance(payload, dict) and entry.row.codec == "openai.chat":
+    payload = _payload(entry)
+    if entry.row.codec == "openai.chat":
         left.update(f"key {key}" for key in payload if key not in _KNOWN_KEYS)
+    content = payload.get("content")
     if not isinstance(content, list):
-        return entry.text, dict.fromkeys((call_id for call_id, _ in entry.answers), entry.text)
+        return entry.text, _same_for(entry, entry.text)
     blocks: list[dict[str, object]] = [
         block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in content
     ]
@@ -118,9 +115,19 @@ def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
         if block.get("type") == "tool_result"
     }
     text = _text([block for block in blocks if block.get("type") not in {"tool_result", "tool_use"}], left)
-    if entry.answers and not results:
-        return "", dict.fromkeys((call_id for call_id, _ in entry.answers), text)
-    return text, results
+    return ("", _same_for(entry, text)) if entry.answers and not results else (text, results)
+
+
+def _payload(entry: Entry) -> dict[str, object]:
+    try:
+        value = jsontext.parse(entry.row.payload)
+    except jsontext.JsonTextError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _same_for(entry: Entry, text: str) -> dict[str, str]:
+    return {call_id: text for call_id, _ in entry.answers}
 
 
 def _one_line(payload: str) -> str:

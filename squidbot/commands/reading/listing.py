@@ -81,23 +81,32 @@ def _listed(place: Opened, session_id: str, messages: int) -> Listed:
 
 
 def _whole(place: Opened, session_id: str, messages: int) -> Listed:
-    store = place.store
-    ends = store.pick(session_id, {0, messages - 1}) if messages else []
-    plan = store.last_record(session_id, "plan")
-    record = PlanRecord.from_json(plan.body) if plan else None
-    request = store.last_record(session_id, REQUEST)
-    past = Past.of(request) if request else None
+    first, last = _times(place, session_id, messages)
+    requests, request_tokens = _requests(place, session_id)
+    stored = place.store.last_record(session_id, "plan")
+    plan = PlanRecord.from_json(stored.body) if stored else None
     terms = terms_of(place, session_id)
-    known = terms.lease if terms.source != "assumed" else None
+    lease = terms.lease if terms.source != "assumed" else None
     return Listed(
         session_id,
         messages,
-        first_time=ends[0].time if ends else None,
-        last_time=ends[-1].time if ends else None,
-        requests=past.number + 1 if past else 0,
-        request_tokens=past.cost.bound if past else None,
-        plan=record.plan_id if record else None,
-        cause=record.cause if record else None,
-        model=known.model if known else None,
-        window_tokens=known.window_tokens if known else None,
+        first_time=first,
+        last_time=last,
+        requests=requests,
+        request_tokens=request_tokens,
+        plan=plan.plan_id if plan else None,
+        cause=plan.cause if plan else None,
+        model=lease.model if lease else None,
+        window_tokens=lease.window_tokens if lease else None,
     )
+
+
+def _times(place: Opened, session_id: str, messages: int) -> tuple[float | None, float | None]:
+    ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
+    return (ends[0].time, ends[-1].time) if ends else (None, None)
+
+
+def _requests(place: Opened, session_id: str) -> tuple[int, int | None]:
+    """Return how many requests are recorded, and what the newest cost."""
+    newest = place.store.last_record(session_id, REQUEST)
+    return (newest.number + 1, Past.of(newest).cost.bound) if newest else (0, None)

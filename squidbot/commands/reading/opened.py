@@ -101,16 +101,9 @@ class Opened:
             return given
         ids = [name for name, _ in self.sessions()]
         found = [name for name in ids if given and name.startswith(given)]
-        if len(found) == 1:
-            return found[0]
-        shown = f"{given[:MOST_ID_CHARS]!r}"
-        if found:
-            raise SquidbotError(f"{count(len(found), 'session')} begin with {shown}: {_named(found)}")
-        near = [name for name in ids if given and given.lower() in name.lower()]
-        near += [name for name in difflib.get_close_matches(given, ids, MOST_NAMED, 0.4) if name not in near]
-        if near:
-            raise SquidbotError(f"no session {shown}; near it: {_named(near)}")
-        raise SquidbotError(f"no session {shown}; there are: {_named(ids)}" if ids else "the store has no session")
+        if len(found) != 1:
+            raise SquidbotError(_not_one(given, found, ids))
+        return found[0]
 
     def length(self, session_id: str) -> int:
         """Return how many messages a session has."""
@@ -213,6 +206,23 @@ def _check_there(path: str, given: str) -> None:
     """
     if not Path(path).exists():
         raise StoreError(f"{given}: there is no such file; name a store with --store FILE.db")
+
+
+def _not_one(given: str, found: list[str], ids: list[str]) -> str:
+    """Return what to say where no session, or more than one, is called so."""
+    shown = f"{given[:MOST_ID_CHARS]!r}"
+    if found:
+        return f"{count(len(found), 'session')} begin with {shown}: {_named(found)}"
+    near = _near(given, ids) if given else []
+    if near:
+        return f"no session {shown}; near it: {_named(near)}"
+    return f"no session {shown}; there are: {_named(ids)}" if ids else "the store has no session"
+
+
+def _near(given: str, ids: list[str]) -> list[str]:
+    """Return ids that hold what was given, then those that are spelled much alike."""
+    holding = [name for name in ids if given.lower() in name.lower()]
+    return holding + [name for name in difflib.get_close_matches(given, ids, MOST_NAMED, 0.4) if name not in holding]
 
 
 def _named(ids: list[str]) -> str:
