@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.forgetting import Forgotten
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
     from squidbot.core.messages import Lease
@@ -283,6 +284,19 @@ class Session:
             StoreError: nothing was changed.
         """
         return self.core.restore(name, self._inputs_again(), now=time.time())
+
+    def forget(self, *seqs: int, reason: str = "") -> Forgotten:
+        """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
+
+        A mark stands in the place of each. What other messages say of them stays, and so do backups and exports made
+        before. `reason` is kept beside the ids; it must not repeat what is to be forgotten.
+
+        Raises:
+            NotFoundError: a message is not there; nothing was forgotten.
+            BudgetError: what must be sent in any case does not fit; nothing was forgotten.
+            StoreError: nothing was forgotten.
+        """
+        return self.core.forget(*seqs, reason=reason, inputs=self._inputs_again(), now=time.time())
 
     def preview(self) -> Assembly:
         """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.

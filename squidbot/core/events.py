@@ -23,6 +23,7 @@ BUDGET_FALLBACK = "budget-fallback"
 SILENT_TRUNCATION = "silent-truncation"
 RECALL_REQUESTED = "recall-requested"
 BLOCK_RECALLED = "block-recalled"
+FORGOTTEN = "forgotten"
 LEASE_OPENED = "lease-opened"
 DEGRADED = "degraded"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.changes.undo import RAW, plan_of
 from squidbot.core.errors import NotFoundError
+from squidbot.core.forgetting import forgotten_since
 from squidbot.core.leases import lease_named
 from squidbot.core.past import REQUEST, Past, seal
 from squidbot.core.pins import Pins
@@ -40,6 +41,9 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
         raise NotFoundError(
             f"request {past.number} can't be rebuilt: what came with it was not recorded as it was sent"
         )
+    gone = sorted(seq for seq in forgotten_since(shelf, past.number) if seq < past.messages)
+    if gone:
+        raise NotFoundError(f"request {past.number} can't be rebuilt: m{gone[0]} was forgotten since")
     plan = None if past.plan_id == RAW else plan_of(shelf, past.plan_id)
     lease = lease_named(shelf.transcripts, shelf.session_id, past.lease_id) or lease
     _check_counter(shelf, lease, plan, past)

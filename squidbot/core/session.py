@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
+from squidbot.core.forgetting import Forgetting, Told
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.notes.rewind import counts_behind, rewound
 from squidbot.core.pins import KIND as PIN
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.changes.event import Change
     from squidbot.core.changes.undo import Return
+    from squidbot.core.forgetting import Forgotten
     from squidbot.core.messages import Lease, Message, StoredMessage, Usage
     from squidbot.core.past import Past
     from squidbot.core.plan import PlanRecord
@@ -205,6 +207,22 @@ class Session:
         """
         return self._state.tried(lambda stored: self._restored(stored, name, inputs, now), "nothing was restored in")
 
+    def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> Forgotten:
+        """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
+
+        A mark stands in the place of each from then on, so that tool calls keep their results and every other message
+        its id. What others said of it later stays. `reason` is kept beside the ids in a record of the request; it must
+        not repeat what is to be forgotten. `inputs` and `now` as in `compact`.
+
+        Raises:
+            NotFoundError: a message is not there; nothing was forgotten.
+            BudgetError: what must be sent in any case does not fit; nothing was forgotten.
+            StoreError: nothing was forgotten.
+        """
+        return self._state.tried(
+            lambda stored: self._forgotten(stored, seqs, reason, inputs, now), "nothing was forgotten in"
+        )
+
     def room(self) -> Room:
         """Return what the next request has free behind what is stored, and behind what came with the newest one."""
         stored, turn = self._state.current(), self._turn
@@ -313,6 +331,15 @@ class Session:
         plan = state.write(stored, change, (records, counts_behind(state.notes, records)), extra)
         state.notes.reopen()
         return plan
+
+    def _forgotten(
+        self, stored: Standing, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
+    ) -> Forgotten:
+        state, turn = self._state, self._turn
+        forgetting = Forgetting(state.shelf, stored, seqs)
+        change = turn.without(stored, inputs or turn.as_before(stored, now), forgetting)
+        told = Told(forgetting.forgotten, reason, state.past.number + 1, now)
+        return replace(forgetting.forgotten, plan=state.erase(stored, forgetting, change, told))
 
     def _snapshots(self) -> Snapshots:
         return Snapshots.of(self._state.shelf.transcripts.records(self.session_id, SNAPSHOT))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.changes.event import Change
+    from squidbot.core.forgetting import Forgetting, Told
     from squidbot.core.messages import Lease, StoredMessage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
@@ -138,6 +139,29 @@ class State:
         self.changed(events.VIEW_PLAN_CHANGED, plan)
         if change.batch.summaries:
             self.changed(events.COMPRESSED, plan)
+        return plan
+
+    def erase(self, stored: Standing, forgetting: Forgetting, change: Change | None, told: Told) -> PlanRecord | None:
+        """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
+
+        Raises:
+            StoreError: nothing was forgotten.
+        """
+        shelf = self.shelf
+        plan = replace(change.record, made_at_seq=stored.messages, notes=forgetting.counts) if change else None
+        for summary in change.batch.summaries if change else ():
+            shelf.summaries.put(summary)
+        record = (Record("plan", plan.plan_id, plan.to_json()),) if plan else ()
+        erasure = forgetting.erasure(told, (*self._lease_due, *record))
+        shelf.transcripts.forget(shelf.session_id, erasure)
+        self._lease_due = ()
+        self._standing, self.waiting = None, None
+        self.notes.reopen()
+        # Where summaries stand in a store of their own they go last: until then no plan shows them any more.
+        shelf.summaries.remove(shelf.session_id, erasure.summaries)
+        self.notify(events.FORGOTTEN, told.reason, plan)
+        if plan:
+            self.changed(events.VIEW_PLAN_CHANGED, plan)
         return plan
 
     def changed(self, name: str, plan: PlanRecord) -> None:

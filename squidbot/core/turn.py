@@ -22,16 +22,19 @@ from squidbot.core.changes.event import (
     saves_enough,
 )
 from squidbot.core.changes.undo import again
+from squidbot.core.forgetting import change_without
 from squidbot.core.messages import Cost, Record
 from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Unseen, build, change_for
 from squidbot.core.view.birth import Births
 from squidbot.core.view.renderer import spent
+from squidbot.core.view.standing import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.changes.undo import Return
+    from squidbot.core.forgetting import Forgetting
     from squidbot.core.messages import Lease, Message
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section
@@ -44,6 +47,8 @@ __all__ = ["Outcome", "Turn"]
 # Events in a row that saved too little, after which compaction rests (decisions.md section 5, 11).
 MOST_SKIPS = 2
 NOTHING = Cost(0, 0)
+# Causes that leave a plan held that somebody brought back: nobody asked for less.
+_KEEPING = frozenset({"tools-changed", "system-changed", "repaired", "forget"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,19 @@ class Turn:
         """
         change = again(self.shelf, self.settings, stored, self._moment(stored, stored, given), back)
         return self._signed(change, stored, self._last_made(stored), held=True)
+
+    def without(self, stored: Standing, given: Inputs, forgetting: Forgetting) -> Change | None:
+        """Return the change under which the session goes on without what is forgotten; None where none is needed.
+
+        Raises:
+            BudgetError: what must be sent in any case does not fit.
+        """
+        left = load(forgetting.shelf, self.lease.window_tokens, self.lease.lease_id)
+        asked = self._last_made(stored) is not None
+        if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):
+            return None
+        change = change_without(forgetting, self.settings, self._moment(left, left, given), left, given.head(left.pins))
+        return change and self._signed(change, stored, self._last_made(stored))
 
     # -- when and why -----------------------------------------------------------------------------------------
 
@@ -303,7 +321,7 @@ class Turn:
         """
         last = self._last_made(stored)
         system, tools = (outside.system, outside.tools) if outside else ("", "")
-        keeps = _is_held(stored) and change.record.cause in {"tools-changed", "system-changed", "repaired"}
+        keeps = _is_held(stored) and change.record.cause in _KEEPING
         plan = replace(
             change.record,
             lease_id=self.lease.lease_id,

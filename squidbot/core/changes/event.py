@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.compaction import Compactor
-from squidbot.core.changes.scene import Batch, Scene, steps
+from squidbot.core.changes.scene import Batch, Scene, retelling, steps
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
@@ -148,11 +148,15 @@ class Makers(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """What a change is asked for: its cause, the head to freeze, the pinned messages."""
+    """What a change is asked for: its cause, the head to freeze, the pinned messages.
+
+    `retells`: a summary that is shown is no longer to be, so everything behind it is told anew.
+    """
 
     cause: str
     sections: tuple[Section, ...]
     pinned: frozenset[int]
+    retells: bool = False
 
 
 def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> Change | None:
@@ -164,7 +168,7 @@ def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> C
         BudgetError: the request does not fit, and nothing makes it fit.
     """
     shelf, notes, settings = makers
-    return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned).change(ask.cause)
+    return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,7 @@ class _Maker:
     moment: Moment
     sections: tuple[Section, ...]
     pinned: frozenset[int]
+    retells: bool
 
     def change(self, cause: str) -> Change | None:
         head = tuple(self.shelf.renderer.section(section) for section in self.sections)
@@ -183,7 +188,7 @@ class _Maker:
         base = standing(self.before.plan, pieces, self.before)
         room = room_of(base, self.moment)
         pressure = pressure_fraction(base.history, room)
-        if cause not in PRESSING and pressure <= self.settings.high_fraction:
+        if cause not in PRESSING and pressure <= self.settings.high_fraction and not self.retells:
             return self._same(cause, base)
         smallest = base
         for batch in self._batches(base, room):
@@ -197,13 +202,13 @@ class _Maker:
 
     def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
-        needed = pressure > 1 or change.record.cause in PRESSING
+        needed = pressure > 1 or change.record.cause in PRESSING or self.retells
         return change if needed or saves_enough(change.record, self.settings) else self._same(change.record.cause, base)
 
     def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
         """Yield what the attempts of this event would send, gentlest first."""
         compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
-        for step in steps(self.settings):
+        for step in (*(retelling(self.settings) if self.retells else ()), *steps(self.settings)):
             batch = compactor.batch(step)
             if batch is not None:
                 yield batch

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.standing import Block
 
-__all__ = ["Batch", "Ground", "NoteTaker", "Scene", "Step", "steps"]
+__all__ = ["Batch", "Ground", "NoteTaker", "Scene", "Step", "noted_as", "retelling", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,13 @@ def steps(settings: HistorySettings) -> list[Step]:
         Step(0.0, 0.0, users / 4, notes / 6),
         Step(0.0, 0.0, 0.0, 0.0),
     ]
+
+
+def retelling(settings: HistorySettings) -> list[Step]:
+    """Return the attempts that tell all notes anew and leave the messages behind them as they are while they fit."""
+    if settings.scope == "none":
+        return []
+    return [Step(1.0, settings.slim_fraction, settings.user_verbatim_fraction, settings.notes_fraction)]
 
 
 @dataclass(frozen=True, slots=True)

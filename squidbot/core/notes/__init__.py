@@ -4,6 +4,7 @@
 |----------|-------|
 | rewind   | notes as they were behind an earlier plan |
 | notebook | the notes of one session, and what they are made from |
+| retold   | notes made once more, after messages were forgotten |
 | extract  | readings as text within a budget |
 | ledger   | readings of many blocks, fading with age |
 | reading  | messages read into lines |

@@ -121,6 +121,10 @@ class Notebook:
         self._opened()
         return self.snapshots, self.stored
 
+    def held(self) -> tuple[Ledger, tuple[Fragment, ...]]:
+        """Return the ledger, and the blocks behind it in order."""
+        return self._opened(), tuple(self.pending)
+
     def restart(self) -> tuple[Record, ...]:
         """Begin anew under another lease, whose notes may stand for less; return the records to store with its plan."""
         self._opened()
@@ -163,15 +167,19 @@ class Notebook:
     def _fragment(self, atoms: Sequence[Atom]) -> Fragment:
         run = atoms[0].first_seq, atoms[-1].last_seq
         if run not in self.fresh:
-            codecs = self.renderer.codecs
-            rows = [row for atom in atoms for row in atom.messages]
-            # A payload does not show that it was brought back (B-44): that is known from when it was stored.
-            said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
-            calls = sum(len(message.calls) for message in said)
-            tokens = total(atom.cost for atom in atoms).bound
-            self.readings[run] = read(said, users_verbatim=True)
-            self.fresh[run] = Fragment.of(*run, tokens, calls, self.readings[run])
+            self.fresh[run], self.readings[run] = self.read(atoms)
         return self.fresh[run]
+
+    def read(self, atoms: Sequence[Atom]) -> tuple[Fragment, Reading]:
+        """Return what is kept of a block, and all that was read of it; nothing is remembered."""
+        codecs = self.renderer.codecs
+        rows = [row for atom in atoms for row in atom.messages]
+        # A payload does not show that it was brought back (B-44): that is known from when it was stored.
+        said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
+        calls = sum(len(message.calls) for message in said)
+        reading = read(said, users_verbatim=True)
+        tokens = total(atom.cost for atom in atoms).bound
+        return Fragment.of(atoms[0].first_seq, atoms[-1].last_seq, tokens, calls, reading), reading
 
     def _summary(
         self, told: Fragment | Ledger, run: tuple[int, int], standing: Sequence[Part], limit_tokens: int, level: str

@@ -196,10 +196,10 @@ class _Reader:
 
 def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
     """Return the lines that could be written about some messages."""
-    again = [message for message in messages if message.category is Category.RECALLED]
-    passed = frozenset(call_id for message in again for call_id in message.results)
-    reader = _Reader(tools=any(message.calls for message in messages), passed=passed)
+    reader = _Reader(tools=any(message.calls for message in messages), passed=_passed(messages))
     for index, message in enumerate(messages):
+        if message.category is Category.FORGOTTEN:
+            continue
         if message.category is Category.RECALLED:
             reader.recalled(f"recalled {index}", message)
         elif message.role == "user" and not users_verbatim:
@@ -211,6 +211,12 @@ def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
     for subject, group in reader.groups.items():
         _finish(reader.reading.lines[subject], group)
     return reader.reading
+
+
+def _passed(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the calls that were answered by what was said before."""
+    again = (message for message in messages if message.category is Category.RECALLED)
+    return frozenset(call_id for message in again for call_id in message.results)
 
 
 def bounded(text: str) -> str:

@@ -152,6 +152,8 @@ def _hidden(segment: Segment) -> tuple[str, str | None, str]:
 def _of_part(seq: int, kind: Kind) -> Span:
     if kind is Kind.SLIMMED:
         return Span(seq, seq, "slimmed", None, "cut to head and tail: it was oversized, or its pair is missing")
+    if kind is Kind.FORGOTTEN:
+        return Span(seq, seq, "forgotten", None, "removed on request; a mark stands in its place")
     if kind is Kind.RECALLED:
         return Span(seq, seq, "recalled", None, "brought back: a copy of earlier messages, or an answer about them")
     return Span(seq, seq, "verbatim")

@@ -27,6 +27,9 @@ UNANSWERED = "[no result was recorded for this call]"
 WITHOUT_CALL = "[result of a tool call that is not recorded here]"
 
 
+_KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
+
+
 @dataclass(frozen=True, slots=True)
 class Renderer:
     """Turns what is stored into parts. Equal input gives equal parts, in any process."""
@@ -184,7 +187,7 @@ def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:
 def _kind(message: StoredMessage) -> Kind:
     if message.role == "system":
         return Kind.SYSTEM
-    return Kind.RECALLED if message.category is Category.RECALLED else Kind.MESSAGE
+    return _KINDS.get(message.category, Kind.MESSAGE)
 
 
 def fenced(name: str, text: str) -> str:
