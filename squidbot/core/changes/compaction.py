@@ -38,17 +38,20 @@ class Compactor(Ground):
         zones = self._zones(step)
         if zones.noted:
             appends = step.gentle and self._append_pays(zones, step)
-            made = self._append(zones.noted) if appends else self._folding.batch(zones.noted, step)
-            return self._slimmed_behind(made, zones)
+            made = self._append(zones.noted) if appends else self._folded(zones, step)
+            return made and self._slimmed_behind(made, zones)
         if self.foldable and (self._lost() or not step.gentle):
-            return self._slimmed_behind(self._folding.batch((), step), zones)
+            made = self._folded(zones, step)
+            return made and self._slimmed_behind(made, zones)
         if len(zones.slimmed) > len(self.scene.slimmed):
             return self._slimmed_behind(self._append(()), zones)
         return None
 
-    @property
-    def _folding(self) -> Folding:
-        return Folding(self.scene, self.settings, self.notes, self.by_estimate)
+    def _folded(self, zones: Zones, step: Step) -> Batch | None:
+        slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
+        slimmed = sum(self._slim_size(message, slim_tokens) for atom in zones.slimmed for message in atom.messages)
+        behind = slimmed + self.size(total(atom.sent_cost for atom in zones.raw))
+        return Folding(self.scene, self.settings, self.notes, self.by_estimate).batch(zones.noted, step, behind)
 
     # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
 
