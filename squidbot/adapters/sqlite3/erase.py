@@ -51,19 +51,16 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         StoreError: the erasure does not fit the session; the transaction must be undone.
         index.DamagedIndexError: the same, to be done again with a new index.
     """
-    refuse_misfit(session, erasure)
-    seqs = sorted({tombstone.seq for tombstone in erasure.tombstones})
-    if seqs and not renewed:
-        try:
-            index.remove(connection, session, queries.picked(connection, session, seqs))
-        except rows.DamagedRowError as error:  # whatever words of it are in the index
-            raise index.DamagedIndexError(str(error)) from error
-    connection.executemany(
-        REPLACE_MESSAGE, [rows.encode(session.first_key + each.seq, each) for each in erasure.tombstones]
-    )
+    _refuse_misfit(session, erasure)
+    seqs = [tombstone.seq for tombstone in erasure.tombstones]
+    is_indexed = bool(seqs) and not renewed
+    if is_indexed:
+        _unindex(connection, session, seqs)
+    cells = [rows.encode(session.first_key + tombstone.seq, tombstone) for tombstone in erasure.tombstones]
+    connection.executemany(REPLACE_MESSAGE, cells)
     connection.executemany(REPLACE_RECORD, [rows.encode_record(session.no, record) for record in erasure.replaced])
-    if seqs and not renewed:
-        index.settle(connection, session, seqs[-1])
+    if is_indexed:
+        index.settle(connection, session, max(seqs))
     remove_summaries(connection, session, erasure.summaries)
     if erasure.appended:
         session = queries.append(connection, queries.add(connection, session), (), erasure.appended)
@@ -71,7 +68,19 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         _mark(connection)
 
 
-def refuse_misfit(session: Session, erasure: Erasure) -> None:
+def _unindex(connection: sqlite3.Connection, session: Session, seqs: Sequence[int]) -> None:
+    """Take rows out of the search index before they are replaced.
+
+    Raises:
+        index.DamagedIndexError: it needs a new index.
+    """
+    try:
+        index.remove(connection, session, queries.picked(connection, session, seqs))
+    except rows.DamagedRowError as error:  # which words of it are in the index, nobody knows
+        raise index.DamagedIndexError(str(error)) from error
+
+
+def _refuse_misfit(session: Session, erasure: Erasure) -> None:
     """Pass an erasure that fits a session.
 
     Raises:
