@@ -41,7 +41,7 @@ QUERIES = {
     "eight common words": ("the of in is that we should with",),
     "a question": ("why does the deploy of part# fail with 404",),
     "a path in every third": ("src/app/main.py", "example.org/docs"),
-    "a phrase": ('"cache price"', '"read_file src/part#.py"'),
+    "a phrase": ('"cache price"', '"src/part#.py"'),
     "a phrase in one of a hundred": ('"timeout retry"',),
     "a word that is nowhere": ("zebra",),
 }
