@@ -9,7 +9,7 @@ from squidbot.core.messages import Category
 from squidbot.testing.values import ODD_IDS, made_message
 
 if TYPE_CHECKING:
-    from squidbot.core.messages import Role
+    from squidbot.core.messages import Found, Role
     from squidbot.core.ports import TranscriptStore
 
 __all__ = ["SEARCH_CHECKS"]
@@ -85,7 +85,8 @@ def _checks_pages(store: TranscriptStore) -> None:
         whole = store.search("s", query, 1000)
         seqs = [found.seq for found in whole]
         assert len(seqs) == len(set(seqs)), f"{query}: each message once"
-        pages, after = [], None
+        pages: list[Found] = []
+        after: Found | None = None
         while len(pages) <= len(whole) and (page := store.search("s", query, 97, after)):
             pages += page
             after = page[-1]
