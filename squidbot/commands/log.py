@@ -55,7 +55,8 @@ def log(  # noqa: PLR0913  # an argument for each option
 
 def _print_turn(paper: Paper, turn: Turn, lease: Lease | None, *, whole: bool) -> None:
     messages = span(turn.first_seq, turn.last_seq)
-    paper.rule(f"turn m{turn.first_seq}: {messages}, {clock(turn.entries[0].row.time)}")
+    when = f", {clock(turn.entries[0].row.time)}" if turn.entries[0].row.time is not None else ""
+    paper.rule(f"turn m{turn.first_seq}: {messages}{when}")
     paper.heading("REQUEST MESSAGES")
     for entry in turn.asked:
         paper.body(f"[{entry.row.role}] {entry.text}", whole=whole)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from squidbot.cli import COMMANDS, main
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+README = Path(__file__).parents[2] / "README.md"
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 SECTIONS = dict(
     re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
@@ -110,3 +113,17 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
     made = json.loads(result.output)
     assert set(keys(made)) - written == set()
     assert set(made) - own - ({*json.loads(copied("show", "support/42", "--json").output)} & written) == set()
+
+
+def test_commands_of_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In order, from the checkout, with the store where it harms nobody; the heads of what is shown are printed."""
+    monkeypatch.chdir(README.parent)
+    (block,) = re.findall(r"^```console\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    printed = ""
+    for line in re.findall(r"^\$ squidbot (.*)$", block, re.MULTILINE):
+        result = CliRunner().invoke(main, shlex.split(line.replace("seen.db", str(tmp_path / "seen.db"))))
+        assert result.exit_code == 0, (line, result.output)
+        printed += result.output
+    for line in ("session: 430 messages; the next request has ", "messages ", "m0         verbatim ", "m1-m"):
+        assert f"\n{line}" in block
+        assert f"\n{line}" in printed
