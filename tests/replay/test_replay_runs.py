@@ -13,7 +13,8 @@ import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core import session, turn
+from squidbot.core import session
+from squidbot.core import turn as one_call
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import PlanRecord
@@ -231,7 +232,7 @@ def test_failed_attempt_leaves_no_plan_behind(tmp_path: Path, monkeypatch: pytes
             raise BudgetError("a test", cost=2, budget=1, unit="tokens", key="none")
         return build(*given)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr(turn, "build", fails_once)
+    monkeypatch.setattr(one_call, "build", fails_once)
     outcome = results(Places((written(tmp_path / "talk.jsonl", talk(4)),)), terms(3_000, 500)).outcomes[0]
     assert [str(failure.error.args[0])[:6] for failure in outcome.failures] == ["a test"]
     call = outcome.failures[0].call
