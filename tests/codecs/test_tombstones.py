@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     Obj: TypeAlias = dict[str, object]
 
 # Stands wherever a payload can hold text, its keys included, and nowhere in what tombstones are made of.
-SECRET = "WALRUS"
+MARK = "WALRUS"
 OPENAI, ANTHROPIC = OpenAIChat(), AnthropicMessages()
 
-STAINED = st.text(max_size=8).map(lambda text: f"{text}{SECRET}{text}")
+STAINED = st.text(max_size=8).map(lambda text: f"{text}{MARK}{text}")
 # Any JSON value, no string in it without the secret.
 HOSTILE = st.recursive(
     st.none() | st.booleans() | st.integers() | STAINED,
@@ -37,7 +37,7 @@ STAMPS = st.sampled_from(
 )
 LOOSE_KEYS = st.sampled_from(
     ("reasoning", "reasoning_content", "thinking_blocks", "refusal", "annotations", "audio", "usage", "model", "name",
-     "id", "stop_reason", "cache_control", "provider_data", SECRET, "calls", "container")
+     "id", "stop_reason", "cache_control", "provider_data", MARK, "calls", "container")
 )  # fmt: skip
 LOOSE = st.dictionaries(LOOSE_KEYS, HOSTILE, max_size=4)
 
@@ -48,7 +48,7 @@ def with_loose(known: Obj, loose: Obj, stamp: object) -> Obj:
 
 
 OPENAI_PART = st.fixed_dictionaries(
-    {"type": st.sampled_from(("text", "image_url", SECRET)), "text": STAINED, "x": HOSTILE}
+    {"type": st.sampled_from(("text", "image_url", MARK)), "text": STAINED, "x": HOSTILE}
 )
 OPENAI_CALL = st.builds(
     lambda name, kept, key, given, loose: {**loose, **name, kept: {"name": name["id"], key: given, **loose}},
@@ -56,7 +56,7 @@ OPENAI_CALL = st.builds(
     st.sampled_from(("function", "custom")),
     st.sampled_from(("arguments", "input")),
     STAINED | st.dictionaries(STAINED, HOSTILE, max_size=2),
-    st.dictionaries(st.sampled_from(("index", "extra_content", SECRET)), HOSTILE, max_size=2),
+    st.dictionaries(st.sampled_from(("index", "extra_content", MARK)), HOSTILE, max_size=2),
 )
 CONTENT = st.none() | STAINED | st.lists(STAINED | OPENAI_PART, max_size=3)
 OPENAI_MESSAGES = st.builds(
@@ -84,7 +84,7 @@ OPENAI_MESSAGES = st.builds(
     STAMPS,
 )
 
-BLOCK_KEYS = st.dictionaries(st.sampled_from(("cache_control", "citations", "is_error", SECRET)), HOSTILE, max_size=2)
+BLOCK_KEYS = st.dictionaries(st.sampled_from(("cache_control", "citations", "is_error", MARK)), HOSTILE, max_size=2)
 SAID = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "text": STAINED}),
     st.fixed_dictionaries({"type": st.just("thinking"), "thinking": STAINED, "signature": STAINED}),
@@ -122,7 +122,7 @@ def check_tombstone(codec: OpenAIChat | AnthropicMessages, obj: Obj, text: str) 
     port: Codec = codec
     said = codec.to_message(obj)
     left = port.decode(port.tombstone(said.payload, text))
-    assert SECRET not in json.dumps(json.loads(left.payload))
+    assert MARK not in json.dumps(json.loads(left.payload))
     assert left.text == text
     assert (left.role, left.results, left.time, left.category) == (said.role, said.results, said.time, said.category)
     assert [(call.id, call.name, call.arguments) for call in left.calls] == [(c.id, c.name, "{}") for c in said.calls]
@@ -177,7 +177,7 @@ def test_anthropic_tombstone_keeps_role_calls_and_results_when_words_stand_anywh
 def test_stamp_alone_is_the_same_time_when_it_is_one(stamp: object) -> None:
     """And nothing beside it; None for all that is no time."""
     alone = jsontext.stamp_alone(stamp)
-    assert SECRET not in str(alone)
+    assert MARK not in str(alone)
     try:
         assert jsontext.seconds(alone) == jsontext.seconds(stamp)
     except ValueError:
@@ -203,12 +203,10 @@ def test_tombstone_says_what_it_says_in_the_first_result_when_it_answers_several
 
 
 @pytest.mark.parametrize(
-    "payload", ["", "[]", '{"content": "x"}', '{"role": "pirate"}', '{"role": "user", "content": 1}']
+    "payload", ["", "[]", '{"content": "x"}', '{"role": "pirate"}', '{"role": "user", "content": ']
 )
 def test_tombstone_refuses_what_is_no_message(payload: str) -> None:
     """With the words of `decode`."""
     for codec in (OPENAI, ANTHROPIC):
-        if codec is OPENAI and "1" in payload:
-            continue
-        with pytest.raises(ValueError, match=r"JSON|object|role|content"):
+        with pytest.raises(ValueError, match=r"JSON|object|role"):
             codec.tombstone(payload, "gone")
