@@ -33,6 +33,7 @@ COMMANDS = {
     "snapshot": ("snapshots", "Keep what is sent now under a name."),
     "snapshots": ("snapshots", "List the snapshots of a session."),
     "restore": ("snapshots", "Go back to a snapshot."),
+    "forget": ("forget", "Remove messages for good."),
     "doctor": ("upkeep", "Say whether a store is whole, and save what can be saved."),
     "backup": ("upkeep", "Copy a store while it is in use."),
 }

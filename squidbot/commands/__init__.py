@@ -11,6 +11,7 @@
 | recall    | `recall`, `search`: the words as they were said |
 | changes   | `undo`, `compact`: the view plan, changed by hand |
 | snapshots | `snapshot`, `snapshots`, `restore` |
+| forget    | `forget`: messages removed for good |
 | upkeep    | `doctor`, `backup`: whether a store is whole, and copies of it |
 | options   | options that several commands have |
 | ending    | exit codes, and the line on standard error |

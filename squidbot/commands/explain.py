@@ -32,6 +32,8 @@ HOW = {
     "slimmed": "cut to head and tail",
     "summary": "told by notes",
     "absent": "not at all: a line says that it is stored",
+    "recalled": "a copy of what was brought back",
+    "forgotten": "forgotten: a mark stands in its place",
 }
 
 

@@ -42,6 +42,7 @@ PRINTED = [
     ["snapshot", "support/42", "good"],
     ["restore", "support/42", "good"],
     ["snapshots", "support/42"],
+    ["forget", "support/42", "m14", "--yes"],
     ["doctor"],
     ["doctor", "--repair", "saved.db"],
     ["backup", "copy.db"],

@@ -38,9 +38,9 @@ class SentPart:
             return {Kind.MEMORY: "document", Kind.PIN: "pinned text", Kind.SYSTEM: "system text"}.get(
                 part.kind, "notice"
             )
-        cut = ", cut" if part.kind is Kind.SLIMMED else ", brought back" if part.kind is Kind.RECALLED else ""
+        kinds = {Kind.SLIMMED: ", cut", Kind.RECALLED: ", brought back", Kind.FORGOTTEN: ", forgotten"}
         stands = "" if part.first_seq == part.last_seq else "pointer to "
-        return f"{stands}{span(part.first_seq, part.last_seq)}{cut}"
+        return f"{stands}{span(part.first_seq, part.last_seq)}{kinds.get(part.kind, '')}"
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.explained import ABSENT, SLIMMED, SUMMARY, VERBATIM, explained
 from squidbot.commands.reading.requests import plan_json, plans
+from squidbot.core.messages import Category
 from squidbot.core.plan import Representation
 from squidbot.core.view.renderer import spent
 
@@ -24,6 +25,8 @@ __all__ = ["State", "Story", "story"]
 
 # Lines of notes that are shown of those that name what a message names.
 MOST_LINES = 3
+# How a message that nobody said is sent while it is raw.
+BORN = {Category.RECALLED: "recalled", Category.FORGOTTEN: "forgotten"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def story(place: Opened, session_id: str, seq: int) -> Story:
 def _states(entry: Entry, every: Sequence[PlanRecord]) -> Iterator[State]:
     """Yield how a message stood under the plan that it was said under, and under each that changed that since."""
     row = entry.row
-    born = VERBATIM if not entry.is_cut else SLIMMED
+    born = BORN.get(row.category) or (SLIMMED if entry.is_cut else VERBATIM)
     under = [plan for plan in every if plan.made_at_seq <= row.seq]
     state = State(under[-1].plan_id if under else -1, -1, born)
     last = state.first_plan

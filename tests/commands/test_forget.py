@@ -1,0 +1,79 @@
+"""`squidbot forget`: asked first, then gone from everything that the other commands show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+GONE = "part_3_899"
+
+
+def test_forgotten_message_is_shown_by_no_command(copied: Callable[..., Result]) -> None:
+    """Neither it nor a word of it: transcript, requests, notes, search, export, files."""
+    copied("search", "support/42", GONE)
+    result = copied("forget", "support/42", "m14", "--reason", "it was a mistake", "--yes")
+    assert result.exit_code == 0
+    assert result.output.startswith("support/42: forgotten m14\n")
+    for arguments in (
+        ["show", "support/42", "m14"],
+        ["show", "support/42", "--request", "--whole"],
+        ["explain", "support/42", "m14"],
+        ["log", "support/42", "m13", "--whole"],
+        ["recall", "support/42", "m14"],
+        ["export", "support/42"],
+    ):
+        shown = copied(*arguments)
+        assert shown.exit_code == 0, shown.output
+        assert GONE not in shown.output
+    assert copied("search", "support/42", GONE).exit_code == 1
+    assert all(GONE.encode() not in path.read_bytes() for path in Path().iterdir())
+    assert copied("doctor").exit_code == 0
+
+
+def test_forgotten_message_keeps_its_place(copied: Callable[..., Result]) -> None:
+    """Every other id means what it did, and each message is still accounted for once."""
+    before = json.loads(copied("show", "support/42", "m13-m16", "--json").output)["shown"]
+    made = json.loads(copied("forget", "support/42", "m14-m15", "--yes", "--json").output)
+    assert (made["forgotten"], made["copies"]) == (["m14", "m15"], [])
+    after = json.loads(copied("show", "support/42", "m13-m16", "--json").output)["shown"]
+    assert [one["id"] for one in after] == ["m13", "m14", "m15", "m16"]
+    assert (after[0], after[3]) == (before[0], before[3])
+    assert {one["category"] for one in after[1:3]} == {"forgotten"}
+    spans = json.loads(copied("explain", "support/42", "--json").output)["spans"]
+    assert spans[-1]["last"] == "m95"
+
+
+def test_forget_asks_first(copied: Callable[..., Result]) -> None:
+    """No is no, and so is nobody there to answer."""
+    for answer in ("n\n", ""):
+        result = CliRunner().invoke(main, ["forget", "support/42", "m14"], input=answer)
+        assert result.exit_code == 1
+        assert "Forget 1 message of support/42 (m14) for good?" in result.stderr
+    assert GONE in copied("show", "support/42", "m14").output
+    assert CliRunner().invoke(main, ["forget", "support/42", "m14"], input="y\n").exit_code == 0
+    assert GONE not in copied("show", "support/42", "m14").output
+
+
+@pytest.mark.parametrize("wrong", ["14", "x", "m9-m3", "s0-90.abcd", "m0-m99999"])
+def test_forget_takes_ids_of_messages_only(copied: Callable[..., Result], wrong: str) -> None:
+    """Wrong usage, and nothing is gone."""
+    assert copied("forget", "support/42", wrong, "--yes").exit_code == 2
+
+
+def test_forget_of_what_is_not_there_is_no(copied: Callable[..., Result]) -> None:
+    """Nothing is forgotten, also not what is there."""
+    result = copied("forget", "support/42", "m14", "m96", "--yes")
+    assert result.exit_code == 1
+    assert "nothing was forgotten" in result.output
+    assert GONE in copied("show", "support/42", "m14").output
