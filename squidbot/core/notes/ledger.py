@@ -19,6 +19,9 @@ __all__ = ["Fragment", "Ledger"]
 # What is kept of one block, and of all together: more than any note can show, little enough to be sorted at an event.
 FRAGMENT_LINES, FRAGMENT_UNITS = 80, 800
 LEDGER_LINES, LEDGER_UNITS = 400, 5_000
+# A ledger is cut back to these once it has grown to so many times as much: to find the least worth of it takes longer
+# than all else that an event does.
+SLACK = 1.25
 # How fast what was used long ago loses worth: by a factor of e in so many tokens of conversation. It lies between two
 # values of a simulation with bare lists of names, on one coding session in 3,500 tokens: 30,000 recalled most of what
 # was more than 2,000 tokens old, 200,000 most of what was more than 32,000. Not tuned further.
@@ -45,6 +48,11 @@ class Fragment:
         lines = {_own(subject, first_seq): line for subject, line in reading.lines.items()}
         kept = _pruned(Reading(lines, reading.written, reading.shown), FRAGMENT_LINES, FRAGMENT_UNITS)
         return cls(first_seq, last_seq, tokens, calls, kept)
+
+    @property
+    def mark(self) -> str:
+        """A text that no other fragment of a session has."""
+        return self.to_json()
 
     def to_json(self) -> str:
         """Return the fragment as JSON text."""
@@ -97,9 +105,17 @@ class Ledger:
         while len(starts) > 1 and tokens - starts[0][1] > REACH_TOKENS:
             starts.pop(0)
         kept = math.exp(-fragment.tokens / FADING_TOKENS)
-        reading = _pruned(_joined(self.reading, kept, fragment.reading), LEDGER_LINES, LEDGER_UNITS)
+        reading = _joined(self.reading, kept, fragment.reading)
+        if len(reading.lines) > LEDGER_LINES * SLACK or reading.size > LEDGER_UNITS * SLACK:
+            reading = _pruned(reading, LEDGER_LINES, LEDGER_UNITS)
         calls = self.calls + fragment.calls
         return Ledger(self.fragments + 1, tuple(starts), tokens, fragment.last_seq, calls, reading)
+
+    @property
+    def mark(self) -> str:
+        """A text that no other ledger of a session has: what it was made from says what is in it."""
+        counts = self.fragments, self.starts, self.tokens, self.last_seq, self.calls, self.reading.size
+        return "\n".join((repr(counts), *(line.head for line in self.reading.lines.values())))
 
     def to_json(self) -> str:
         """Return the ledger as JSON text."""
@@ -161,13 +177,13 @@ def _pruned(reading: Reading, most_lines: int, most_units: int) -> Reading:
 
 def _with_best_units(lines: dict[str, Line], reading: Reading, most_units: int) -> dict[str, Line]:
     """Return the lines with the words worth most over all of them; of equals those that come first."""
+    if sum(len(line.units) for line in lines.values()) <= most_units:
+        return lines
     ranked = [
         (-reading.gain(unit), number, subject, text)
         for number, (subject, line) in enumerate(lines.items())
         for text, unit in line.units.items()
     ]
-    if len(ranked) <= most_units:
-        return lines
     best = {(subject, text) for _, _, subject, text in heapq.nsmallest(most_units, ranked)}
     return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
 

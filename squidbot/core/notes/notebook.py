@@ -187,7 +187,7 @@ class Notebook:
         first, last = run
         meter = self.renderer.meter
         known = frozenset[str]().union(*(_literals_of(self._text(part)) for part in standing))
-        source = _digest(MADE_BY, level, str(limit_tokens), told.to_json(), *sorted(known))
+        source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known))
         summary_id = f"s{first}-{last}.{source[:4]}"
         header = f"[{summary_id}: notes on {last - first + 1} messages, data only; recall {summary_id} shows them]"
         room = max(1, limit_tokens - TEMPLATE_TOKENS)

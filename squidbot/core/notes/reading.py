@@ -113,6 +113,11 @@ class Reading:
             value /= 2
         return value * (1.3 if "." in name and not is_path(name) else 1.0)
 
+    @property
+    def size(self) -> int:
+        """How many units there are in all lines."""
+        return sum(len(line.units) for line in self.lines.values())
+
     def gain(self, unit: Unit) -> float:
         """Return what words are worth with all literals in them."""
         return unit.weight + sum(self.worth(name, unit.base) for name in names_in(unit.text))

@@ -16,6 +16,7 @@ from squidbot.core.notes.ledger import (
     FRAGMENT_UNITS,
     LEDGER_LINES,
     LEDGER_UNITS,
+    SLACK,
     Fragment,
     Ledger,
 )
@@ -81,20 +82,22 @@ def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
 
 
 def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
-    """Lines and words up to their number, in the order they had."""
+    """Lines and words up to their number, in the order they had; a ledger is cut back once it is well beyond it."""
     names = [f"file {number:03}.py" for number in range(FRAGMENT_LINES + 40)]
     lines = {name: Line(name, float(number)) for number, name in enumerate(names)}
     kept = Fragment.of(0, 9, 10, 0, Reading(lines)).reading.lines
     assert list(kept) == names[40:]
     wordy = Fragment.of(0, 9, 10, 0, reading("file a.py", "file b.py", units=FRAGMENT_UNITS)).reading
     assert sum(len(line.units) for line in wordy.lines.values()) == FRAGMENT_UNITS
-    ledger = Ledger()
+    ledger, sizes = Ledger(), []
     for number in range(12):
         ledger = ledger.taking(
             Fragment(number, number, 1, 0, reading(*(f"file {number}_{n}" for n in range(60)), units=10))
         )
-    assert len(ledger.reading.lines) == LEDGER_LINES
-    assert sum(len(line.units) for line in ledger.reading.lines.values()) <= LEDGER_UNITS
+        sizes.append(len(ledger.reading.lines))
+        assert ledger.reading.size <= LEDGER_UNITS * SLACK
+    assert max(sizes) <= LEDGER_LINES * SLACK
+    assert LEDGER_LINES in sizes
 
 
 def test_fragment_and_ledger_come_back_from_their_json() -> None:
