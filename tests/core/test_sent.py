@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,18 @@ def test_request_without_its_summary_or_plan_is_not_made_up() -> None:
     bare.append("s", 0, list(rows), source.records("s", "request"))
     with pytest.raises(NotFoundError, match=r"^plan \d+ of 's' is not stored$"):
         opened(bare, SMALL).request()
+
+
+def test_request_that_comes_out_other_than_it_was_sent_is_not_shown() -> None:
+    """The record knows how many parts there were, and a hash of the last ones."""
+    host = run()
+    rows, records = held(host.store).messages, host.store.records("s", "request")
+    for change in ({"parts": 70}, {"seal": "beef"}):
+        body = json.dumps({**json.loads(records[3].body), **change})
+        store = InMemoryStore()
+        store.append("s", 0, list(rows), [*records[:3], replace(records[3], body=body)])
+        with pytest.raises(NotFoundError, match=r"^request 3 can't be rebuilt: what it was made of is not stored any"):
+            opened(store, SMALL).request(3)
 
 
 def test_system_text_stands_in_front_where_it_is_given_again() -> None:

@@ -183,7 +183,9 @@ def test_mark_that_an_event_answers_leaves_a_snapshot_of_what_stood_before() -> 
     assert event is not None
     (saved,) = Snapshots.of(held(host.store).records["snapshot"]).kept
     assert (saved.cause, saved.plan_id, saved.messages) == ("pressure", -1, 48)
-    host.pending[:] = [user("and now?")]
+    host.reply(assistant("this"))
+    assert Snapshots.of(held(host.store).records["snapshot"]).kept == (saved,)
+    host.pending.append(user("and now?"))
     assert host.session is not None
     host.session.restore(saved.name)
     assert breaks_at(former, host.call().request) is None

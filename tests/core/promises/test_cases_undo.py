@@ -272,28 +272,22 @@ def test_all_reasoning_goes_where_system_text_or_tools_have_changed_since() -> N
 
 def test_head_that_comes_back_is_told_to_be_old() -> None:
     """The event took the new text into the head; the undo puts the old one there, so the new one is announced."""
-    texts = ["likes tea"]
-    host = Host(InMemoryStore(), SETUP, inputs=lambda _step: Inputs(sections=(Section("memory", texts[-1]),)))
-    for one in tame(14, 140):
-        if one.role != "assistant":
-            host.pending.append(one)
-            continue
-        if len(host.pending) == 1 and host.pending[0].role == "tool" and host.replies > 12:
-            texts.append("likes coffee")
-        host.reply(one)
-        event = host.calls[-1].request.event
-        if event is not None and event.cause == "high-water":
-            break
+    old = Inputs(sections=(Section("memory", "likes tea"),))
+    new = Inputs(sections=(Section("memory", "likes coffee"),), tools="[]")
+    host = Host(InMemoryStore(), SETUP, inputs=lambda step: new if step > 3 else old)
+    host.run([*tame(2, 8), user("a"), assistant("b")])
+    assert host.calls[-1].request.event is not None
     assert host.session is not None
-    texts.append("likes cocoa")
-    compacted = host.session.compact(host.inputs(0))
-    assert compacted is not None
     plan = host.session.undo()
-    assert plan.sections != compacted.sections
+    assert plan.sections == old.sections
     host.pending.append(user("and now?"))
     first, second = host.call().request, host.call().request
-    assert "[memory is now:]\\nlikes cocoa" in first.payloads[-1]
+    assert "likes tea" in first.payloads[0]
+    assert "[memory is now:]\\nlikes coffee" in first.payloads[-1]
     assert first.payloads == second.payloads
+    host.reply(assistant("yes"))
+    host.pending.append(user("and then?"))
+    assert "memory" not in host.call().request.payloads[-1]
 
 
 def test_notes_after_an_undo_tell_each_block_once() -> None:
