@@ -65,6 +65,10 @@ def _print_all(paper: Paper, found: Explained, now: float) -> None:
     paper.heading(f"{found.session_id}: {count(messages, 'message')}; {_shares(found)}")
     if found.plan is not None:
         paper.say(f"{event_line(found.plan)}; {ago(found.plan.created_at, now)}", "dim")
+    if found.due is not None:
+        paper.say(f"the next request will change this: {event_line(found.due)}")
+    if found.unfit is not None:
+        paper.say(f"no request can be made now: {found.unfit}")
     if found.runs:
         paper.blank()
         paper.table(COLUMNS, [_row(run, now) for run in found.runs], texts=("messages", "sent as", "since"))

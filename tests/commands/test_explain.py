@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import squidbot
 
+from .conftest import BEGAN
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -115,3 +117,28 @@ def test_explain_of_a_session_without_messages(run: Callable[..., Result]) -> No
     assert run("explain", "empty").exit_code == 0
     assert run("explain", "empty", "m0").exit_code == 2
     assert run("explain", "support/42", "m96").exit_code == 2
+
+
+def test_explain_says_that_the_next_request_brings_an_event(copied: Callable[..., Result]) -> None:
+    """What stands is shown, and that it will not stand."""
+    with squidbot.load() as engine:
+        session = engine.session("support/42")
+        asked = session.assemble("More.", now=BEGAN + 300)
+        session.record(asked.incoming, "word " * 700, {"role": "user", "content": "Even more."}, now=BEGAN + 301)
+    made = json.loads(copied("explain", "support/42", "--json").output)
+    request = json.loads(copied("show", "support/42", "--request", "--json").output)
+    assert made["due"] == request["event"]
+    assert made["due"]["cause"] in {"high-water", "overflow"}
+    assert "the next request will change this: plan " in copied("explain", "support/42").output
+    assert "it brings an event: plan " in copied("show", "support/42", "--request").output
+
+
+def test_explain_says_that_no_request_fits(copied: Callable[..., Result]) -> None:
+    """One sentence; what stands is told all the same."""
+    with squidbot.load() as engine:
+        engine.session("support/42").record({"role": "user", "content": "word " * 9_000}, now=BEGAN + 300)
+    result = copied("explain", "support/42")
+    assert result.exit_code == 0
+    assert "no request can be made now: " in result.output
+    assert "turn in flight" in json.loads(copied("explain", "support/42", "--json").output)["unfit"]
+    assert copied("show", "support/42", "--request").exit_code == 3

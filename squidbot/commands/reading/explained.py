@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from squidbot.commands.reading.requests import plan_json, plans
 from squidbot.commands.reading.terms import session_of, terms_of
 from squidbot.commands.texts import span
+from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import Representation
 from squidbot.core.view.assembly import account
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.request import Room
+    from squidbot.core.session import Session
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.assembly import Span
     from squidbot.core.view.standing import Block, Standing
@@ -74,7 +76,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What the next request holds of a session, and why; `spans` has each message once."""
+    """What the next request holds of a session, and why; `spans` has each message once.
+
+    `due` is the event that the next request brings if nothing new is said, which changes all that; `unfit` says why
+    none can be made; None for none.
+    """
 
     session_id: str
     terms: Terms
@@ -83,6 +89,8 @@ class Explained:
     runs: tuple[Run, ...]
     spans: tuple[Span, ...]
     plan: PlanRecord | None
+    due: PlanRecord | None = None
+    unfit: str | None = None
 
     @property
     def limit_tokens(self) -> int:
@@ -124,6 +132,8 @@ class Explained:
             "model": lease.model,
             "lease": {"source": self.terms.source, "id": lease.lease_id, "counter": lease.counter},
             "plan": plan_json(self.plan) if self.plan else None,
+            "due": plan_json(self.due) if self.due else None,
+            "unfit": self.unfit,
             "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
             "pressure": self.pressure_fraction,
             "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
@@ -162,7 +172,18 @@ def explained(place: Opened, session_id: str) -> Explained:
         runs,
         _spans(standing),
         standing.plan,
+        *_outlook(session),
     )
+
+
+def _outlook(session: Session) -> tuple[PlanRecord | None, str | None]:
+    """Return the event that the next request would bring, and why none could be made."""
+    try:
+        return session.preview().event, None
+    except InvalidRequestError:  # nothing has been said, or what the user says next is awaited
+        return None, None
+    except BudgetError as error:
+        return None, str(error)
 
 
 def _source(terms: Terms) -> str:
