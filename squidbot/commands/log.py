@@ -114,9 +114,9 @@ def _print_call(paper: Paper, number: int, call: Called, *, whole: bool) -> None
         paper.body(f"Parameters: {shown}", whole=True, indent="    ")
     else:
         paper.say(f"Parameters: {shorter(shown, paper.columns - 16)}", indent="    ")
-    if call.result is None:
+    if call.result is None or call.text is None:
         paper.say("Result: none is recorded", indent="    ")
         return
     cut = f"; cut at birth to {call.result.row.sent_cost.estimate:,} tokens" if call.result.is_cut else ""
-    paper.say(f"Result ({len(call.result.text):,} chars{cut}):", indent="    ")
-    paper.body(call.result.text, whole=whole, indent="      ", most_lines=4)
+    paper.say(f"Result ({len(call.text):,} chars{cut}):", indent="    ")
+    paper.body(call.text, whole=whole, indent="      ", most_lines=4)

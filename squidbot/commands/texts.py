@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+
+from squidbot.core.history import when
+from squidbot.core.history.when import stamp
 
 __all__ = ["NO_TIME", "ago", "clock", "count", "line", "lines", "percent", "seqs", "shorter", "span"]
 
 NO_TIME = "-"
 
-# What each unit of time is worth in seconds, largest first; months and years as calendars have them on average.
-_UNITS = (
-    ("year", 31_556_952.0),
-    ("month", 2_629_746.0),
-    ("week", 604_800.0),
-    ("day", 86_400.0),
-    ("hour", 3_600.0),
-    ("minute", 60.0),
-)
-_JUST_NOW_SECONDS = 60.0
 _SPACE = re.compile(r"\s+")
 
 
@@ -64,21 +56,10 @@ def seqs(found: tuple[int, ...] | list[int], most: int = 8) -> str:
 
 def clock(time: float | None) -> str:
     """Return a time, in seconds since 1970, as date and time of day in UTC; "-" for none, or one of no calendar."""
-    if time is None:
-        return NO_TIME
-    try:
-        return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return NO_TIME
+    stamped = stamp(time)
+    return f"{stamped} UTC" if stamped else NO_TIME
 
 
 def ago(time: float | None, now: float) -> str:
-    """Return how long ago a time was: "3 hours ago", "just now", "in 2 days"; "-" for none. Both in seconds."""
-    if time is None or clock(time) == NO_TIME:
-        return NO_TIME
-    passed = now - time
-    if abs(passed) < _JUST_NOW_SECONDS:
-        return "just now"
-    unit, seconds = next((name, worth) for name, worth in _UNITS if abs(passed) >= worth)
-    said = count(int(abs(passed) // seconds), unit)
-    return f"{said} ago" if passed > 0 else f"in {said}"
+    """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or one to come. Both in seconds."""
+    return when.ago(time, now) or NO_TIME

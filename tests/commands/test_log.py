@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import squidbot
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -78,3 +80,28 @@ def test_log_of_a_session_without_messages_says_so(run: Callable[..., Result]) -
     """No error, and no turn."""
     assert run("log", "empty").output == "empty: nothing has been said yet\n"
     assert json.loads(run("log", "empty", "--json").output)["turns"] == []
+
+
+def test_log_parts_the_results_of_one_message(copied: Callable[..., Result]) -> None:
+    """Anthropic's messages carry several results; each call has its own, and one without says so."""
+    call = {"type": "tool_use", "name": "read", "input": {}}
+    results = [{"type": "tool_result", "tool_use_id": f"t{number}", "content": f"it is {number}"} for number in (1, 2)]
+    with squidbot.load() as engine:
+        session = engine.session("parts", form="anthropic.messages")
+        session.record(
+            {"role": "user", "content": "Look."},
+            {"role": "assistant", "content": [{**call, "id": "t1"}, {**call, "id": "t2"}]},
+            {"role": "user", "content": results},
+            {"role": "assistant", "content": [{**call, "id": "t3"}]},
+        )
+    (turn,) = json.loads(copied("log", "parts", "--json").output)["turns"]
+    assert [(one["result"], one["iteration"]) for one in turn["tool_calls"]] == [
+        ("it is 1", 1),
+        ("it is 2", 1),
+        (None, 2),
+    ]
+    text = copied("log", "parts").output
+    assert "TOOL CALLS (3 calls across 2 iterations)" in text
+    assert "Result (7 chars):" in text
+    assert "Result: none is recorded" in text
+    assert "(none yet)" in text

@@ -128,4 +128,6 @@ def test_help_of_every_command_is_quick() -> None:
         "squidbot.commands.texts",
         "squidbot.core",
         "squidbot.core.errors",
+        "squidbot.core.history",
+        "squidbot.core.history.when",
     }

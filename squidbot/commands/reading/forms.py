@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from squidbot.commands.reading.entries import Entry
 
-__all__ = ["FORMS", "Left", "told"]
+__all__ = ["FORMS", "Left", "results_of", "told"]
 
 # What did not go into another form, by its kind.
 Left = Counter[str]
@@ -96,6 +96,13 @@ FORMS: dict[str, Callable[[Entry, Left], Iterator[str]]] = {
     "anthropic": _to_anthropic,
     "markdown": _markdown,
 }
+
+
+def results_of(entry: Entry) -> dict[str, str]:
+    """Return the results that a message carries by the ids of their calls; of a single one all that it says."""
+    if len(entry.answers) == 1:
+        return _same_for(entry, entry.text)
+    return _said(entry, Left())[1] if entry.answers else {}
 
 
 def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from squidbot.commands.reading.entries import entries
+from squidbot.commands.reading.forms import results_of
 from squidbot.commands.reading.requests import sent_for
 from squidbot.commands.reading.terms import terms_of
 from squidbot.commands.texts import span
@@ -23,11 +24,17 @@ __all__ = ["Called", "Step", "Turn", "TurnLog", "turn_log"]
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """One call of a tool: in which iteration of its turn, from 1, and the message with its result; None for none."""
+    """One call of a tool.
+
+    Attributes:
+        iteration: of its turn, from 1.
+        result: the message with its result, and `text`: the result; None where none is recorded.
+    """
 
     call: ToolCall
     iteration: int
     result: Entry | None
+    text: str | None = None
 
     @property
     def parameters(self) -> object:
@@ -50,7 +57,7 @@ class Called:
             "tool": self.call.name,
             "action": self.action,
             "parameters": self.parameters,
-            "result": self.result.text if self.result else None,
+            "result": self.text,
             "iteration": self.iteration,
         }
 
@@ -187,12 +194,12 @@ def _starts(place: Opened, session_id: str, end: int, last: int) -> list[int]:
 
 
 def _turn(found: list[Entry], sent: dict[int, Sent]) -> Turn:
-    results = {call_id: one for one in found for call_id, _ in one.answers}
+    results = {call_id: (one, text) for one in found for call_id, text in results_of(one).items()}
     steps: list[Step] = []
     calls: list[Called] = []
     for entry in found:
         if entry.row.role != "assistant":
             continue
         steps.append(Step(len(steps) + 1, entry, sent.get(entry.row.seq)))
-        calls.extend(Called(call, len(steps), results.get(call.id)) for call in entry.calls)
+        calls.extend(Called(call, len(steps), *results.get(call.id, (None, None))) for call in entry.calls)
     return Turn(tuple(found), tuple(steps), tuple(calls))
