@@ -204,6 +204,20 @@ def test_preview_between_a_request_and_its_reply_changes_neither() -> None:
     assert host.session.request().payloads == made.payloads
 
 
+def test_preview_under_another_lease_begins_no_notes_anew() -> None:
+    """The event that it shows is made later, as if nobody had looked."""
+    looked, unlooked = run(), run()
+    other = Setup(6144)
+    made = []
+    for host in (looked, unlooked):
+        session = opened(host.store, other)
+        if host is looked:
+            assert session.preview().event is not None
+        made.append(session.assemble([user("and now?")]))
+    assert made[0].payloads == made[1].payloads
+    assert held(looked.store) == held(unlooked.store)
+
+
 def test_compaction_by_hand_counts_what_the_host_sends_beside_it() -> None:
     """Its tokens are those of the whole request, and the next one makes no event for tools that stayed."""
     full = Inputs(system="rule " * 300, tools='[{"name": "read"}]')
