@@ -9,7 +9,7 @@ import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import StoreError
-from squidbot.core.messages import Cost, Record
+from squidbot.core.messages import Cost, Erasure, Record
 from squidbot.testing import (
     check_summary_store,
     check_token_counter,
@@ -172,11 +172,41 @@ class Shared(InMemoryStore):
         return next(filter(None, found), [])
 
 
+class Halfway(InMemoryStore):
+    """Forgets one message after the other."""
+
+    def forget(self, session_id: str, erasure: Erasure) -> None:
+        """Stop where it fails."""
+        for tombstone in erasure.tombstones:
+            super().forget(session_id, Erasure(self.head(session_id), (tombstone,)))
+        super().forget(session_id, replace(erasure, tombstones=()))
+
+
+class Unchecked(InMemoryStore):
+    """Forgets whatever came in between."""
+
+    def forget(self, session_id: str, erasure: Erasure) -> None:
+        """Expect what is there."""
+        super().forget(session_id, replace(erasure, expected=self.head(session_id)))
+
+
+class Remembering(InMemoryStore):
+    """Searches what it indexed, whatever became of it."""
+
+    def forget(self, session_id: str, erasure: Erasure) -> None:
+        """Keep the index."""
+        terms = self._find(session_id).terms
+        super().forget(session_id, erasure)
+        if session_id in self._sessions:
+            self._sessions[session_id] = self._find(session_id)._replace(terms=terms)
+
+
 @pytest.mark.parametrize(
     "broken",
     [
         *(Unordered, Exclusive, Repeating, Thrifty, Torn, Forgiving, Trimming, Lossy),
         *(Unpaged, Capped, Strict, Late, Shared),
+        *(Halfway, Unchecked, Remembering),
     ],
 )
 def test_check_transcript_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
@@ -210,7 +240,15 @@ class Sorting(InMemoryStore):
         return super().by_id(session_id, sorted(summary_ids))
 
 
-@pytest.mark.parametrize("broken", [Overwriting, Overlapping, Sorting])
+class Hoarding(InMemoryStore):
+    """Removes the first of several."""
+
+    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
+        """Take one."""
+        super().remove(session_id, summary_ids[:1])
+
+
+@pytest.mark.parametrize("broken", [Overwriting, Overlapping, Sorting, Hoarding])
 def test_check_summary_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
     """Each of these stores breaks one promise; the check says which."""
     with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
