@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ABSENT", "SLIMMED", "SUMMARY", "VERBATIM", "Explained", "Run", "explained"]
 
 # Of longer sessions only what is sent is counted, not what was said: rows would have to be read one by one.
-MOST_COUNTED = 50_000
+MOST_COUNTED = 20_000
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
 _WHOLE = (Representation.RAW, Representation.SLIMMED)
 

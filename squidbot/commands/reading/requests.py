@@ -90,19 +90,24 @@ def plan_json(plan: PlanRecord) -> dict[str, object]:
     }
 
 
-def sent_for(place: Opened, session_id: str) -> dict[int, Sent]:
-    """Return the recorded requests by the seqs of the messages that answered them.
+def sent_for(place: Opened, session_id: str, first_seq: int) -> dict[int, Sent]:
+    """Return the recorded requests by the seqs of the messages that answered them, from `first_seq` on.
 
     Left out are those that were not recorded as they were sent: nothing tells where they stood.
 
     Raises:
         DamagedStoreError: a record can't be read.
     """
-    found = [_sent(record) for record in place.store.records(session_id, REQUEST)]
+    newest = place.store.last_record(session_id, REQUEST)
+    if newest is None:
+        return {}
+    # Each is stored with one message at least, so no older one was answered from there on; one before tells the plan.
+    first = max(0, newest.number - (place.length(session_id) - first_seq))
+    found = [_sent(record) for record in place.store.records(session_id, REQUEST, first)]
     events = {plan.plan_id: plan for plan in plans(place, session_id)}
     told: dict[int, Sent] = {}
-    plan_id = -1
-    for sent in found:
+    plan_id = found[0].plan_id if first else -1
+    for sent in found[1 if first else 0 :]:
         event = events.get(sent.plan_id) if sent.plan_id != plan_id else None
         plan_id = sent.plan_id
         if sent.messages >= 0:

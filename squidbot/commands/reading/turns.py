@@ -145,7 +145,7 @@ def turn_log(place: Opened, session_id: str, last: int, message: int | None = No
     if not starts:
         return TurnLog(session_id, (), lease)
     rows = place.store.read(session_id, starts[0], end)
-    sent = sent_for(place, session_id)
+    sent = sent_for(place, session_id, starts[0])
     turns = [
         _turn(entries(rows[start - starts[0] : behind - starts[0]], place.codecs), sent)
         for start, behind in pairwise([*starts, end + 1])
