@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import NotFoundError
-from squidbot.core.messages import Cost
+from squidbot.core.messages import Cost, Kind
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
@@ -30,6 +30,8 @@ READ_BACK_WINDOWS = 4
 # How many messages are read at once beyond these, where oversized outputs that were cut at birth fill them.
 READ_BACK_MESSAGES = 64
 NO_PINS = Pins()
+NOTHING = Cost(0, 0)
+_SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Standing:
         newest_time: when the newest message was said, in seconds since 1970; None where unknown.
         pins: what is pinned.
         opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
+        asked: what the message that opened the newest turn costs, where it is not sent.
     """
 
     plan: PlanRecord | None
@@ -78,6 +81,7 @@ class Standing:
     newest_time: float | None = None
     opened: bool = False
     pins: Pins = NO_PINS
+    asked: Cost = NOTHING
 
     def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
         """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
@@ -103,11 +107,11 @@ class Standing:
 
     @property
     def in_flight(self) -> Cost:
-        """Tokens of the user message that is being answered; nothing where no user has spoken."""
+        """Tokens of the message that opened the newest turn, sent or not: what comes behind it is cut by them."""
         for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
             if part.first_seq == self.turn and part.payload is not None:
                 return part.cost
-        return Cost(0, 0)
+        return self.asked
 
     @property
     def dropped_before(self) -> int:
@@ -174,6 +178,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
         newest_time=counts.newest_time,
         opened=counts.opened,
         pins=counts.pins,
+        asked=counts.asked,
     )
 
 
@@ -342,7 +347,11 @@ def _stood(
     head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
     grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
-    return replace(grown, messages=counts.messages, turn=counts.turn, newest_time=counts.newest_time)
+    grown = replace(grown, messages=counts.messages, turn=counts.turn, newest_time=counts.newest_time)
+    if not counts.messages or any(part.first_seq == counts.turn and part.kind in _SAID for part in grown.sent):
+        return grown
+    asked = shelf.read(counts.turn, counts.turn)
+    return replace(grown, asked=asked[0].sent_cost) if asked else grown
 
 
 def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:

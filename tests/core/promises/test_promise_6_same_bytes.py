@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Message, Usage
+from squidbot.core.settings import strategy
 
-from .driver import Call, Host, Setup
-from .histories import effort, histories, schedules, setups
+from .driver import Call, Host, Setup, assistant, result, user
+from .histories import WORDS, effort, histories, schedules, setups
 
 if TYPE_CHECKING:
     from squidbot.core.engine import Inputs
@@ -81,3 +83,16 @@ def test_assembling_again_gives_the_same_bytes(history: list[Message], setup: Se
             assert second.request.payloads == first.assembly.payloads
             assert second.request.event is None
         host.reply(one)
+
+
+def test_second_try_cuts_outputs_as_the_first_did_although_its_event_took_the_question_away() -> None:
+    """Results are cut by what the message costs that opened their turn, sent or not."""
+    setup = Setup(2048, None, replace(strategy("coherence", 1536), policy_limit=400), WORDS)
+    host = Host(InMemoryStore(), setup, watch=False)
+    host.pending.append(user("\x00" * 1310))
+    host.reply(assistant("", *[("a", "read", "")] * 4))
+    host.pending.extend([*(result("a", text) for text in ("", "", "", "-" * 945)), user("")])
+    first, second = host.call(), host.call()
+    assert first.request.event is not None
+    assert second.request.event is None
+    assert second.request.payloads == first.request.payloads
