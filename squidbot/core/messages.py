@@ -243,7 +243,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A numbered note beside a transcript: `kind` is "plan", "lease", "pin" or "request"; `body` is JSON text.
+    """A numbered note beside a transcript: `kind` is "plan", "lease", "pin", "request" or "snapshot"; JSON in `body`.
 
     `number` counts the records of one kind in one session from 0.
     """
