@@ -12,7 +12,7 @@ from squidbot.core.leases import due_lease
 from squidbot.core.messages import Cost, Record
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past
-from squidbot.core.view.standing import READ_BACK_WINDOWS, load
+from squidbot.core.view.standing import READ_BACK_WINDOWS, load, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ class State:
         held = self._standing
         # A session that was never compacted is held whole only as far as a new process would read it back.
         whole = held is None or held.blocks or held.tail.cost.bound <= READ_BACK_WINDOWS * self.lease.window_tokens
-        if held is not None and whole and (held.messages, held.records) == head:
+        if held is not None and whole and not held.opened and (held.messages, held.records) == head:
             return held
         if head[1] != self._notes_at:
             self.notes.reopen()
@@ -136,6 +136,9 @@ class State:
             self.shelf.summaries.put(summary)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
         self.append(stored, (), (*extra, *records, Record("plan", plan.plan_id, plan.to_json())))
+        if stored.messages and plan.repeats is None and plan.cause != "restore":
+            # Held on to, so that a huge message behind the notes is not read again.
+            self.hold(settled(self.shelf, plan, stored, change.standing))
         self.changed(events.VIEW_PLAN_CHANGED, plan)
         if change.batch.summaries:
             self.changed(events.COMPRESSED, plan)

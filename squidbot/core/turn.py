@@ -28,7 +28,7 @@ from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Unseen, build, change_for
 from squidbot.core.view.birth import Births
 from squidbot.core.view.renderer import spent
-from squidbot.core.view.standing import load
+from squidbot.core.view.standing import load, released
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +129,8 @@ class Turn:
         notice = "\n".join(filter(None, (given.notice, news))) or None
         born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = stored.extended(born, self.shelf.renderer)
+        if stored.opened:
+            trial = released(self.shelf, trial, stored.turn)
         moment = self._moment(stored, trial, given)
         check_fixed(trial, moment)
         renewed = self.notes.restart() if trial.opened else ()

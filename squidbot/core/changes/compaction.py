@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.folding import Folding
+from squidbot.core.changes.folding import Folding, filled
 from squidbot.core.changes.pricing import Outlook
 from squidbot.core.changes.scene import Batch, Ground, noted_as
 from squidbot.core.plan import Representation, Segment
@@ -39,19 +39,19 @@ class Compactor(Ground):
         if zones.noted:
             appends = step.gentle and self._append_pays(zones, step)
             made = self._append(zones.noted) if appends else self._folded(zones, step)
-            return made and self._slimmed_behind(made, zones)
+            return self._slimmed_behind(made, zones)
         if self.foldable and (self._lost() or not step.gentle):
-            made = self._folded(zones, step)
-            return made and self._slimmed_behind(made, zones)
+            return self._slimmed_behind(self._folded(zones, step), zones)
         if len(zones.slimmed) > len(self.scene.slimmed):
             return self._slimmed_behind(self._append(()), zones)
         return None
 
-    def _folded(self, zones: Zones, step: Step) -> Batch | None:
+    def _folded(self, zones: Zones, step: Step) -> Batch:
         slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
         slimmed = sum(self._slim_size(message, slim_tokens) for atom in zones.slimmed for message in atom.messages)
         behind = slimmed + self.size(total(atom.sent_cost for atom in zones.raw))
-        return Folding(self.scene, self.settings, self.notes, self.by_estimate).batch(zones.noted, step, behind)
+        _, users = self._shares(step, self.size)
+        return Folding(self.scene, self.settings, self.notes, self.by_estimate).batch(zones.noted, step, behind, users)
 
     # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
 
@@ -85,12 +85,7 @@ class Compactor(Ground):
 
     def _raw_by(self, step: Step, size: Callable[[Cost], int]) -> int:
         """Return how many of the newest atoms the low-water mark leaves in one unit; at least the floor there."""
-        room = size(self.scene.room)
-        prefix = size(total(block.cost for block in self.scene.blocks))
-        tail = size(total(atom.sent_cost for atom in self.scene.tail))
-        notes = min(tail * self.settings.note_rate, step.notes_fraction * room)
-        budget = (step.keep_fraction - step.slim_fraction) * room - prefix - notes
-        budget = max(budget, self.settings.keep_fraction * room)
+        budget, _ = self._shares(step, size)
         kept = used = 0
         for atom in reversed(self.scene.tail):
             used += size(atom.sent_cost)
@@ -98,6 +93,35 @@ class Compactor(Ground):
                 break
             kept += 1
         return max(kept, self._floor(size))
+
+    def _shares(self, step: Step, size: Callable[[Cost], int]) -> tuple[float, float]:
+        """Return what raw messages, and the user's ones in front of them, may cost in one unit.
+
+        Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then notes
+        get half of their room, users their share, raw messages the rest up to the low-water mark.
+        """
+        room, settings = size(self.scene.room), self.settings
+        prefix = size(total(block.cost for block in self.scene.blocks))
+        tail = size(total(atom.sent_cost for atom in self.scene.tail))
+        notes = min(tail * settings.note_rate, step.notes_fraction * room)
+        raw = max((step.keep_fraction - step.slim_fraction) * room - prefix - notes, settings.keep_fraction * room)
+        least_notes = step.notes_fraction * settings.fold_fraction * room / 2
+        left = filled(room) - least_notes - step.slim_fraction * room - self._held(size)
+        said = step.user_fraction * room
+        raw = min(raw, left - min(self._said(size), said)) if step.keep_fraction else 0.0
+        newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - self._always() :]))
+        return raw, min(said, left - max(raw, newest, settings.keep_fraction * room))
+
+    def _held(self, size: Callable[[Cost], int]) -> int:
+        """Return what must be sent verbatim in front of what stays raw: pinned steps, the question in flight."""
+        pinned = (row for atom in self.scene.tail for row in atom.messages if row.seq in self.scene.pinned)
+        return size(total(row.sent_cost for row in (*self.scene.held, *pinned)))
+
+    def _said(self, size: Callable[[Cost], int]) -> int:
+        """Return what all of the user's messages cost that are sent, or could be."""
+        standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
+        movable = (*self.scene.slimmed, *self.scene.tail)
+        return size(total(standing)) + size(total(atom.sent_cost for atom in movable if atom.is_user))
 
     def _always(self) -> int:
         """Return how many atoms stay whatever they cost: the newest, and those that came with this call (C16)."""

@@ -188,7 +188,7 @@ class _Maker:
         base = standing(self.before.plan, pieces, self.before)
         room = room_of(base, self.moment)
         pressure = pressure_fraction(base.history, room)
-        if cause not in PRESSING and pressure <= self.settings.high_fraction and not self.retells:
+        if cause not in PRESSING and pressure <= self.settings.high_fraction and not self._must:
             return self._same(cause, base)
         smallest = base
         for batch in self._batches(base, room):
@@ -200,9 +200,17 @@ class _Maker:
             raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
         return None if cause in PRESSING else self._same(cause, base)
 
+    @property
+    def _must(self) -> bool:
+        """Whether history is compacted whatever its size: told anew, or too long to be read back whole.
+
+        A window that reads less back would else show more of it raw than a larger one, which has to compact.
+        """
+        return self.retells or (self.before.opened and bool(self.before.blocks))
+
     def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
-        needed = pressure > 1 or change.record.cause in PRESSING or self.retells
+        needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self._same(change.record.cause, base)
 
     def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:

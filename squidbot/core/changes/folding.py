@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from squidbot.core.plan import Run
     from squidbot.core.view.atoms import Atom
 
-__all__ = ["Folding"]
+__all__ = ["Folding", "filled"]
 
 # What an event may fill where it tells everything anew: the rest is grown into before the next one. On a recorded
 # coding session at 8K, .80, .85, .90 and 1.0 cost 1,546, 1,677, 1,813 and 1,911 input tokens' worth a call with recall
 # beyond 2,000 tokens of .63, .65, .67 and .68; at 32K all are the same.
 FULL_FRACTION = 0.85
-# Room for what stands between notes and messages: a pointer, a notice that keeps the request valid.
-MARKS_TOKENS = 64
+# Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
+MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
 _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
+
+
+def filled(room: float) -> float:
+    """Return what notes and messages may fill of a room where everything is told anew; grows with it."""
+    return FULL_FRACTION * room - min(MARKS_TOKENS, MARKS_FRACTION * room)
 
 
 class _Ranked(NamedTuple):
@@ -50,19 +55,16 @@ class _Told(NamedTuple):
 class Folding(Ground):
     """Makes the batches that replace all notes."""
 
-    def batch(self, noted: Sequence[Atom], step: Step, behind_tokens: int) -> Batch | None:
+    def batch(self, noted: Sequence[Atom], step: Step, behind_tokens: int, user_tokens: float) -> Batch:
         """Return the batch that tells everything anew, `noted` the newest of it.
 
-        Notes get what the user's messages and the `behind_tokens` of what stays behind them leave of their room, less
-        a part to grow into; None where that is less than half of it: a harder attempt is better balanced.
+        The user's messages may cost `user_tokens`; notes get what they and the `behind_tokens` of what stays behind
+        them leave of their room, less a part to grow into.
         """
         first, told_from, last = self._fold_range(noted)
-        kept = self._verbatim(self._sayable(noted), step)
-        wanted = self.fold_tokens(step)
-        left = int(FULL_FRACTION * self.room) - behind_tokens - self.size(spent(kept)) - MARKS_TOKENS
-        if wanted >= self.settings.min_note_tokens and left < wanted // 2:
-            return None
-        limit = min(wanted, left)
+        kept = self._verbatim(self._sayable(noted), step, user_tokens)
+        left = int(filled(self.room)) - behind_tokens - self.size(spent(kept))
+        limit = min(self.fold_tokens(step), left)
         told = limit >= self.settings.min_note_tokens
         new = [self.notes.took(block) for block in self.blocks_of(noted)] if told and noted else []
         reach = min(last + 1, self.notes.reach(told_from)) if told else last + 1
@@ -132,12 +134,13 @@ class Folding(Ground):
         parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
         return [parts[seq] for seq in sorted(parts)]
 
-    def _verbatim(self, sent: Sequence[Part], step: Step) -> list[Part]:
+    def _verbatim(self, sent: Sequence[Part], step: Step, user_tokens: float) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
-        budget = step.user_fraction * self.room
-        if self.size(total(part.cost for part in sent if is_user_part(part))) > budget:
+        share = step.user_fraction * self.room
+        if self.size(total(part.cost for part in sent if is_user_part(part))) > share:
             # One batch deep enough to last: cut to the limit itself, the next turn would cut again.
-            budget *= self.settings.user_low_fraction
+            share *= self.settings.user_low_fraction
+        budget = min(share, user_tokens)
         kept: list[Part] = []
         used = 0
         for part in reversed(sent):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["Block", "Standing", "bare", "load", "under"]
+__all__ = ["Block", "Standing", "bare", "load", "released", "settled", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
@@ -136,6 +136,8 @@ class Standing:
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
         last, history = messages[-1], self.history.plus(added)
         grown = replace(self, tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
+        if self.asked != NOTHING and last.turn != self.turn:
+            grown = replace(grown, asked=NOTHING)
         if not opening:
             return grown
         lead = (*self.lead, *(born(message) for message in messages[:opening]))
@@ -285,6 +287,29 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
     if valid and valid.segments:
         return _planned(shelf, valid, counts)
     return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+
+
+def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) -> Standing:
+    """Return what stands once a plan is stored: as `load` would read it, made of what is held.
+
+    `stored` stood before, `made` is what the plan sends with what came with its call.
+    """
+    rows = [row for atom in made.tail.atoms for row in atom.messages if row.seq < stored.messages]
+    counts = replace(stored, plan=plan, opened=False, asked=NOTHING)
+    return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
+
+
+def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
+    """Return what stands where a new turn has come behind what was read back: the question of the turn `asked` may go.
+
+    It was held since it might have been the one that is being answered.
+    """
+    first = opened.blocks[0].segment if opened.blocks else None
+    if first is None or opened.turn == asked or not first.first_seq <= asked <= first.last_seq:
+        return opened
+    segment = _absent(shelf, first.first_seq, first.last_seq, opened.pins.seqs)
+    rows = [row for atom in opened.tail.atoms for row in atom.messages]
+    return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0))), rows, opened)
 
 
 def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:

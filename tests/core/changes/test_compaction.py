@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,7 +116,8 @@ def test_nothing_is_moved_where_all_must_stay() -> None:
 
 def test_history_gives_way_down_to_the_low_water_mark() -> None:
     """300 of 1,000, notes included; the questions stay verbatim behind the notes."""
-    at = scene([*turns(20, 30), row(40, turn=40)])
+    rows = [row(seq, "assistant" if seq % 2 else "user", tokens=50 if seq % 2 else 10) for seq in range(40)]
+    at = scene([*rows, row(40, turn=40)])
     made = batch(at, note_rate=0.04)
     assert made is not None
     assert sum(atom.cost.bound for atom in at.tail if atom.first_seq >= made.tail_from_seq) <= 300
@@ -303,12 +305,24 @@ def summary(first: int, last: int) -> Summary:
 
 
 def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:
-    """Less than their share where much stays behind them; less than half of it is no attempt at all."""
+    """Less than their share where much stays behind them; none where next to nothing is left."""
     notes = Notes()
-    at = scene([*turns(20, 20), row(40, turn=40, tokens=500)], room=1000)
     step = Step(0.0, 0.0, 0.1, 0.45)
-    assert batch(at, step, notes, chain=False, level_fraction=0.0) is not None
-    kept = 20 * len(runs(batch(at, step, notes, chain=False, level_fraction=0.0))[0][3])
-    assert notes.limits[0] == 850 - 500 - kept - 64
-    full = scene([*turns(20, 20), row(40, turn=40, tokens=650)], room=1000)
-    assert batch(full, step, notes, chain=False) is None
+    at = scene([*turns(20, 20), row(40, turn=40, tokens=550)], room=1000)
+    (told,) = runs(batch(at, step, notes, chain=False, level_fraction=0.0))
+    assert notes.limits == [850 - 50 - 550 - 20 * len(told[3])]
+    full = scene([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
+    assert [one[2] for one in runs(batch(full, step, notes, chain=False))] == ["absent"]
+
+
+@pytest.mark.parametrize("newest", [10, 300, 600])
+def test_larger_room_keeps_all_that_a_smaller_one_keeps(newest: int) -> None:
+    """Whatever must stay: raw messages and the user's words alike."""
+    rows = [*turns(30, 17), row(60, turn=60, tokens=newest)]
+    kept: list[set[int]] = []
+    for room in range(newest + 200, 2_000, 37):
+        made = batch(scene(rows, room=room), Step(0.3, 0.0, 0.5, 0.45))
+        assert made is not None
+        raw = set(range(made.tail_from_seq, 61))
+        kept.append(raw.union(*(one[3] for one in runs(made))))
+    assert all(small <= large for small, large in pairwise(kept))
