@@ -10,7 +10,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.finding.ranking import best
 from squidbot.core.finding.sayings import UNSEARCHED, payload_terms
 from squidbot.core.finding.words import read_query
-from squidbot.core.messages import Category, Erasure
+from squidbot.core.messages import Category, Erasure, Opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,6 +82,13 @@ class InMemoryStore:
         with self._lock:
             session = self._find(session_id)
             return len(session.messages), sum(map(len, session.records.values()))
+
+    def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
+        """Return in one look how much there is, as `head` does, and the newest record of each kind that has any."""
+        with self._lock:
+            session = self._find(session_id)
+            newest = {kind: session.records[kind][-1] for kind in kinds if session.records.get(kind)}
+            return Opening(len(session.messages), sum(map(len, session.records.values())), newest)
 
     def append(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.changes.event import Ask, Makers, make_change
 from squidbot.core.errors import NotFoundError
-from squidbot.core.messages import Category, Erasure, Record
+from squidbot.core.messages import Category, Erasure, Opening, Record
 from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Notebook
 from squidbot.core.notes.retold import emptied, retold
 
@@ -223,6 +223,10 @@ class _Without:
     def head(self, session_id: str) -> tuple[int, int]:
         messages, records = self._stored.head(session_id)
         return messages, records + len(self._appended)
+
+    def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
+        newest = {kind: last for kind in kinds if (last := self.last_record(session_id, kind))}
+        return Opening(*self.head(session_id), newest)
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
         return self._seen(self._stored.read(session_id, first_seq, last_seq))

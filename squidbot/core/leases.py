@@ -17,13 +17,12 @@ __all__ = ["LEASE", "due_lease", "lease_named", "lease_of", "newest_lease"]
 LEASE = "lease"
 
 
-def due_lease(transcripts: TranscriptStore, session_id: str, lease: Lease) -> tuple[Record, ...]:
-    """Return the record to store before anything is done under a lease; nothing where the newest one is equal.
+def due_lease(last: Record | None, lease: Lease) -> tuple[Record, ...]:
+    """Return the record to store before anything is done under a lease; nothing where the newest one, `last`, is equal.
 
     Raises:
         DamagedStoreError: the newest record is no lease.
     """
-    last = transcripts.last_record(session_id, LEASE)
     if last is not None and lease_of(last) == lease:
         return ()
     return (Record(LEASE, last.number + 1 if last else 0, json.dumps(asdict(lease), separators=(",", ":"))),)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "Category",
@@ -17,6 +17,7 @@ __all__ = [
     "Kind",
     "Lease",
     "Message",
+    "Opening",
     "Part",
     "Record",
     "Role",
@@ -251,6 +252,17 @@ class Record:
     kind: str
     number: int
     body: str
+
+
+class Opening(NamedTuple):
+    """What a session is opened with: how many messages and records of all kinds there are, and newest records by kind.
+
+    A kind that was asked for and has no record is not in `newest`.
+    """
+
+    messages: int
+    records: int
+    newest: Mapping[str, Record]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Erasure, Found, Message, Part, Record, StoredMessage, Summary
+    from squidbot.core.messages import Erasure, Found, Message, Opening, Part, Record, StoredMessage, Summary
 
 __all__ = ["Certificate", "Codec", "Observer", "SummaryStore", "TokenCounter", "TranscriptStore"]
 
@@ -43,6 +43,9 @@ class TranscriptStore(Protocol):
 
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. Cheap at any length."""
+
+    def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
+        """Return in one look how much there is, as `head` does, and the newest record of each kind that has any."""
 
     def append(
         self,

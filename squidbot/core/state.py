@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 from squidbot.core import events
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.leases import due_lease
+from squidbot.core.leases import LEASE, due_lease
 from squidbot.core.messages import Cost, Record
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past
-from squidbot.core.view.standing import READ_BACK_WINDOWS, load, settled
+from squidbot.core.view.standing import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +29,8 @@ __all__ = ["State"]
 # How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
+# The kinds of records whose newest one a session is opened with.
+OPENED_WITH = (*STOOD_WITH, LEASE, REQUEST)
 Done = TypeVar("Done")
 
 
@@ -57,22 +59,26 @@ class State:
 
     def current(self) -> Standing:
         """Return what is stored; read anew where another process, or an event, has changed it."""
-        shelf = self.shelf
-        head = shelf.transcripts.head(shelf.session_id)
-        held = self._standing
-        # A session that was never compacted is held whole only as far as a new process would read it back.
-        whole = held is None or held.blocks or held.tail.cost.bound <= READ_BACK_WINDOWS * self.lease.window_tokens
-        if held is not None and whole and not held.opened and (held.messages, held.records) == head:
-            return held
-        if head[1] != self._notes_at:
+        shelf, held = self.shelf, self._standing
+        if held is not None and self._is_whole(held):
+            head = shelf.transcripts.head(shelf.session_id)
+            if (held.messages, held.records) == head:
+                return held
+        opening = shelf.transcripts.opening(shelf.session_id, OPENED_WITH)
+        if opening.records != self._notes_at:
             self.notes.reopen()
-        self._notes_at = head[1]
-        self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id)
-        self._lease_due = due_lease(shelf.transcripts, shelf.session_id, self.lease)
-        last = shelf.transcripts.last_record(shelf.session_id, REQUEST) if head[1] else None
+        self._notes_at = opening.records
+        self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening)
+        self._lease_due = due_lease(opening.newest.get(LEASE), self.lease)
+        last = opening.newest.get(REQUEST)
         if last and last.number != self.past.number:
             self.past = Past.of(last)
         return self._standing
+
+    def _is_whole(self, held: Standing) -> bool:
+        """Return whether a new process would hold as much: without a compaction it reads only so far back."""
+        near = bool(held.blocks) or held.tail.cost.bound <= READ_BACK_WINDOWS * self.lease.window_tokens
+        return near and not held.opened
 
     def tried(self, act: Callable[[Standing], Done], undone: str) -> Done:
         """Return what `act` returns for what is stored; it is tried again where another writer came first.

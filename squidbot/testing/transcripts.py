@@ -160,6 +160,10 @@ def _checks_records(store: TranscriptStore) -> None:
     assert store.last_record("s", "plan") == plans[-1], "last_record is the newest of its kind"
     assert store.last_record("s", "lease") == Record("lease", 0, "b"), "last_record does not mix kinds"
     assert store.last_record("s", "pin") is None, "last_record of a kind that was never stored is None"
+    newest = {"plan": plans[-1], "lease": Record("lease", 0, "b")}
+    opening = store.opening("s", ["plan", "pin", "lease"])
+    assert opening == (0, 4, newest), f"an opening has head and the newest record of each kind there is: got {opening}"
+    assert store.opening("s", ["plan"]).newest == {"plan": plans[-1]}, "an opening has the kinds asked for and no other"
     assert store.records("s", "pin") == [], "a kind that was never stored has no records"
     assert store.head("s") == (0, 4), f"head counts records of all kinds: got {store.head('s')} for 4"
     for number in (0, 2, 4, -1):
@@ -186,8 +190,9 @@ def _checks_unknown(store: TranscriptStore) -> None:
         store.pick("s", [0]),
         store.newest("s", 9),
         store.records("s", "plan"),
+        tuple(store.opening("s", ["plan"])),
     )
-    assert answers == ((0, 0), [], [], [], []), f"an unknown session is empty, and no error: got {answers}"
+    assert answers == ((0, 0), [], [], [], [], (0, 0, {})), f"an unknown session is empty, and no error: got {answers}"
     assert store.last_record("s", "plan") is None, "an unknown session has no last record"
     store.append("s", 0, [])
     assert store.head("s") == (0, 0), "an append of nothing stores nothing"
@@ -214,3 +219,4 @@ def _checks_refused_ids(store: TranscriptStore) -> None:
         refuses(promise, store.head, wrong)
         refuses(promise, store.read, wrong, 0, 1)
         refuses(promise, store.last_record, wrong, "plan")
+        refuses(promise, store.opening, wrong, ["plan"])

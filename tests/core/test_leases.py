@@ -7,7 +7,7 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.leases import due_lease, lease_named, newest_lease
+from squidbot.core.leases import LEASE, due_lease, lease_named, newest_lease
 from squidbot.core.messages import Record
 
 from .promises.driver import CODEC, Heard, Setup, opened, user
@@ -52,8 +52,8 @@ def test_lease_is_found_by_its_id() -> None:
         opened(store, Setup(window)).record(user("x"))
     assert lease_named(store, "s", Setup(4096).lease.lease_id) == Setup(4096).lease
     assert lease_named(store, "s", "lease-x") is None
-    assert due_lease(store, "s", Setup(8192).lease) == ()
-    (due,) = due_lease(store, "s", Setup(4096).lease)
+    assert due_lease(store.last_record("s", LEASE), Setup(8192).lease) == ()
+    (due,) = due_lease(store.last_record("s", LEASE), Setup(4096).lease)
     assert (due.kind, due.number) == ("lease", 2)
 
 

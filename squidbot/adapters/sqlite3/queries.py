@@ -10,6 +10,7 @@ from zlib import crc32
 from squidbot.adapters.sqlite3 import rows
 from squidbot.adapters.sqlite3.rows import MESSAGE_COLUMNS, SUMMARY_COLUMNS, DamagedRowError
 from squidbot.core.errors import StoreError
+from squidbot.core.messages import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "intact_messages",
     "last_record",
     "messages",
+    "opening",
     "picked",
     "records",
     "summaries_by_id",
@@ -293,18 +295,36 @@ def _whole(
         return None
 
 
+def opening(connection: sqlite3.Connection, session: Session, kinds: Sequence[str]) -> Opening:
+    """Return how much a session holds, and the newest record of each of these kinds that it has.
+
+    Raises:
+        DamagedRowError: a row is missing or does not match its checksum.
+    """
+    counts = session.record_counts
+    newest = {
+        kind: _records(connection, session, kind, counts[kind], counts[kind] - 1)[0] for kind in kinds if kind in counts
+    }
+    return Opening(session.messages, sum(counts.values()), newest)
+
+
 def records(connection: sqlite3.Connection, session: Session, kind: str, first_number: int) -> list[Record]:
     """Return a session's records of a kind from `first_number` on, in order of number.
 
     Raises:
         DamagedRowError: a row is missing or does not match its checksum.
     """
-    first_number = max(first_number, 0)
+    return _records(connection, session, kind, session.record_counts.get(kind, 0), max(first_number, 0))
+
+
+def _records(
+    connection: sqlite3.Connection, session: Session, kind: str, stored: int, first_number: int
+) -> list[Record]:
     found = [
         rows.decode_record(session.no, kind, row)
         for row in connection.execute(RECORDS, (session.no, rows.stored(kind)[0], first_number)).fetchall()
     ]
-    for number in range(first_number, session.record_counts.get(kind, 0)):
+    for number in range(first_number, stored):
         place = number - first_number
         if place >= len(found) or found[place].number != number:
             raise DamagedRowError(f"record {number} of kind {kind!r} of session {session.named}")
@@ -317,8 +337,7 @@ def last_record(connection: sqlite3.Connection, session: Session, kind: str) -> 
     Raises:
         DamagedRowError: its row is missing or does not match its checksum.
     """
-    stored = session.record_counts.get(kind, 0)
-    return records(connection, session, kind, stored - 1)[0] if stored else None
+    return opening(connection, session, [kind]).newest.get(kind)
 
 
 def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:

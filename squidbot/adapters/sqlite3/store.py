@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from squidbot.core.finding.words import Query
-    from squidbot.core.messages import Erasure, Found, Record, StoredMessage, Summary
+    from squidbot.core.messages import Erasure, Found, Opening, Record, StoredMessage, Summary
 
 __all__ = ["SqliteStore"]
 
@@ -83,6 +83,15 @@ class SqliteStore:
         with self._reading as connection:
             session = queries.find(connection, session_id)
             return session.messages, sum(session.record_counts.values())
+
+    def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
+        """Return in one look how much there is, as `head` does, and the newest record of each kind that has any.
+
+        Raises:
+            DamagedStoreError: a record does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.opening(connection, queries.find(connection, session_id), kinds)
 
     def append(
         self,

@@ -18,11 +18,11 @@ from squidbot.core.view.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.messages import Opening, Part, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["Block", "Standing", "bare", "load", "released", "settled", "under"]
+__all__ = ["STOOD_WITH", "Block", "Standing", "bare", "load", "released", "settled", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
@@ -30,6 +30,9 @@ READ_BACK_WINDOWS = 4
 # How many messages are read at once beyond these, where oversized outputs that were cut at birth fill them.
 READ_BACK_MESSAGES = 64
 NO_PINS = Pins()
+PLAN = "plan"
+# The kinds of records that say what stands.
+STOOD_WITH = (PIN, PLAN)
 NOTHING = Cost(0, 0)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
@@ -155,9 +158,10 @@ class Pieces(NamedTuple):
 
 def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = None) -> Standing:
     """Return the standing of these pieces; counts, turn and time are those of `counts`."""
+    counts = counts or bare(plan)
     lead, head, blocks, tail = pieces
     sent = tuple(part for block in blocks for part in block.parts)
-    made = Standing(
+    return Standing(
         plan=plan,
         lead=lead,
         head=head,
@@ -166,14 +170,6 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
         prefix=(*lead, *head, *sent),
         fixed=spent((*lead, *head)),
         history=spent(sent).plus(tail.cost),
-        messages=0,
-        records=0,
-        turn=0,
-    )
-    if counts is None:
-        return made
-    return replace(
-        made,
         messages=counts.messages,
         records=counts.records,
         turn=counts.turn,
@@ -186,7 +182,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
 
 def bare(plan: PlanRecord | None) -> Standing:
     """Return the standing of a session in which nothing has been said; `plan` is the one in force."""
-    return standing(plan, Pieces((), (), (), Tail()))
+    return Standing(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,21 +265,21 @@ class Shelf:
         return found
 
 
-def load(shelf: Shelf, window_tokens: int, lease_id: str) -> Standing:
+def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | None = None) -> Standing:
     """Return what stands for a session as its store has it; `window_tokens` bounds what is read without a plan.
 
-    A plan made under another lease is not in force: detail may come back in a larger window.
+    A plan made under another lease is not in force: detail may come back in a larger window. `opening`, with the newest
+    records of at least the kinds `STOOD_WITH`, is read where it is not given.
     """
-    messages, records = shelf.transcripts.head(shelf.session_id)
-    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if records else NO_PINS
-    stored = shelf.transcripts.last_record(shelf.session_id, "plan") if records else None
+    opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
+    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
+    stored = opening.newest.get(PLAN)
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
-    counts = replace(bare(plan), records=records, pins=pins)
-    if not messages:
-        return replace(_stood(shelf, valid, ((), ()), (), counts), opened=plan is not None and valid is None)
-    newest = shelf.read(messages - 1, messages - 1)[0]
-    counts = replace(counts, messages=messages, turn=newest.turn, newest_time=newest.time)
+    other = plan is not None and valid is None
+    counts = replace(bare(plan), messages=opening.messages, records=opening.records, pins=pins, opened=other)
+    if not counts.messages:
+        return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:
         return _planned(shelf, valid, counts)
     return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
@@ -354,11 +350,10 @@ def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_t
     lead = shelf.lead(None)
     rows = _newest(shelf, len(lead), budget_tokens)
     unread = bool(rows) and rows[0].seq > len(lead)
-    wanted = (*counts.pins.seqs, counts.turn)
-    absent = [_absent(shelf, len(lead), rows[0].seq - 1, wanted)] if unread else []
+    absent = [_absent(shelf, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
+    counts = replace(counts, opened=True) if unread else counts
     pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0))
-    opened = unread or (counts.plan is not None and plan is None)
-    return replace(_stood(shelf, plan, pieces, rows, counts), opened=opened)
+    return _stood(shelf, plan, pieces, rows, counts)
 
 
 def _stood(
@@ -372,10 +367,12 @@ def _stood(
     head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
     grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
-    grown = replace(grown, messages=counts.messages, turn=counts.turn, newest_time=counts.newest_time)
-    if not counts.messages or any(part.first_seq == counts.turn and part.kind in _SAID for part in grown.sent):
+    if not rows and counts.messages:
+        newest = shelf.read(counts.messages - 1, counts.messages - 1)[0]
+        grown = replace(grown, turn=newest.turn, newest_time=newest.time)
+    if not counts.messages or any(part.first_seq == grown.turn and part.kind in _SAID for part in reversed(grown.sent)):
         return grown
-    asked = shelf.read(counts.turn, counts.turn)
+    asked = shelf.read(grown.turn, grown.turn)
     return replace(grown, asked=asked[0].sent_cost) if asked else grown
 
 
