@@ -122,7 +122,8 @@ def open_file(path: str, busy_seconds: float, *, may_create: bool = True) -> sql
         if _size(path) and _size(f"{path}-journal"):
             _end_creation(path, busy_seconds)
         if not _is_new(path):
-            _recognise(path)
+            if not _size(f"{path}{KNOWN}"):  # else it is known to be ours, and its own connection tells, too
+                _recognise(path)
         elif may_create:
             create(path, busy_seconds)
         else:
@@ -242,7 +243,7 @@ def _number(connection: sqlite3.Connection, name: str) -> int:
 
 def _size(path: str) -> int:
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116  # a Path costs more than the call, and each opening asks five times
     except FileNotFoundError:
         return 0
     if not stat.S_ISREG(status.st_mode):
@@ -270,10 +271,10 @@ def _is_new(path: str) -> bool:
 
 def _make_known(path: str) -> None:
     """Leave a file beside the store that tells a lost store from a new one."""
-    known = Path(f"{path}{KNOWN}")
-    if not known.exists():
+    known = f"{path}{KNOWN}"
+    if not _size(known):
         with suppress(OSError):  # a folder that may not be written, where the store itself is at rest
-            known.write_bytes(KNOWN_TEXT)
+            Path(known).write_bytes(KNOWN_TEXT)
 
 
 def _recognise(path: str) -> None:
@@ -288,8 +289,11 @@ def _recognise(path: str) -> None:
     with closing(_read_only(path, flags="&immutable=1")) as connection:
         # Else SQLite refuses a file that is shorter than its header says, as after a crash before all was written back.
         connection.execute("PRAGMA writable_schema = ON")
-        application_id = _number(connection, "application_id")
-    if application_id != APPLICATION_ID:
+        _check_owner(path, connection)
+
+
+def _check_owner(path: str, connection: sqlite3.Connection) -> None:
+    if _number(connection, "application_id") != APPLICATION_ID:
         raise DamagedStoreError(f"{path}: belongs to another program; it was left as it is: name another file")
 
 
@@ -326,6 +330,7 @@ def create(path: str, busy_seconds: float) -> None:
 
 
 def _check_version(path: str, connection: sqlite3.Connection) -> None:
+    _check_owner(path, connection)
     version = _number(connection, "user_version")
     if version > VERSION:
         raise StoreError(f"{path}: has layout {version}, this squidbot knows {VERSION}; update squidbot")
