@@ -1,6 +1,8 @@
 """The arithmetic of a session's context window."""
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -264,3 +266,14 @@ def test_room_shrinks_by_what_is_added(lease: Lease, estimate_tokens: int, more_
     """Room is exact: adding a cost to both figures takes just that much of it."""
     cost = Cost(estimate_tokens, estimate_tokens + more_tokens)
     assert room(cost.plus(Cost(added, added)), lease) == room(cost, lease) - added
+
+
+@given(st.integers(1, 3_000_000), st.floats(0, 1, exclude_min=True))
+def test_share_of_a_window_is_exact_whatever_the_decimal(window_tokens: int, safety_fraction: float) -> None:
+    """As with exact fractions of the number that is written, its exponent included."""
+    share = math.floor(Fraction(str(safety_fraction)) * window_tokens)
+    if share == 0:
+        with pytest.raises(BudgetError):
+            input_limit(window_tokens, 0, safety_fraction)
+    else:
+        assert input_limit(window_tokens, 0, safety_fraction) == share
