@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
-from squidbot.core.forgetting import Forgetting, Told
 from squidbot.core.messages import Category, Cost, Record
-from squidbot.core.notes.rewind import counts_behind, rewound
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.request import Inputs, Room
-from squidbot.core.sent import sent
 from squidbot.core.snapshots import SNAPSHOT, Retention, Saved, Snapshot, Snapshots, check_name
 from squidbot.core.state import State
 from squidbot.core.turn import Turn
@@ -98,7 +95,7 @@ class Session:
         try:
             return turn.outcome(stored, (), inputs or turn.as_before(stored)).assembly
         finally:
-            self._state.notes.reopen()
+            self._state.reopen_notes()
 
     def request(self, number: int | None = None, inputs: Inputs | None = None) -> Assembly:
         """Return a request as it was sent and recorded, made once more: the one of a number from 0, None: the newest.
@@ -110,6 +107,8 @@ class Session:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
             StoreError: the store failed.
         """
+        from squidbot.core.sent import sent  # noqa: PLC0415  # as those below: a call that changes nothing needs none
+
         return sent(self._state.shelf, self.lease, number, inputs or Inputs())
 
     def record(
@@ -238,7 +237,7 @@ class Session:
     def _turn(self) -> Turn:
         state = self._state
         mark = self.retention.auto_fraction
-        return Turn(state.shelf, self.lease, self.settings, state.notes, state.past, mark)
+        return Turn(state.shelf, self.lease, self.settings, lambda: state.notes, state.past, mark)
 
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
         state = self._state
@@ -306,7 +305,7 @@ class Session:
         state, turn = self._state, self._turn
         change = turn.by_hand(stored, inputs or turn.as_before(stored, now))
         if change is None:
-            state.notes.reopen()
+            state.reopen_notes()
             return None
         records = state.notes.settle(change.batch.merged_through, change.batch.runs)
         return state.write(stored, change, (records, state.notes.counts()))
@@ -325,16 +324,20 @@ class Session:
         now: float | None,
         extra: Sequence[Record] = (),
     ) -> PlanRecord:
+        from squidbot.core.notes.rewind import counts_behind, rewound  # noqa: PLC0415
+
         state, turn = self._state, self._turn
         change = turn.back(stored, inputs or turn.as_before(stored, now), back)
         records = rewound(state.notes, back.target.notes, back.target.merged_through)
         plan = state.write(stored, change, (records, counts_behind(state.notes, records)), extra)
-        state.notes.reopen()
+        state.reopen_notes()
         return plan
 
     def _forgotten(
         self, stored: Standing, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> Forgotten:
+        from squidbot.core.forgetting import Forgetting, Told  # noqa: PLC0415
+
         state, turn = self._state, self._turn
         forgetting = Forgetting(state.shelf, stored, seqs)
         change = turn.without(stored, inputs or turn.as_before(stored, now), forgetting)

@@ -10,7 +10,6 @@ from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.leases import LEASE, due_lease
 from squidbot.core.messages import Cost, Record
-from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.view.standing import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.changes.event import Change
     from squidbot.core.forgetting import Forgetting, Told
     from squidbot.core.messages import Lease, StoredMessage
+    from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
     from squidbot.core.view.standing import Shelf, Standing
@@ -38,7 +38,7 @@ class State:
     """What one session knows of its store.
 
     Attributes:
-        shelf, lease, notes: where its data stand, the window it is open under, its notes.
+        shelf, lease: where its data stand, and the window it is open under.
         past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
             recorded, None where none waits.
     """
@@ -47,15 +47,30 @@ class State:
         """Hold nothing yet."""
         self.shelf = shelf
         self.lease = lease
-        self.notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
         self.past = Past()
         self.waiting: Past | None = None
         self._observer = observer
+        self._notes: Notebook | None = None
         self._standing: Standing | None = None
         # How many records the store held when the notes were read: a different number means that they are stale.
         self._notes_at = 0
         # The record to write before anything else is, where the session was not open under this lease before.
         self._lease_due: tuple[Record, ...] = ()
+
+    @property
+    def notes(self) -> Notebook:
+        """The session's notes."""
+        if self._notes is None:
+            # The rooms that make notes are a quarter of the core, and most calls need none.
+            from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415
+
+            self._notes = Notebook(self.shelf.session_id, self.shelf.renderer, self.shelf.transcripts)
+        return self._notes
+
+    def reopen_notes(self) -> None:
+        """Forget what is held of the notes, so that it is read from the store again."""
+        if self._notes is not None:
+            self._notes.reopen()
 
     def current(self) -> Standing:
         """Return what is stored; read anew where another process, or an event, has changed it."""
@@ -66,7 +81,7 @@ class State:
                 return held
         opening = shelf.transcripts.opening(shelf.session_id, OPENED_WITH)
         if opening.records != self._notes_at:
-            self.notes.reopen()
+            self.reopen_notes()
         self._notes_at = opening.records
         self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening)
         self._lease_due = due_lease(opening.newest.get(LEASE), self.lease)
@@ -92,10 +107,10 @@ class State:
             try:
                 return act(stored)
             except StoreError as error:
-                self.notes.reopen()
+                self.reopen_notes()
                 self._make_way(stored, error)
             except SquidbotError:
-                self.notes.reopen()
+                self.reopen_notes()
                 raise
         raise StoreError(f"{MOST_TRIES} other writers came first; {undone} {self.shelf.session_id!r}")
 
@@ -165,7 +180,7 @@ class State:
         shelf.transcripts.forget(shelf.session_id, erasure)
         self._lease_due = ()
         self._standing, self.waiting = None, None
-        self.notes.reopen()
+        self.reopen_notes()
         # Where summaries stand in a store of their own they go last: until then no plan shows them any more.
         shelf.summaries.remove(shelf.session_id, erasure.summaries)
         self.notify(events.FORGOTTEN, told.reason, plan)

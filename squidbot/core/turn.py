@@ -22,7 +22,6 @@ from squidbot.core.changes.event import (
     saves_enough,
 )
 from squidbot.core.changes.undo import again
-from squidbot.core.forgetting import change_without
 from squidbot.core.messages import Cost, Record
 from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Unseen, build, change_for
@@ -31,7 +30,7 @@ from squidbot.core.view.renderer import spent
 from squidbot.core.view.standing import load, released
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.changes.undo import Return
     from squidbot.core.forgetting import Forgetting
@@ -77,13 +76,14 @@ class Turn:
     """What a call is decided from: where the session's data stand, its lease, and what the newest request left.
 
     Attributes:
+        notes: gives the session's notes, which an event alone needs.
         auto_fraction: history's share of its room at which a snapshot is made unasked; 0 for never.
     """
 
     shelf: Shelf
     lease: Lease
     settings: HistorySettings
-    notes: Notebook
+    notes: Callable[[], Notebook]
     past: Past
     auto_fraction: float = 0.0
 
@@ -133,7 +133,7 @@ class Turn:
             trial = released(self.shelf, trial, stored.turn)
         moment = self._moment(stored, trial, given)
         check_fixed(trial, moment)
-        renewed = self.notes.restart() if trial.opened else ()
+        renewed = self.notes().restart() if trial.opened else ()
         past = replace(known, outside=outside, system=given.system_digest, tools=given.tools_digest)
         call = Call(self.lease, moment, born, head)
         change, past, skipped = self._decided(trial, call, past)
@@ -180,6 +180,8 @@ class Turn:
         Raises:
             BudgetError: what must be sent in any case does not fit.
         """
+        from squidbot.core.forgetting import change_without  # noqa: PLC0415  # most sessions forget nothing
+
         left = load(forgetting.shelf, self.lease.window_tokens, self.lease.lease_id)
         asked = self._last_made(stored) is not None
         if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):
@@ -296,7 +298,7 @@ class Turn:
         if change is None:
             return None, past, ()
         if cause == "high-water" and not saves_enough(change.record, self.settings):
-            self.notes.reopen()
+            self.notes().reopen()
             past, told = self._skipping(call.moment, past)
             return None, past, tuple((name, change.record) for name in told)
         return change, replace(past, skipped=0, rests_until=None), ()
@@ -306,7 +308,7 @@ class Turn:
         return change_for(self._makers(settings), trial, call.moment, Ask(cause, call.head, trial.pins.seqs))
 
     def _makers(self, settings: HistorySettings) -> Makers:
-        return Makers(self.shelf, self.notes, settings)
+        return Makers(self.shelf, self.notes(), settings)
 
     def _patience(self, trial: Standing) -> HistorySettings:
         """Return the settings; where somebody brought a plan back, those under which no mark changes it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.compaction import Compactor
 from squidbot.core.changes.scene import Batch, Scene, retelling, steps
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
@@ -215,6 +214,8 @@ class _Maker:
 
     def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
         """Yield what the attempts of this event would send, gentlest first."""
+        from squidbot.core.changes.compaction import Compactor  # noqa: PLC0415  # most calls change nothing
+
         compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
         for step in (*(retelling(self.settings) if self.retells else ()), *steps(self.settings)):
             batch = compactor.batch(step)
