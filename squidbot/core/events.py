@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Event"]
 
@@ -28,8 +28,7 @@ LEASE_OPENED = "lease-opened"
 DEGRADED = "degraded"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened.
 
     Attributes:

@@ -118,7 +118,7 @@ class Forgetting:
         """The shelf with tombstones, without the summaries and with the notes retold."""
         transcripts = _Without(self._shelf.transcripts, self._tombstones, self._notes)
         summaries = _Left(self._shelf.summaries, frozenset(self.forgotten.summaries))
-        return replace(self._shelf, transcripts=transcripts, summaries=summaries)
+        return self._shelf._replace(transcripts=transcripts, summaries=summaries)
 
     def erasure(self, told: Told, records: Sequence[Record]) -> Erasure:
         """Return what the store is to do; `records` are stored behind the others, the plan among them."""
@@ -169,7 +169,7 @@ class Forgetting:
         replaced = tuple(new for _, records in stored for one in records if (new := emptied(one, gone)) is not None)
         if not replaced:
             return (), ()
-        without = replace(self._shelf, transcripts=_Without(transcripts, self._tombstones, ((), ())))
+        without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
         notes = Notebook(session_id, self._shelf.renderer, transcripts)
         return replaced, retold(notes, without, gone)
 

@@ -63,8 +63,7 @@ class Cost(NamedTuple):
         return Cost(max(0, self.estimate - other.estimate), max(0, self.bound - other.bound))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call of a tool: the provider's id, the tool's name, the arguments as the original string."""
 
     id: str
@@ -167,8 +166,7 @@ class Found(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one model call as its provider reports them; `input_tokens` counts cached ones too."""
 
     input_tokens: int
@@ -242,8 +240,7 @@ class Part(NamedTuple):
     summary_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A numbered note beside a transcript: `kind` is "plan", "lease", "pin", "request" or "snapshot"; JSON in `body`.
 
     `number` counts the records of one kind in one session from 0.

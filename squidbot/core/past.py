@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.counting.tokens import Calibration
 from squidbot.core.errors import DamagedStoreError
@@ -40,8 +40,7 @@ UNSAID: Mapping[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(NamedTuple):
     """What is carried from one request to the next.
 
     Attributes:
@@ -73,7 +72,7 @@ class Past:
     lease_id: str = ""
     limit: Cost = NOTHING
     pressed: bool = False
-    calibration: Calibration = field(default_factory=Calibration)
+    calibration: Calibration = Calibration()
     skipped: int = 0
     rests_until: float | None = None
 
@@ -92,11 +91,11 @@ class Past:
         """Return the past whose request can be rebuilt only if `rows` begin with what came with it, as it was sent."""
         if len(rows) >= len(sent) and all(map(_is_as_sent, sent, rows)):
             return self
-        return replace(self, messages=-1)
+        return self._replace(messages=-1)
 
     def told_of(self, sections: Sequence[Section]) -> Past:
         """Return the past in which the model has been told these sections."""
-        return replace(self, told=tuple((section.name, digest(section.text)) for section in sections))
+        return self._replace(told=tuple((section.name, digest(section.text)) for section in sections))
 
     def news(self, sections: Sequence[Section]) -> str | None:
         """Return the text that tells what of the head differs from what the model was told; None for nothing (D3)."""

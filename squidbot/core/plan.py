@@ -100,8 +100,7 @@ class FirstChanged:
     token_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """What an event costs and brings, in input tokens.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.event import make_change, too_much
@@ -96,8 +96,7 @@ class Call(NamedTuple):
     head: tuple[Section, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(NamedTuple):
     """What the next request has free behind what is stored.
 
     Attributes:
@@ -147,7 +146,7 @@ def change_for(makers: Makers, trial: Standing, moment: Moment, ask: Ask) -> Cha
     Raises:
         BudgetError: nothing makes the request fit, not even without what was recalled.
     """
-    unseen = replace(moment, stored=_unseen_from(trial, moment.stored))
+    unseen = moment._replace(stored=_unseen_from(trial, moment.stored))
     try:
         return make_change(makers, trial, unseen, ask)
     except BudgetError:

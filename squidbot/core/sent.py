@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.changes.undo import RAW, plan_of
@@ -47,7 +46,7 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
     plan = None if past.plan_id == RAW else plan_of(shelf, past.plan_id)
     lease = lease_named(shelf.transcripts, shelf.session_id, past.lease_id) or lease
     _check_counter(shelf, lease, plan, past)
-    counts = replace(bare(plan), messages=past.messages, pins=Pins())
+    counts = bare(plan)._replace(messages=past.messages, pins=Pins())
     stood = under(shelf, plan, counts)
     parts = stood.parts(given.system_parts(shelf.renderer.meter), shelf.renderer)
     if given.system_digest == past.system:

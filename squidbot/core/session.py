@@ -247,7 +247,7 @@ class Session:
         assembly = outcome.assembly
         if outcome.change is not None:
             plan = self._evented(stored, outcome, outcome.change)
-            assembly = replace(assembly, event=plan, standing=replace(assembly.standing, plan=plan))
+            assembly = replace(assembly, event=plan, standing=assembly.standing._replace(plan=plan))
         state.waiting, self._sent = outcome.leaves, assembly.incoming
         self._snapshot_due = outcome.pressing and outcome.change is None
         state.notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
@@ -289,10 +289,10 @@ class Session:
         if state.waiting is None:
             return None
         # Another writer may have recorded a request since this one was made.
-        left = replace(state.waiting.recorded(self._sent, rows), number=state.past.number + 1)
+        left = state.waiting.recorded(self._sent, rows)._replace(number=state.past.number + 1)
         if usage is None:
             return left
-        return replace(left, calibration=state.past.calibration.learn(left.cost, usage.input_tokens))
+        return left._replace(calibration=state.past.calibration.learn(left.cost, usage.input_tokens))
 
     def _check_reported(self, answered: Past, usage: Usage | None) -> None:
         if usage is None or usage.input_tokens >= SILENT_CUT_FRACTION * answered.cost.estimate:

@@ -136,7 +136,7 @@ class State:
 
     def hold(self, grown: Standing) -> None:
         """Hold what stands behind what was appended last, so that it is not read anew."""
-        self._standing = replace(grown, records=self._notes_at)
+        self._standing = grown._replace(records=self._notes_at)
 
     def write(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.budget.window import input_limit
@@ -50,8 +50,7 @@ NOTHING = Cost(0, 0)
 _KEEPING = frozenset({"tools-changed", "system-changed", "repaired", "forget"})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one call comes to.
 
     Attributes:
@@ -71,8 +70,7 @@ class Outcome:
     pressing: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What a call is decided from: where the session's data stand, its lease, and what the newest request left.
 
     Attributes:
@@ -134,7 +132,7 @@ class Turn:
         moment = self._moment(stored, trial, given)
         check_fixed(trial, moment)
         renewed = self.notes().restart() if trial.opened else ()
-        past = replace(known, outside=outside, system=given.system_digest, tools=given.tools_digest)
+        past = known._replace(outside=outside, system=given.system_digest, tools=given.tools_digest)
         call = Call(self.lease, moment, born, head)
         change, past, skipped = self._decided(trial, call, past)
         assembly, change = self._built(trial, call, change, past)
@@ -145,7 +143,7 @@ class Turn:
             assembly=assembly,
             change=change,
             renewed=renewed,
-            leaves=replace(leaves, messages=trial.messages, pressed=pressed),
+            leaves=leaves._replace(messages=trial.messages, pressed=pressed),
             skipped=skipped,
             pressing=pressed and not self.past.pressed and not self._is_again(stored),
         )
@@ -274,8 +272,7 @@ class Turn:
 
     def _leaving(self, assembly: Assembly, past: Past) -> Past:
         """Return what a request leaves behind once it is recorded."""
-        return replace(
-            past,
+        return past._replace(
             number=self.past.number + 1,
             cost=assembly.cost,
             limit=assembly.limit,
@@ -301,7 +298,7 @@ class Turn:
             self.notes().reopen()
             past, told = self._skipping(call.moment, past)
             return None, past, tuple((name, change.record) for name in told)
-        return change, replace(past, skipped=0, rests_until=None), ()
+        return change, past._replace(skipped=0, rests_until=None), ()
 
     def _asked(self, trial: Standing, call: Call, cause: str) -> Change | None:
         settings = self.settings if cause in {"overflow", "opened"} else self._patience(trial)
@@ -334,13 +331,13 @@ class Turn:
             held=held or keeps,
             outside_changed=last is not None and (last.system, last.tools) != (system, tools),
         )
-        return replace(change, record=plan, standing=replace(change.standing, plan=plan))
+        return change._replace(record=plan, standing=change.standing._replace(plan=plan))
 
     def _skipping(self, moment: Moment, past: Past) -> tuple[Past, tuple[str, ...]]:
         """Return the past with an event skipped that would not pay, and what to tell; after two compaction rests."""
         if past.skipped + 1 < MOST_SKIPS or moment.now is None:
-            return replace(past, skipped=past.skipped + 1), (events.COMPRESSION_SKIPPED,)
-        rested = replace(past, skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
+            return past._replace(skipped=past.skipped + 1), (events.COMPRESSION_SKIPPED,)
+        rested = past._replace(skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
         return rested, (events.COMPRESSION_SKIPPED, events.COMPACTION_PAUSED)
 
 

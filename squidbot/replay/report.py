@@ -174,7 +174,7 @@ def _event(event: Event) -> JsonObject:
         "first_changed": asdict(plan.first_changed) if plan.first_changed else None,
         "tokens_before": plan.tokens_before,
         "tokens_after": plan.tokens_after,
-        "price": asdict(plan.price) if plan.price else None,
+        "price": plan.price._asdict() if plan.price else None,
     }
 
 

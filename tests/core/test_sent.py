@@ -120,7 +120,7 @@ def test_request_that_comes_out_other_than_it_was_sent_is_not_shown() -> None:
     for change in ({"parts": 70}, {"seal": "beef"}):
         body = json.dumps({**json.loads(records[3].body), **change})
         store = InMemoryStore()
-        store.append("s", 0, list(rows), [*records[:3], replace(records[3], body=body)])
+        store.append("s", 0, list(rows), [*records[:3], records[3]._replace(body=body)])
         with pytest.raises(NotFoundError, match=r"^request 3 can't be rebuilt: what it was made of is not stored any"):
             opened(store, SMALL).request(3)
 

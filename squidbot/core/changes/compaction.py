@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.folding import Folding, filled
@@ -204,7 +204,7 @@ class Compactor(Ground):
         first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
         whole = tuple(row.seq for atom in zones.slimmed if self.stays(atom) for row in atom.messages)
         segment = Segment(first, last, Representation.SLIMMED, None, whole)
-        return replace(batch, segments=(*batch.segments, segment), tail_from_seq=last + 1)
+        return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)
 
 
 def _bound(cost: Cost) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.scene import Batch, Scene, retelling, steps
@@ -42,8 +41,7 @@ _WINDOW_KEY = "window.default or models.<name>.context_window"
 _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """The circumstances of one call.
 
     Attributes:
@@ -80,8 +78,7 @@ class Moment:
         return cost.plus(self.notices[1]) if closing else cost
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
 
     record: PlanRecord
@@ -170,8 +167,7 @@ def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> C
     return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
+class _Maker(NamedTuple):
     shelf: Shelf
     notes: NoteTaker
     settings: HistorySettings
@@ -306,7 +302,7 @@ class _Maker:
                 cold=self.moment.cold,
             ),
         )
-        return Change(record, replace(made, plan=record, opened=False), batch)
+        return Change(record, made._replace(plan=record, opened=False), batch)
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:

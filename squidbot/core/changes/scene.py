@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.settings import LEVEL_TOKENS
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Ground", "NoteTaker", "Scene", "Step", "noted_as", "retelling", "steps"]
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """What a batch is chosen from.
 
     Attributes:
@@ -46,8 +45,7 @@ class Scene:
     in_flight_seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
 
     `kept_blocks` of the scene's blocks stand in front unchanged; `runs` are (first, last) seq of what is noted for the
@@ -94,8 +92,7 @@ class NoteTaker(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
 
     keep_fraction: float

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.event import Change, first_changed, too_much
 from squidbot.core.changes.scene import Batch
@@ -26,8 +26,7 @@ RAW = -1
 _RAW_PLAN = PlanRecord(RAW, None, "", None, "opened")
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(NamedTuple):
     """What is to stand again.
 
     Attributes:
@@ -136,7 +135,7 @@ def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Mom
         first_changed=changed,
         price=price_of(cost_before, cost, changed.token_offset + moment.tools.bound, prices, cold=moment.cold),
     )
-    return Change(record, replace(made, plan=record), Batch(record.segments, (), record.tail_from_seq, 0))
+    return Change(record, made._replace(plan=record), Batch(record.segments, (), record.tail_from_seq, 0))
 
 
 def _stale(back: Return, before: Standing) -> tuple[int, tuple[tuple[int, int], ...]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.counting.tokens import measure
 from squidbot.core.messages import Cost
@@ -19,8 +18,7 @@ __all__ = ["TEMPLATE_TOKENS", "Meter"]
 TEMPLATE_TOKENS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Meter:
+class Meter(NamedTuple):
     """Counts with the session's token counter; with `policy` set, estimates are in that counter's unit (words)."""
 
     physical: TokenCounter

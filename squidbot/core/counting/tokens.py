@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from squidbot.core.counting.classes import ClassCounter, utf8_bytes
 from squidbot.core.errors import ConfigError
@@ -105,8 +105,7 @@ def builtin_counter(name: str) -> TokenCounter:
         raise ConfigError(f"unknown token counter {name!r}; known: {', '.join(sorted(_BUILTIN))}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """What a provider's reported usage has taught about a counter; immutable.
 
     Attributes:
@@ -194,8 +193,7 @@ def calibrated(counter: TokenCounter, calibration: Calibration) -> TokenCounter:
     return _CalibratedCounter(counter, calibration)
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """A request whose real size is known: what the provider reported for it, and what its bound had been.
 
     `reported_tokens` counts cached input tokens too. `bound_tokens` is the uncalibrated bound of the same request.

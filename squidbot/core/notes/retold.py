@@ -29,11 +29,11 @@ def emptied(record: Record, gone: AbstractSet[int]) -> Record | None:
     if record.kind == FRAGMENT:
         fragment = Fragment.from_json(record.body)
         if any(fragment.first_seq <= seq <= fragment.last_seq for seq in gone):
-            return replace(record, body=replace(fragment, reading=Reading()).to_json())
+            return record._replace(body=replace(fragment, reading=Reading()).to_json())
         return None
     ledger = Ledger.from_json(record.body)
     if any(seq <= ledger.last_seq for seq in gone):
-        return replace(record, body=replace(ledger, reading=Reading()).to_json())
+        return record._replace(body=replace(ledger, reading=Reading()).to_json())
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Representation
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Assembly", "Report", "Span", "account"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A run of messages that are sent in one way.
 
     `how` is "verbatim", "slimmed", "recalled" (a copy of messages that count on their own), "summary" (then
@@ -35,8 +34,7 @@ class Span:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """What a request costs and what became of every message: `spans` is a partition of the transcript.
 
     Attributes:

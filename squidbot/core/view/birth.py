@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
@@ -26,8 +26,7 @@ __all__ = ["Birth", "Births", "Place"]
 LEAST_TOKENS = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where the next message stands: its seq, its turn, and what its step costs so far as a bound."""
 
     seq: int
@@ -35,8 +34,7 @@ class Place:
     step_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Birth:
+class Birth(NamedTuple):
     """Makes stored messages.
 
     `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
@@ -104,8 +102,7 @@ class Birth:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Births:
+class Births(NamedTuple):
     """Places messages behind what stands, each at its seq and in its turn."""
 
     birth: Birth

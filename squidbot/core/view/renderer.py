@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import Representation
@@ -30,8 +30,7 @@ WITHOUT_CALL = "[result of a tool call that is not recorded here]"
 _KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
 
 
-@dataclass(frozen=True, slots=True)
-class Renderer:
+class Renderer(NamedTuple):
     """Turns what is stored into parts. Equal input gives equal parts, in any process."""
 
     meter: Meter

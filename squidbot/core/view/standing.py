@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,8 +36,7 @@ NOTHING = Cost(0, 0)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A segment of the plan as it is sent now."""
 
     segment: Segment
@@ -50,8 +48,7 @@ class Block:
         return spent(self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """The parts of a session's next request that are stored already.
 
     Attributes:
@@ -138,9 +135,9 @@ class Standing:
         tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
         last, history = messages[-1], self.history.plus(added)
-        grown = replace(self, tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
+        grown = self._replace(tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
         if self.asked != NOTHING and last.turn != self.turn:
-            grown = replace(grown, asked=NOTHING)
+            grown = grown._replace(asked=NOTHING)
         if not opening:
             return grown
         lead = (*self.lead, *(born(message) for message in messages[:opening]))
@@ -185,8 +182,7 @@ def bare(plan: PlanRecord | None) -> Standing:
     return Standing(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(NamedTuple):
     """Where a session's data stand, and how they are rendered."""
 
     session_id: str
@@ -277,7 +273,7 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | Non
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
     other = plan is not None and valid is None
-    counts = replace(bare(plan), messages=opening.messages, records=opening.records, pins=pins, opened=other)
+    counts = bare(plan)._replace(messages=opening.messages, records=opening.records, pins=pins, opened=other)
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:
@@ -291,7 +287,7 @@ def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) ->
     `stored` stood before, `made` is what the plan sends with what came with its call.
     """
     rows = [row for atom in made.tail.atoms for row in atom.messages if row.seq < stored.messages]
-    counts = replace(stored, plan=plan, opened=False, asked=NOTHING)
+    counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
     return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
 
 
@@ -317,16 +313,16 @@ def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: 
     Raises:
         NotFoundError: a summary of the plan is no longer stored.
     """
-    counts = replace(counts, plan=plan, opened=False)
+    counts = counts._replace(plan=plan, opened=False)
     if plan is None or not plan.segments:
         lead = shelf.lead(counts.messages)
         rows = _behind(shelf, len(lead), counts, most_tokens)
-        counts = replace(counts, opened=bool(rows) and rows[0].seq > len(lead))
+        counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
         return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
     shelf.check_summaries(plan.segments)
     lead = shelf.lead(plan.segments[0].first_seq)
     rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
-    counts = replace(counts, opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
+    counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
     blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
     return _stood(shelf, plan, (tuple(born(row) for row in lead), blocks), rows, counts)
 
@@ -351,7 +347,7 @@ def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_t
     rows = _newest(shelf, len(lead), budget_tokens)
     unread = bool(rows) and rows[0].seq > len(lead)
     absent = [_absent(shelf, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
-    counts = replace(counts, opened=True) if unread else counts
+    counts = counts._replace(opened=True) if unread else counts
     pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0))
     return _stood(shelf, plan, pieces, rows, counts)
 
@@ -369,11 +365,11 @@ def _stood(
     grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
     if not rows and counts.messages:
         newest = shelf.read(counts.messages - 1, counts.messages - 1)[0]
-        grown = replace(grown, turn=newest.turn, newest_time=newest.time)
+        grown = grown._replace(turn=newest.turn, newest_time=newest.time)
     if not counts.messages or any(part.first_seq == grown.turn and part.kind in _SAID for part in reversed(grown.sent)):
         return grown
     asked = shelf.read(grown.turn, grown.turn)
-    return replace(grown, asked=asked[0].sent_cost) if asked else grown
+    return grown._replace(asked=asked[0].sent_cost) if asked else grown
 
 
 def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:

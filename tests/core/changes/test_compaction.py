@@ -81,7 +81,7 @@ def scene(rows: list[StoredMessage], room: int = 1000, **fields: object) -> Scen
     plain = Scene(
         Cost(room, room), (), (), tuple(atoms_of(rows)), len(rows) - 1 + rows[0].seq, frozenset(), (), rows[-1].turn
     )
-    return replace(plain, **fields)  # type: ignore[arg-type]  # a test names them
+    return plain._replace(**fields)  # type: ignore[arg-type]  # a test names them
 
 
 def batch(at: Scene, step: Step = GENTLE, notes: Notes | None = None, **settings: object) -> Batch | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from squidbot.core.changes.event import (
@@ -45,7 +43,7 @@ def history(tokens: int, *, noted: bool = False) -> Standing:
     block = Block(Segment(0, 0, Representation.MERGED, "s0-0.beef"), (part("user", Kind.SUMMARY),))
     blocks, rest = ((block,), tokens - 10) if noted else ((), tokens)
     tail = Tail().extended([row(1, tokens=rest)], RENDERER, 0)
-    return replace(standing(None, Pieces((), (), blocks, tail)), messages=2, turn=1)
+    return standing(None, Pieces((), (), blocks, tail))._replace(messages=2, turn=1)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +65,13 @@ def history(tokens: int, *, noted: bool = False) -> Standing:
 )
 def test_plan_changes_for_a_cause(tokens: int, change: dict[str, object], cause: str | None) -> None:
     """Above the mark before a new turn; beyond the room at once; in the unit that binds."""
-    assert due(history(tokens), replace(MOMENT, **change), SETTINGS) == cause  # type: ignore[arg-type]
+    assert due(history(tokens), MOMENT._replace(**change), SETTINGS) == cause  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("tokens", "cause"), [(500, None), (501, "cold-cache"), (701, "high-water")])
 def test_cold_cache_lowers_the_mark_to_the_middle_for_what_is_compacted_already(tokens: int, cause: str) -> None:
     """(.7 + .3) / 2."""
-    assert due(history(tokens, noted=True), replace(MOMENT, cold=True), SETTINGS) == cause
+    assert due(history(tokens, noted=True), MOMENT._replace(cold=True), SETTINGS) == cause
 
 
 def test_pressure_is_that_of_the_unit_that_binds() -> None:
@@ -87,22 +85,22 @@ def test_pressure_is_that_of_the_unit_that_binds() -> None:
 
 def test_room_is_what_the_fixed_parts_leave() -> None:
     """System text, tools, and the notices that a request needs."""
-    moment = replace(MOMENT, system=(part("system", Kind.SYSTEM),), tools=Cost(20, 30))
+    moment = MOMENT._replace(system=(part("system", Kind.SYSTEM),), tools=Cost(20, 30))
     assert room_of(history(100), moment) == Cost(970, 960)
-    alone = replace(standing(None, Pieces((), (), (), Tail().extended([row(0, "assistant")], RENDERER, 0))), messages=1)
+    alone = standing(None, Pieces((), (), (), Tail().extended([row(0, "assistant")], RENDERER, 0)))._replace(messages=1)
     assert room_of(alone, MOMENT) == Cost(1000 - 14, 1000 - 14)
 
 
 def test_fixed_parts_that_leave_no_room_are_refused_by_name() -> None:
     """Tools of 1,100 tokens in a window of 1,000."""
     with pytest.raises(BudgetError, match=r"^tools: 1100; .* costs 1100 of 1000 tokens; .* window\.default") as raised:
-        check_fixed(history(10), replace(MOMENT, tools=Cost(900, 1100)))
+        check_fixed(history(10), MOMENT._replace(tools=Cost(900, 1100)))
     assert (raised.value.culprit, raised.value.cost, raised.value.budget) == ("tools", 1100, 1000)
 
 
 def test_fixed_parts_beyond_the_policy_name_the_policy() -> None:
     """In its unit, with its key."""
-    moment = replace(MOMENT, limit=Cost(100, 1000), tools=Cost(100, 200), unit="words")
+    moment = MOMENT._replace(limit=Cost(100, 1000), tools=Cost(100, 200), unit="words")
     with pytest.raises(BudgetError, match=r"of 100 words; make it smaller or raise window\.safety_fraction") as raised:
         check_fixed(history(10), moment)
     assert raised.value.unit == "words"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -129,6 +127,6 @@ def test_steps_are_found_around_any_of_their_messages() -> None:
 
 def test_counts_are_those_of_another_standing() -> None:
     """Turn, time, records and pins are taken over."""
-    counts = replace(EMPTY, messages=7, records=3, turn=5, newest_time=2.5, opened=True, pins=Pins(frozenset({1})))
+    counts = EMPTY._replace(messages=7, records=3, turn=5, newest_time=2.5, opened=True, pins=Pins(frozenset({1})))
     made = standing(None, Pieces((), (), (), Tail()), counts)
     assert made == counts
