@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.folding import Folding, filled
+from squidbot.core.changes.folding import Folding, filled, marks
 from squidbot.core.changes.pricing import Outlook
 from squidbot.core.changes.scene import Batch, Ground, noted_as
 from squidbot.core.plan import Representation, Segment
@@ -97,8 +97,8 @@ class Compactor(Ground):
     def _shares(self, step: Step, size: Callable[[Cost], int]) -> tuple[float, float]:
         """Return what raw messages, and the user's ones in front of them, may cost in one unit.
 
-        Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then notes
-        get half of their room, users their share, raw messages the rest up to the low-water mark.
+        Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then the
+        user's share, then half the room for notes, then raw messages up to the low-water mark.
         """
         room, settings = size(self.scene.room), self.settings
         prefix = size(total(block.cost for block in self.scene.blocks))
@@ -106,11 +106,12 @@ class Compactor(Ground):
         notes = min(tail * settings.note_rate, step.notes_fraction * room)
         raw = max((step.keep_fraction - step.slim_fraction) * room - prefix - notes, settings.keep_fraction * room)
         least_notes = step.notes_fraction * settings.fold_fraction * room / 2
-        left = filled(room) - least_notes - step.slim_fraction * room - self._held(size)
+        beside = step.slim_fraction * room + self._held(size)
         said = step.user_fraction * room
-        raw = min(raw, left - min(self._said(size), said)) if step.keep_fraction else 0.0
+        raw = min(raw, filled(room) - least_notes - beside - min(self._said(size), said)) if step.keep_fraction else 0.0
         newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - self._always() :]))
-        return raw, min(said, left - max(raw, newest, settings.keep_fraction * room))
+        behind = max(raw, newest, settings.keep_fraction * room)
+        return raw, min(said, room - marks(room) - beside - behind)
 
     def _held(self, size: Callable[[Cost], int]) -> int:
         """Return what must be sent verbatim in front of what stays raw: pinned steps, the question in flight."""

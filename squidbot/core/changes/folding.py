@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from squidbot.core.plan import Run
     from squidbot.core.view.atoms import Atom
 
-__all__ = ["Folding", "filled"]
+__all__ = ["Folding", "filled", "marks"]
 
 # What an event may fill where it tells everything anew: the rest is grown into before the next one. On a recorded
-# coding session at 8K, .80, .85, .90 and 1.0 cost 1,546, 1,677, 1,813 and 1,911 input tokens' worth a call with recall
-# beyond 2,000 tokens of .63, .65, .67 and .68; at 32K all are the same.
-FULL_FRACTION = 0.85
+# coding session at 8K, .75, .80 and .85 cost 1,376, 1,546 and 1,707 input tokens' worth a call with recall beyond
+# 2,000 tokens of .61, .63 and .64; at 32K all are the same.
+FULL_FRACTION = 0.8
 # Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
 MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
 _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
@@ -32,7 +32,12 @@ _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
 
 def filled(room: float) -> float:
     """Return what notes and messages may fill of a room where everything is told anew; grows with it."""
-    return FULL_FRACTION * room - min(MARKS_TOKENS, MARKS_FRACTION * room)
+    return FULL_FRACTION * room - marks(room)
+
+
+def marks(room: float) -> float:
+    """Return the room for what stands between notes and messages."""
+    return min(MARKS_TOKENS, MARKS_FRACTION * room)
 
 
 class _Ranked(NamedTuple):

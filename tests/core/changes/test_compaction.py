@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core.changes.compaction import Compactor
+from squidbot.core.changes.folding import filled
 from squidbot.core.changes.scene import Batch, Scene, Step, steps
 from squidbot.core.messages import Cost, StoredMessage, Summary
 from squidbot.core.plan import Representation, Run, Segment
@@ -310,7 +311,7 @@ def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:
     step = Step(0.0, 0.0, 0.1, 0.45)
     at = scene([*turns(20, 20), row(40, turn=40, tokens=550)], room=1000)
     (told,) = runs(batch(at, step, notes, chain=False, level_fraction=0.0))
-    assert notes.limits == [850 - 50 - 550 - 20 * len(told[3])]
+    assert notes.limits == [int(filled(1000)) - 550 - 20 * len(told[3])]
     full = scene([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
     assert [one[2] for one in runs(batch(full, step, notes, chain=False))] == ["absent"]
 
