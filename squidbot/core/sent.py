@@ -12,7 +12,8 @@ from squidbot.core.past import REQUEST, Past, seal
 from squidbot.core.pins import Pins
 from squidbot.core.plan import Representation
 from squidbot.core.view.assembly import Assembly
-from squidbot.core.view.standing import bare, under
+from squidbot.core.view.loading import under
+from squidbot.core.view.standing import bare
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Lease, Part

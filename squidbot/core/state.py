@@ -11,7 +11,7 @@ from squidbot.core.events import Event
 from squidbot.core.leases import LEASE, due_lease
 from squidbot.core.messages import Cost, Record
 from squidbot.core.past import REQUEST, Past
-from squidbot.core.view.standing import READ_BACK_WINDOWS, STOOD_WITH, load, settled
+from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,15 +26,15 @@ from squidbot.core.messages import Cost, Record
 from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Unseen, build, change_for
 from squidbot.core.view.birth import Births
+from squidbot.core.view.loading import load, released
 from squidbot.core.view.renderer import spent
-from squidbot.core.view.standing import load, released
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.changes.undo import Return
     from squidbot.core.forgetting import Forgetting
-    from squidbot.core.messages import Lease, Message
+    from squidbot.core.messages import Lease, Message, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.settings import HistorySettings
@@ -126,9 +126,7 @@ class Turn(NamedTuple):
         outside = self._outside(given, head)
         notice = "\n".join(filter(None, (given.notice, news))) or None
         born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
-        trial = stored.extended(born, self.shelf.renderer)
-        if stored.opened:
-            trial = released(self.shelf, trial, stored.turn)
+        trial = self._trial(stored, born)
         moment = self._moment(stored, trial, given)
         check_fixed(trial, moment)
         renewed = self.notes().restart() if trial.opened else ()
@@ -147,6 +145,11 @@ class Turn(NamedTuple):
             skipped=skipped,
             pressing=pressed and not self.past.pressed and not self._is_again(stored),
         )
+
+    def _trial(self, stored: Standing, born: Sequence[StoredMessage]) -> Standing:
+        """Return what would stand with these messages behind what is stored."""
+        trial = stored.extended(born, self.shelf.renderer)
+        return released(self.shelf, trial, stored.turn) if stored.opened else trial
 
     def by_hand(self, stored: Standing, given: Inputs) -> Change | None:
         """Return the change that somebody asks for, or None where it would do nothing.

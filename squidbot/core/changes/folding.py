@@ -55,6 +55,11 @@ class _Told(NamedTuple):
     level: Representation
     beside: list[Part]
 
+    @property
+    def segment(self) -> Segment:
+        """The segment of the plan."""
+        return noted_as(self.summary, self.level, tuple(part.first_seq for part in self.beside))
+
 
 @dataclass(frozen=True, slots=True)
 class Folding(Ground):
@@ -70,16 +75,17 @@ class Folding(Ground):
         kept = self._verbatim(self._sayable(noted), step, user_tokens)
         left = int(filled(self.room)) - behind_tokens - self.size(spent(kept))
         limit = min(self.fold_tokens(step), left)
-        told = limit >= self.settings.min_note_tokens
-        new = [self.notes.took(block) for block in self.blocks_of(noted)] if told and noted else []
-        reach = min(last + 1, self.notes.reach(told_from)) if told else last + 1
-        segments = [_absent(first, reach - 1, kept)] if reach > first else []
+        if limit < self.settings.min_note_tokens:
+            return Batch((_absent(first, last, kept),), (), last + 1, 0)
+        new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
+        reach = min(last + 1, self.notes.reach(told_from))
+        unreached = (_absent(first, reach - 1, kept),) if reach > first else ()
         if reach > last:
-            return Batch(tuple(segments), (), last + 1, 0)
+            return Batch(unreached, (), last + 1, 0)
         made = self._told([part for part in kept if part.first_seq >= reach], (reach, last), new, limit)
-        segments += [noted_as(one.summary, one.level, tuple(part.first_seq for part in one.beside)) for one in made]
+        segments = (*unreached, *(one.segment for one in made))
         summaries = tuple(one.summary for one in made)
-        return Batch(tuple(segments), summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
+        return Batch(segments, summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
 
     def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[Run], limit: int) -> list[_Told]:
         """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""

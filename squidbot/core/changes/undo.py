@@ -11,8 +11,8 @@ from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Cost
 from squidbot.core.plan import PlanRecord, price_of
 from squidbot.core.view.atoms import open_step
+from squidbot.core.view.loading import under
 from squidbot.core.view.renderer import spent
-from squidbot.core.view.standing import under
 
 if TYPE_CHECKING:
     from squidbot.core.changes.event import Moment

@@ -3,6 +3,7 @@
 | file      | holds |
 |-----------|-------|
 | assembly  | one request as a value, and the report that accounts for every message |
+| loading   | what stands, read from the store |
 | standing  | what a session sends now, in memory |
 | birth     | how a message enters |
 | tail      | the raw end of a request |

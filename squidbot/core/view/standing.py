@@ -6,8 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import NotFoundError
-from squidbot.core.messages import Cost, Kind
-from squidbot.core.pins import KIND as PIN
+from squidbot.core.messages import Cost
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.view.atoms import atoms_of
@@ -17,23 +16,16 @@ from squidbot.core.view.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Opening, Part, StoredMessage, Summary
+    from squidbot.core.messages import Part, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["STOOD_WITH", "Block", "Standing", "bare", "load", "released", "settled", "under"]
+__all__ = ["NOTHING", "NO_PINS", "READ_BACK_MESSAGES", "Block", "Pieces", "Shelf", "Standing", "bare", "standing"]
 
-# A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
-# first notes; what is older is absent, with a pointer.
-READ_BACK_WINDOWS = 4
-# How many messages are read at once beyond these, where oversized outputs that were cut at birth fill them.
+# How many messages are read at once where it is not known how many are needed.
 READ_BACK_MESSAGES = 64
 NO_PINS = Pins()
-PLAN = "plan"
-# The kinds of records that say what stands.
-STOOD_WITH = (PIN, PLAN)
 NOTHING = Cost(0, 0)
-_SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
 class Block(NamedTuple):
@@ -127,10 +119,7 @@ class Standing(NamedTuple):
         """Return what stands with messages behind it, stored or about to be."""
         if not messages:
             return self
-        opening = 0
-        if not self.blocks and not self.tail.atoms:
-            while opening < len(messages) and messages[opening].role == "system":
-                opening += 1
+        opening = 0 if self.blocks or self.tail.atoms else _opening(messages)
         dropped = self.plan.thinking_dropped if self.plan else ()
         tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
@@ -142,6 +131,11 @@ class Standing(NamedTuple):
             return grown
         lead = (*self.lead, *(born(message) for message in messages[:opening]))
         return standing(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
+
+
+def _opening(messages: Sequence[StoredMessage]) -> int:
+    """Return how many messages open a transcript as system text."""
+    return next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
 class Pieces(NamedTuple):
@@ -259,137 +253,3 @@ class Shelf(NamedTuple):
                 break
             found.extend(row)
         return found
-
-
-def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | None = None) -> Standing:
-    """Return what stands for a session as its store has it; `window_tokens` bounds what is read without a plan.
-
-    A plan made under another lease is not in force: detail may come back in a larger window. `opening`, with the newest
-    records of at least the kinds `STOOD_WITH`, is read where it is not given.
-    """
-    opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
-    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
-    stored = opening.newest.get(PLAN)
-    plan = PlanRecord.from_json(stored.body) if stored else None
-    valid = plan if plan and plan.lease_id == lease_id else None
-    other = plan is not None and valid is None
-    counts = bare(plan)._replace(messages=opening.messages, records=opening.records, pins=pins, opened=other)
-    if not counts.messages:
-        return _stood(shelf, valid, ((), ()), (), counts)
-    if valid and valid.segments:
-        return _planned(shelf, valid, counts)
-    return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
-
-
-def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) -> Standing:
-    """Return what stands once a plan is stored: as `load` would read it, made of what is held.
-
-    `stored` stood before, `made` is what the plan sends with what came with its call.
-    """
-    rows = [row for atom in made.tail.atoms for row in atom.messages if row.seq < stored.messages]
-    counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
-    return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
-
-
-def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
-    """Return what stands where a new turn has come behind what was read back: the question of the turn `asked` may go.
-
-    It was held since it might have been the one that is being answered.
-    """
-    first = opened.blocks[0].segment if opened.blocks else None
-    if first is None or opened.turn == asked or not first.first_seq <= asked <= first.last_seq:
-        return opened
-    segment = _absent(shelf, first.first_seq, first.last_seq, opened.pins.seqs)
-    rows = [row for atom in opened.tail.atoms for row in atom.messages]
-    return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0))), rows, opened)
-
-
-def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:
-    """Return what stands under a plan, or (None) without one, whatever its lease, for the messages of `counts`.
-
-    No more is read than what passes `most_tokens`; where there is more, `Standing.opened` is set, and the oldest
-    messages are missing.
-
-    Raises:
-        NotFoundError: a summary of the plan is no longer stored.
-    """
-    counts = counts._replace(plan=plan, opened=False)
-    if plan is None or not plan.segments:
-        lead = shelf.lead(counts.messages)
-        rows = _behind(shelf, len(lead), counts, most_tokens)
-        counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
-        return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
-    shelf.check_summaries(plan.segments)
-    lead = shelf.lead(plan.segments[0].first_seq)
-    rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
-    counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
-    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
-    return _stood(shelf, plan, (tuple(born(row) for row in lead), blocks), rows, counts)
-
-
-def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | None) -> list[StoredMessage]:
-    if most_tokens is None:
-        return shelf.read(first_seq, counts.messages - 1)
-    return _newest(shelf, first_seq, most_tokens) if counts.messages else []
-
-
-def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing) -> Standing:
-    """Return what stands under a plan that has segments: these, and every message behind them."""
-    lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
-    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
-    rows = shelf.read(plan.tail_from_seq, counts.messages - 1)
-    return _stood(shelf, plan, (lead, blocks), rows, counts)
-
-
-def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_tokens: int) -> Standing:
-    """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
-    lead = shelf.lead(None)
-    rows = _newest(shelf, len(lead), budget_tokens)
-    unread = bool(rows) and rows[0].seq > len(lead)
-    absent = [_absent(shelf, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
-    counts = counts._replace(opened=True) if unread else counts
-    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0))
-    return _stood(shelf, plan, pieces, rows, counts)
-
-
-def _stood(
-    shelf: Shelf,
-    plan: PlanRecord | None,
-    pieces: tuple[tuple[Part, ...], tuple[Block, ...]],
-    rows: Sequence[StoredMessage],
-    counts: Standing,
-) -> Standing:
-    lead, blocks = pieces
-    head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
-    behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
-    grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
-    if not rows and counts.messages:
-        newest = shelf.read(counts.messages - 1, counts.messages - 1)[0]
-        grown = grown._replace(turn=newest.turn, newest_time=newest.time)
-    if not counts.messages or any(part.first_seq == grown.turn and part.kind in _SAID for part in reversed(grown.sent)):
-        return grown
-    asked = shelf.read(grown.turn, grown.turn)
-    return grown._replace(asked=asked[0].sent_cost) if asked else grown
-
-
-def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
-    """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
-    rows = shelf.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
-    verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
-    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
-
-
-def _newest(shelf: Shelf, lead: int, budget_tokens: int) -> list[StoredMessage]:
-    """Return the newest messages behind the lead until what is sent of them passes the budget."""
-    rows = [shelf.renderer.counted(row) for row in shelf.transcripts.newest(shelf.session_id, budget_tokens)]
-    sent = sum(row.sent_cost.bound for row in rows)
-    while rows[0].seq > lead and sent <= budget_tokens:
-        more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
-        sent += sum(row.sent_cost.bound for row in more)
-        rows = more + rows
-    rows = [row for row in rows if row.seq >= lead]
-    if rows and rows[0].seq > lead:
-        # The oldest rows read may stand inside an atom whose beginning was not: start at a message that opens one.
-        opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)
-        rows = rows[opening:]
-    return rows
