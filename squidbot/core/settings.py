@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Representation
@@ -129,6 +130,7 @@ LEVEL_BLOCKS: tuple[tuple[float, tuple[int, int, int]], ...] = (
 )
 
 
+@lru_cache(maxsize=64)  # a host opens session after session with few settings
 def strategy(name: str, room_tokens: int) -> HistorySettings:
     """Return the settings of a named strategy for a history room of `room_tokens`.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from squidbot.adapters.sqlite3 import erase, index, queries
-from squidbot.adapters.sqlite3.access import Access
+from squidbot.adapters.sqlite3.access import FOREIGN, Access
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, open_only_reading, shrink_log
 from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import DamagedStoreError, StoreError
@@ -60,8 +60,8 @@ class SqliteStore:
         self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
         self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
         if not read_only:
-            with suppress(StoreError):  # as before: `is_scrubbed` tells, and a damaged file is served
-                if not self.is_scrubbed():
+            with suppress(StoreError, *FOREIGN):  # as before: `is_scrubbed` tells, and a damaged file is served
+                if erase.is_unscrubbed(self._connection):
                     erase.scrub(self._path, 0.0)
 
     def __enter__(self) -> Self:

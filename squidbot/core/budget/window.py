@@ -133,6 +133,7 @@ def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction
     return min(window_tokens - reserved_output_tokens, policy_tokens)
 
 
+@lru_cache(maxsize=64)  # a host opens session after session with few settings
 def open_lease(settings: WindowSettings, counter: str, certificate: Certificate) -> Lease:
     """Return the lease of a session whose requests are counted by `counter`, which has that certificate.
 
