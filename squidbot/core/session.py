@@ -126,7 +126,9 @@ class Session:
         Raises:
             StoreError: nothing was stored.
         """
-        return self._state.tried(lambda stored: self._recorded(stored, messages, usage, now), "nothing was written to")
+        return self._state.tried(
+            lambda stored: self._recorded(stored, messages, usage, now), "nothing was written to", looks=False
+        )
 
     def pin(self, seq: int, *, on: bool = True) -> None:
         """Keep a message verbatim whatever happens, with its tool results, or (`on` false) no longer; durable.

@@ -95,20 +95,24 @@ class State:
         near = bool(held.blocks) or held.tail.cost.bound <= READ_BACK_WINDOWS * self.lease.window_tokens
         return near and not held.opened
 
-    def tried(self, act: Callable[[Standing], Done], undone: str) -> Done:
+    def tried(self, act: Callable[[Standing], Done], undone: str, *, looks: bool = True) -> Done:
         """Return what `act` returns for what is stored; it is tried again where another writer came first.
+
+        Without `looks` what is held is taken for what is stored at first: the store refuses messages behind others.
 
         Raises:
             StoreError: the store failed, or others never stopped; `undone` says what was not done.
             SquidbotError: what `act` raises; what was held of the notes is forgotten.
         """
+        held = None if looks else self._standing
+        stored = held if held is not None and self._is_whole(held) else self.current()
         for _ in range(MOST_TRIES):
-            stored = self.current()
             try:
                 return act(stored)
             except StoreError as error:
                 self.reopen_notes()
                 self._make_way(stored, error)
+                stored = self.current()
             except SquidbotError:
                 self.reopen_notes()
                 raise
