@@ -159,4 +159,6 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
         chain=False,
         fold_fraction=1.0,
         user_verbatim_fraction=0.15 if room_tokens < TINY_ROOM_TOKENS else 0.3,
+        # Every event tells everything anew here, so one that cuts deeper saves no later one.
+        user_low_fraction=0.3 if room_tokens < TINY_ROOM_TOKENS else 0.7,
     )
