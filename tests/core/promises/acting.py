@@ -1,4 +1,4 @@
-"""A host whose user does more than talk: undo, compact, snapshots, pins, another model, a process that ends."""
+"""A host whose user does more than talk: undo, compact, snapshots, pins, recall, another model, a process that ends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from hypothesis import strategies as st
 
 from squidbot.core.changes.undo import RAW
-from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError
+from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError, RecallError
+from squidbot.core.history.recall import History
 from squidbot.core.notes.ledger import Ledger
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord
 
 from ..rows import RENDERER
-from .driver import Host, opened
+from .driver import CODEC, Host, opened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ class Act(NamedTuple):
 
 def acts() -> st.SearchStrategy[dict[int, list[Act]]]:
     """Return what is done behind which reply."""
-    whats = ["undo", "compact", "snapshot", "restore", "pin", "unpin", "text"]
+    whats = ["undo", "compact", "snapshot", "restore", "pin", "unpin", "text", "recall", "crash"]
     numbered = st.builds(Act, st.sampled_from(whats), st.integers(0, 12))
     other = st.builds(Act, st.just("lease"), st.integers(0, 1))
     often = st.sampled_from([Act("undo"), Act("undo"), Act("snapshot"), Act("restore")])
@@ -62,7 +63,8 @@ class Done:
 class Acting(Host):
     """A host that does `acts` behind the replies of these numbers; `windows` are those of its two models, in tokens.
 
-    With `restless` its process ends behind every call and every act.
+    With `restless` its process ends behind every call and every act. A "crash" ends it behind the next request, before
+    that is recorded: the next process makes the same one.
     """
 
     acts: Mapping[int, Sequence[Act]] = field(default_factory=dict)
@@ -74,11 +76,19 @@ class Acting(Host):
     sent: list[Assembly] = field(default_factory=list)
     notes: dict[int, tuple[str, ...]] = field(default_factory=dict)
     pins: dict[str, Pins] = field(default_factory=dict)
+    crashes: bool = False
 
     def call(self) -> Call:
         """Ask for a request; keep what the notes are behind it."""
         made = super().call()
         self._keep_notes()
+        if self.crashes:
+            self.session, self.crashes = None, False
+            again = super().call()
+            assert str(again.error) == str(made.error)
+            assert again.assembly is None or again.request.payloads == made.request.payloads
+            assert again.assembly is None or again.request.event is None
+            self.calls.pop()
         if self.restless:
             self._waiting_aside()
         return made
@@ -112,7 +122,7 @@ class Acting(Host):
         before = self.store.head(self.session_id)
         try:
             self._did(act)
-        except (BudgetError, NotFoundError) as error:
+        except (BudgetError, InvalidRequestError, NotFoundError, RecallError) as error:
             self.tried.append(f"{act.what}: {error}")
             assert self.store.head(self.session_id) == before
         self._keep_notes()
@@ -135,11 +145,22 @@ class Acting(Host):
             self.pins[name] = self._pinned()
         elif act.what == "text":
             self.session.pin_text(name, f"goal {act.number}" if act.number % 3 else "")
+        elif act.what == "recall":
+            self._recall(act.number)
+        elif act.what == "crash":
+            self.crashes = True
         elif act.what == "lease":
             self.setup = replace(self.setup, window=self.windows[act.number])
             self.session = None
         else:
             self.session.pin(act.number, on=act.what == "pin")
+
+    def _recall(self, seq: int) -> None:
+        """Bring a message back: a record of it is said behind the others."""
+        assert self.session is not None
+        page = History(self.session, self.session._state.shelf, None).recall(f"m{seq}")
+        (row,) = self.store.pick(self.session_id, [page.recorded or 0])
+        self.said.append(CODEC.decode(row.payload))
 
     def _pinned(self) -> Pins:
         return replace(Pins.of(self.store.records(self.session_id, "pin")), count=0)

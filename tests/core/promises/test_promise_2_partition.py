@@ -44,8 +44,9 @@ def test_report_is_a_partition_and_says_what_is_sent(history: list[Message], set
 def check(call: Call, span: Span, seq: int) -> None:
     """Check that what a span says of a message is so."""
     said = [part for part in call.request.parts if is_said(part) and part.first_seq == seq]
-    if span.how == "verbatim":
-        (part,) = said
+    recalled = [part for part in call.request.parts if part.kind is Kind.RECALLED and part.first_seq == seq]
+    if span.how in {"verbatim", "recalled"}:
+        (part,) = said if span.how == "verbatim" else recalled
         assert (part.payload, part.text, part.arguments) == (transcript_of(call)[seq].payload, None, None)
     elif span.how == "slimmed":
         (part,) = said
