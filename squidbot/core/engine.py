@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.counting.meter import Meter
     from squidbot.core.history.recall import History
+    from squidbot.core.jobs.desk import Desk, Tries
+    from squidbot.core.jobs.due import JobSettings
     from squidbot.core.messages import Lease
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
@@ -43,6 +45,7 @@ class ContextEngine:
         self._codecs = codecs
         self._observer = observer
         self._retention = retention
+        self._tries: Tries | None = None
 
     def session(self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings) -> Session:
         """Return a session. Nothing is read before its first call, nothing is written before `record` or an event."""
@@ -61,6 +64,29 @@ class ContextEngine:
         from squidbot.core.history.recall import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
         return History(session, self._shelf(session.session_id, meter), self._observer)
+
+    def desk(
+        self,
+        session_id: str,
+        lease: Lease,
+        meter: Meter,
+        settings: HistorySettings,
+        jobs: JobSettings | None = None,
+    ) -> Desk:
+        """Return what says which summaries of a session a language model is to write, and has them written.
+
+        The session may be in use meanwhile, by another thread: a desk reads and writes the store only. Lease, meter and
+        settings as the session has them.
+
+        Raises:
+            ConfigError: `jobs` name a mode that there is not.
+        """
+        from squidbot.core.jobs.desk import Desk, Tries  # noqa: PLC0415 - no turn needs it
+        from squidbot.core.jobs.due import JobSettings  # noqa: PLC0415
+
+        self._tries = self._tries or Tries()
+        shelf = self._shelf(session_id, meter)
+        return Desk(shelf, lease, settings, jobs or JobSettings(), self._tries, self._observer)
 
     def _shelf(self, session_id: str, meter: Meter) -> Shelf:
         return Shelf(session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs))

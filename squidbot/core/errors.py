@@ -3,6 +3,7 @@
 SquidbotError
 ├── BudgetError            a request can't fit its window: who takes the room, how much of how much, which key to change
 ├── ContextOverflowError   the provider said that a request was too long
+├── LLMError               a language model gave no answer: it was not reached, refused, or was cut off
 ├── InvalidRequestError    a request would break a provider's rule (R1 to R11)
 ├── RecallError            nothing can be brought back for an id, an offset or a query: what would do
 ├── ConfigError            a setting is wrong: what, where, what would be right
@@ -20,6 +21,7 @@ __all__ = [
     "ContextOverflowError",
     "DamagedStoreError",
     "InvalidRequestError",
+    "LLMError",
     "NotFoundError",
     "RecallError",
     "SquidbotError",
@@ -58,6 +60,20 @@ class BudgetError(SquidbotError):
 
 class ContextOverflowError(SquidbotError):
     """The provider refused a request because it was longer than the model's window."""
+
+
+class LLMError(SquidbotError):
+    """A language model that was asked gave no answer that can be used.
+
+    Attributes:
+        kind: "unreachable", "rate-limit", "refused", "cut" (the answer reached its limit), "empty" or "unusable" (it
+            is there, and can't stand for what it was made from).
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Say what kind of failure it is, and what happened; never in the words of an answer."""
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
 
 
 class InvalidRequestError(SquidbotError):

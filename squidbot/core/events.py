@@ -7,6 +7,7 @@ from typing import NamedTuple
 __all__ = ["Event"]
 
 COMPRESSED = "compressed"
+COMPRESSION_ERROR = "compression-error"
 COMPRESSION_SKIPPED = "compression-skipped"
 COMPACTION_PAUSED = "compaction-paused"
 CHECKPOINT_CREATED = "checkpoint-created"

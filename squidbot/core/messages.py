@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Category",
+    "Completion",
     "Cost",
     "Erasure",
     "Found",
+    "Job",
     "Kind",
     "Lease",
     "Message",
@@ -158,6 +160,49 @@ class Summary:
     source_digest: str
     made_by: str
 
+    @property
+    def by_model(self) -> bool:
+        """Whether a language model wrote it: `made_by` is "llm/<name>/<version of its prompts>"."""
+        return self.made_by.startswith("llm/")
+
+
+class Job(NamedTuple):
+    """A summary that is wanted of a language model: of which messages, for which room, and what it is worth.
+
+    Two jobs with one `source_digest` ask for the same: a hash of the messages' ids and texts, level, mode, window,
+    counter and version of the prompts.
+
+    Attributes:
+        reason: "gap", "size" (a block was closed by a pause, or because it was full), "pressure" (notes by rule stand
+            for it now), "schedule" or "request" (somebody asked).
+        session_id, first_seq, last_seq: the messages, both ends included.
+        level: as in `Summary`.
+        mode: what is to be kept above all: "developer", "planning", "assistant" or "debugger" (O-11).
+        source_digest: see above.
+        limit_tokens: what the summary may cost as it is shown, template included, as a bound.
+        said_tokens: what was said there, the user's messages left out, as a bound.
+        saves_tokens: `said_tokens` less `limit_tokens` (B-42).
+    """
+
+    reason: str
+    session_id: str
+    first_seq: int
+    last_seq: int
+    level: str
+    mode: str
+    source_digest: str
+    limit_tokens: int
+    said_tokens: int
+    saves_tokens: int
+
+
+class Completion(NamedTuple):
+    """What a language model answered, and the tokens of the call as its provider reports them."""
+
+    text: str
+    input_tokens: int
+    output_tokens: int
+
 
 class Found(NamedTuple):
     """A message that answers a query. `score` is 0 to 1, higher is better; 0: it has some word, and was not ranked."""
@@ -241,7 +286,7 @@ class Part(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A numbered note beside a transcript: `kind` is "plan", "lease", "pin", "request" or "snapshot"; JSON in `body`.
+    """A numbered note beside a transcript: `kind` is "plan", "lease", "pin", "request", ...; JSON in `body`.
 
     `number` counts the records of one kind in one session from 0.
     """

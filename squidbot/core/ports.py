@@ -8,9 +8,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Erasure, Found, Message, Opening, Part, Record, StoredMessage, Summary
+    from squidbot.core.messages import (
+        Completion,
+        Erasure,
+        Found,
+        Job,
+        Message,
+        Opening,
+        Part,
+        Record,
+        StoredMessage,
+        Summary,
+    )
 
-__all__ = ["Certificate", "Codec", "Observer", "SummaryStore", "TokenCounter", "TranscriptStore"]
+__all__ = ["LLM", "Certificate", "Codec", "Observer", "Summarizer", "SummaryStore", "TokenCounter", "TranscriptStore"]
 
 # How far a bound can be trusted, best first (D5). "none": a counter for policy caps and reports only.
 Certificate = Literal["exact", "anchored", "proved", "measured", "none"]
@@ -137,6 +148,40 @@ class SummaryStore(Protocol):
 
         Raises:
             StoreError: nothing was removed: the disk failed.
+        """
+
+
+class LLM(Protocol):
+    """A language model that answers one prompt; never called while a request is made (D6). It may take minutes."""
+
+    @property
+    def name(self) -> str:
+        """The model's name as summaries carry it; it does not change."""
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the model's answer to a prompt under a system text, of at most `max_output_tokens`.
+
+        What is returned was said by the model: an error's text never is.
+
+        Raises:
+            ContextOverflowError: the prompt and the room for the answer don't fit the model's window.
+            LLMError: there is no whole answer: the model was not reached, refused, or was cut off; `kind` says which.
+        """
+
+
+class Summarizer(Protocol):
+    """Writes a text that can stand for messages; never called while a request is made (D6)."""
+
+    @property
+    def name(self) -> str:
+        """Who writes: `Summary.made_by` is "llm/" with this and the version of the prompts behind it."""
+
+    def summarize(self, job: Job, source: str, limit_tokens: int) -> str:
+        """Return a text of at most `limit_tokens` for the messages in `source`; who asks checks it before it is used.
+
+        Raises:
+            ContextOverflowError: the source is too long for it.
+            LLMError: there is no text.
         """
 
 

@@ -4,6 +4,7 @@
 |------------|-------|
 | undo       | an earlier plan made to stand again |
 | event      | when the plan changes, and to what |
+| better     | a language model's texts in the place of notes by rule |
 | compaction | one batch from high to low water |
 | folding    | everything told anew, the newest blocks by level |
 | scene      | what a batch is chosen from, and how hard an event tries |

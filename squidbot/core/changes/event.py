@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.scene import Batch, Scene, retelling, steps
+from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
@@ -210,13 +210,17 @@ class _Maker(NamedTuple):
 
     def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
         """Yield what the attempts of this event would send, gentlest first."""
-        from squidbot.core.changes.compaction import Compactor  # noqa: PLC0415  # most calls change nothing
+        from squidbot.core.changes.better import Better, renewed  # noqa: PLC0415  # most calls change nothing
+        from squidbot.core.changes.compaction import Compactor  # noqa: PLC0415
 
-        compactor = Compactor(self._scene(base, room), self.settings, self.notes, _by_estimate(base.history, room))
+        notes, by_estimate = Better(self.notes, self.shelf), _by_estimate(base.history, room)
+        scene = self._scene(base, room)
+        blocks, kept = renewed(Ground(scene, self.settings, notes, by_estimate), notes)
+        compactor = Compactor(scene._replace(blocks=blocks), self.settings, notes, by_estimate)
         for step in (*(retelling(self.settings) if self.retells else ()), *steps(self.settings)):
             batch = compactor.batch(step)
             if batch is not None:
-                yield batch
+                yield batch._replace(kept_blocks=min(batch.kept_blocks, kept))
 
     def _scene(self, base: Standing, room: Cost) -> Scene:
         cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]

@@ -1,0 +1,120 @@
+"""What a language model wrote of a block takes the place of the notes by rule, where it is stored and fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.plan import Representation
+from squidbot.core.view.renderer import shown
+from squidbot.core.view.standing import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.changes.scene import Ground, NoteTaker
+    from squidbot.core.messages import Part, Summary
+    from squidbot.core.plan import Run
+    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.standing import Shelf
+
+__all__ = ["LEVELS", "Better", "renewed"]
+
+# The level of the text that stands for a block in each representation that shows one of its own.
+LEVELS = {
+    Representation.SUMMARY_USER: Representation.DETAILED,
+    Representation.DETAILED: Representation.DETAILED,
+    Representation.MODERATE: Representation.MODERATE,
+    Representation.COMPACT: Representation.COMPACT,
+}
+# Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
+# the prompt cache anew, and an event writes its own notes and the raw messages in any case.
+RENEWED_FRACTION = 0.5
+
+
+class Better:
+    """A note taker that shows a language model's text of a block instead of notes, for one event.
+
+    What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
+    """
+
+    def __init__(self, notes: NoteTaker, shelf: Shelf) -> None:
+        """Take what makes notes by rule."""
+        self._notes = notes
+        self._shelf = shelf
+        self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
+
+    def reach(self, first_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
+        return self._notes.reach(first_seq)
+
+    def runs(self, after_seq: int) -> tuple[Run, ...]:
+        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
+        return self._notes.runs(after_seq)
+
+    def took(self, atoms: Sequence[Atom]) -> Run:
+        """Read atoms as a block that is noted for the first time."""
+        return self._notes.took(atoms)
+
+    def told(
+        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+    ) -> Summary:
+        """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule."""
+        return self.better(run, limit_tokens, level) or self._notes.told(run, standing, limit_tokens, level)
+
+    def folded(
+        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
+    ) -> Summary:
+        """Return one note by rule on all messages from `first_seq` to `last_seq`."""
+        return self._notes.folded(first_seq, last_seq, new, standing, limit_tokens)
+
+    def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
+        """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
+        fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
+        return max(fitting, key=lambda one: (one.cost.bound, one.summary_id), default=None)
+
+    def _stored(self, run: Run) -> tuple[Summary, ...]:
+        place = run.first_seq, run.last_seq
+        if place not in self._found:
+            counter = self._shelf.renderer.meter.name
+            inside = self._shelf.summaries.for_range(self._shelf.session_id, *place)
+            exact = (one for one in inside if (one.first_seq, one.last_seq) == place)
+            self._found[place] = tuple(one for one in exact if one.by_model and one.counter == counter)
+        return self._found[place]
+
+
+class Renewed(NamedTuple):
+    """Blocks with better texts; those before number `kept` are as they were."""
+
+    blocks: tuple[Block, ...]
+    kept: int
+
+
+def renewed(ground: Ground, better: Better) -> Renewed:
+    """Return the blocks of a scene with better texts in the newest of them, as far as that pays at an event."""
+    blocks = list(ground.scene.blocks)
+    kept, behind = len(blocks), 0
+    if not blocks:
+        return Renewed((), 0)
+    most = RENEWED_FRACTION * sum(ground.size(atom.sent_cost) for atom in ground.scene.tail)
+    runs = {(run.first_seq, run.last_seq): run for run in better.runs(-1)}
+    for place in range(len(blocks) - 1, -1, -1):
+        behind += ground.size(blocks[place].cost)
+        if behind > most:
+            break
+        made = _renewed(ground, better, blocks[place], runs)
+        if made is not None:
+            blocks[place], kept = made, place
+    return Renewed(tuple(blocks), kept)
+
+
+def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int, int], Run]) -> Block | None:
+    """Return a block with its better text; None where there is none, or it stands there."""
+    segment = block.segment
+    run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)
+    if run is None or level is None:
+        return None
+    summary = better.better(run, ground.level_tokens(run.tokens, level), level)
+    if summary is None or summary.summary_id == segment.summary_id:
+        return None
+    changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
+    return Block(changed, (shown(summary), *block.parts[1:]))

@@ -1,0 +1,155 @@
+"""Which blocks want a summary by a language model, and at which level: what the next event could show of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.changes.better import LEVELS
+from squidbot.core.changes.scene import Ground, Scene
+from squidbot.core.plan import Representation, Run
+from squidbot.core.view.atoms import atoms_of, total
+from squidbot.core.view.renderer import spent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from squidbot.core.messages import Cost
+    from squidbot.core.notes.notebook import Notebook
+    from squidbot.core.plan import Segment
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.standing import Shelf, Standing
+
+__all__ = ["JobSettings", "Wanted", "room_of", "wanted"]
+
+# How full the room for a chain of notes is when the next event is expected to tell everything anew, by level.
+FOLD_NEAR_FRACTION = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """What is summarized by a language model.
+
+    Attributes:
+        mode: what summaries keep above all: "developer", "planning", "assistant" or "debugger" (O-11).
+        min_messages: a block of fewer messages is left alone (B-41).
+        min_input_tokens: so is one in which less was said, the user's messages left out, as a bound (O-18).
+        source_tokens: what a job's messages may cost as a summarizer is shown them, as a bound.
+        backoff_seconds: how long a block rests after two failures in a row; after each further one twice as long.
+    """
+
+    mode: str = "developer"
+    min_messages: int = 4
+    min_input_tokens: int = 500
+    source_tokens: int = 16_000
+    backoff_seconds: float = 300.0
+
+
+class Wanted(NamedTuple):
+    """A summary that could be shown: of which messages, at which level, in which room, and why it is wanted."""
+
+    run: Run
+    level: Representation
+    limit_tokens: int
+    reason: str
+
+
+def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
+    shelf: Shelf,
+    settings: HistorySettings,
+    notes: Notebook,
+    stored: Standing,
+    room: Cost,
+    now: float | None,
+    *,
+    every: frozenset[str],
+) -> list[Wanted]:
+    """Return the summaries that the next event could show, oldest block first.
+
+    Of blocks that are still raw, those that the next event is sure to note, and all that were closed by one of `every`:
+    "gap", "size".
+    """
+    atoms = _movable(shelf, stored)
+    scene = Scene(room, stored.blocks, (), tuple(atoms), stored.messages, frozenset(), (), stored.turn)
+    return list(_Asked(Ground(scene, settings, notes, by_estimate=False), stored, now, every).all())
+
+
+def _movable(shelf: Shelf, stored: Standing) -> list[Atom]:
+    """Return the atoms that no note stands for yet, oldest first."""
+    cut = [block.segment for block in stored.blocks if block.segment.representation is Representation.SLIMMED]
+    slimmed = atoms_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
+    return [*slimmed, *stored.tail.atoms]
+
+
+class _Asked(NamedTuple):
+    ground: Ground
+    stored: Standing
+    now: float | None
+    every: frozenset[str]
+
+    def all(self) -> Iterator[Wanted]:
+        """Yield what is wanted, oldest first."""
+        standing = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
+        levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in standing}
+        runs = [run for run in self.ground.notes.runs(-1) if (run.first_seq, run.last_seq) in levels]
+        ahead = list(self._ahead()) if self.ground.settings.chain else []
+        folded = self._ranked(runs, ahead) if self._folds(standing) else {}
+        for run in runs:
+            level = levels[run.first_seq, run.last_seq]
+            yield from (self._one(run, each, "pressure") for each in dict.fromkeys((level, folded.get(run, level))))
+        for run, reason in ahead:
+            yield self._one(run, Representation.DETAILED, reason)
+
+    def _ranked(self, runs: Sequence[Run], ahead: Sequence[tuple[Run, str]]) -> dict[Run, Representation]:
+        """Return the levels that blocks get where everything is told anew: at least one new block comes behind them."""
+        newer = max(1, len(ahead))
+        return dict(zip(reversed(runs), self.ground.settings.ranks()[newer:], strict=False))
+
+    def _one(self, run: Run, level: Representation, reason: str) -> Wanted:
+        return Wanted(run, level, self.ground.level_tokens(run.tokens, level), reason)
+
+    def _folds(self, standing: Sequence[Segment]) -> bool:
+        """Return whether the next event is expected to tell everything anew."""
+        settings = self.ground.settings
+        told = sum(one.note_tokens for one in standing)
+        return not settings.chain or told > FOLD_NEAR_FRACTION * settings.notes_fraction * self.ground.room
+
+    def _ahead(self) -> Iterator[tuple[Run, str]]:
+        """Yield the blocks of what is still raw that are wanted, with what closed them.
+
+        Only in a chain of notes do they stay blocks of their own: a fold takes them together.
+        """
+        tail, stays = self.ground.scene.tail, self._stays()
+        behind = total(atom.sent_cost for atom in tail).bound
+        for block, closed_by in self._closed(self.ground.blocks_of(tail)):
+            behind -= total(atom.sent_cost for atom in block).bound
+            if closed_by in self.every or behind >= stays:
+                tokens = total(atom.cost for atom in block).bound
+                yield Run(block[0].first_seq, block[-1].last_seq, tokens), closed_by
+
+    def _closed(self, blocks: Sequence[Sequence[Atom]]) -> Iterator[tuple[Sequence[Atom], str]]:
+        """Yield blocks that nothing will be added to, with what closed them: "gap" or "size"."""
+        gap_seconds = self.ground.settings.gap_seconds
+        for block, behind in pairwise(blocks):
+            yield block, "gap" if _paused(block, behind[0].messages[0].time, gap_seconds) else "size"
+        if blocks and _paused(blocks[-1], self.now, gap_seconds):
+            yield blocks[-1], "gap"
+
+    def _stays(self) -> float:
+        """Return what stays behind notes at an event at most: a block with as much behind it will be noted whole."""
+        settings, room = self.ground.settings, self.ground.room
+        prefix = sum(block.cost.bound for block in self.ground.scene.blocks)
+        raw = max((settings.low_fraction - settings.slim_fraction) * room - prefix, settings.keep_fraction * room)
+        return raw + settings.slim_fraction * room
+
+
+def _paused(block: Sequence[Atom], until: float | None, gap_seconds: float) -> bool:
+    newest = block[-1].messages[-1].time
+    return newest is not None and until is not None and until - newest >= gap_seconds
+
+
+def room_of(limit: Cost, stored: Standing, outside: Cost) -> Cost:
+    """Return what history may cost beside what opens the transcript and what came with the newest request."""
+    return limit.less(spent(stored.lead)).less(outside)

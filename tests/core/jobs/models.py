@@ -1,0 +1,57 @@
+"""Language models to summarize with: one that tells what it was shown, and hosts that let it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from squidbot.core.engine import ContextEngine
+from squidbot.core.jobs.writing import ModelSummarizer
+from squidbot.core.settings import strategy
+from squidbot.testing.models import ScriptedLLM
+
+from ..promises.driver import CODEC, Host, Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.adapters.stdlib import InMemoryStore
+    from squidbot.core.errors import LLMError
+    from squidbot.core.jobs.desk import Desk
+    from squidbot.core.jobs.due import JobSettings
+
+    from ..promises.driver import Heard
+
+# A room in which notes are a chain, and blocks are of a few turns.
+MIDDLE = Setup(16_384, settings=strategy("balanced", 14_336))
+
+
+def telling(_system: str, prompt: str) -> str:
+    """Return an honest summary: the files that the messages name."""
+    names = list(dict.fromkeys(re.findall(r"src/part_\d+\.py", prompt)))
+    return f"<summary>\nRead {', '.join(names[:5])} and explained each.\n</summary>"
+
+
+def writer(answer: str | LLMError | Callable[[str, str], str] = telling) -> ModelSummarizer:
+    """Return a summarizer over a model with this answer."""
+    return ModelSummarizer(ScriptedLLM(answer))
+
+
+def desk_of(
+    store: InMemoryStore,
+    setup: Setup = MIDDLE,
+    observer: Heard | None = None,
+    jobs: JobSettings | None = None,
+    session_id: str = "s",
+) -> Desk:
+    """Return the desk of a session over the store, of a fresh engine."""
+    engine = ContextEngine(store, store, {CODEC.tag: CODEC}, observer)
+    return engine.desk(session_id, setup.lease, setup.meter, setup.settings, jobs)
+
+
+def shown(host: Host) -> set[str]:
+    """Return the ids of the summaries by a model that any request of a host shows."""
+    store = host.store
+    made = {one.summary_id for one in store.for_range(host.session_id, 0, 10**9) if one.by_model}
+    sent = {part.summary_id for call in host.calls if call.assembly for part in call.assembly.parts}
+    return made & {one for one in sent if one}

@@ -1,0 +1,75 @@
+"""What a language model is asked, and what is taken of its answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from squidbot.core.errors import ContextOverflowError, LLMError
+from squidbot.core.jobs.prompts import MODES
+from squidbot.core.jobs.writing import ModelSummarizer
+from squidbot.core.messages import Job
+from squidbot.testing.models import ScriptedLLM
+
+LEVELS = ("summary:detailed", "summary:moderate", "summary:compact", "summary:merged")
+
+
+def job(level: str = LEVELS[0], mode: str = "developer") -> Job:
+    """Return a job for messages 3 to 9."""
+    return Job("size", "s", 3, 9, level, mode, "digest", 200, 1000, 800)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("mode", MODES)
+def test_prompt_names_the_messages_and_what_its_mode_keeps(level: str, mode: str) -> None:
+    """Each level and mode asks for something of its own."""
+    model = ScriptedLLM("<summary>Done.</summary>")
+    assert ModelSummarizer(model).summarize(job(level, mode), "[m3 user]\nhello", 200) == "Done."
+    (prompt,) = model.prompts
+    assert "m3 to m9" in prompt
+    assert "[m3 user]\nhello" in prompt
+    assert MODES[mode] in prompt
+    assert "At most 100 words" in prompt
+    others = ScriptedLLM("<summary>Done.</summary>")
+    for other in LEVELS:
+        if other != level:
+            ModelSummarizer(others).summarize(job(other, mode), "[m3 user]\nhello", 200)
+    assert prompt not in others.prompts
+
+
+def test_what_is_said_around_the_answer_is_left_out() -> None:
+    """Thoughts, a copy of the question, a friendly word behind it."""
+    model = ScriptedLLM("Let me write <summary> of it.\n<summary>\nThe text.\n</summary>\nAnything else?")
+    assert ModelSummarizer(model).summarize(job(), "x", 200) == "The text."
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("", "empty"),
+        (" \n", "empty"),
+        ("The text.", "unusable"),
+        ("<summary>The text", "cut"),
+        ("<summary>" + "long " * 2000 + "</summary>", "cut"),
+        (LLMError("refused", "content policy"), "refused"),
+    ],
+)
+def test_answer_that_is_not_whole_is_an_error(answer: str | LLMError, kind: str) -> None:
+    """An error's text, or what was cut off at its limit, is never taken for a summary."""
+    with pytest.raises(LLMError) as caught:
+        ModelSummarizer(ScriptedLLM(answer)).summarize(job(), "x", 200)
+    assert caught.value.kind == kind
+
+
+def test_source_that_does_not_fit_the_model_is_an_error() -> None:
+    """It is never sent in part."""
+    with pytest.raises(ContextOverflowError, match="are more than 100"):
+        ModelSummarizer(ScriptedLLM("<summary>x</summary>", window_tokens=100)).summarize(job(), "x" * 400, 20)
+
+
+def test_model_that_is_asked_too_often_says_so() -> None:
+    """The rule of a provider, as the fake keeps it."""
+    model = ModelSummarizer(ScriptedLLM("<summary>Done.</summary>", most_calls=1))
+    assert model.summarize(job(), "x", 20) == "Done."
+    with pytest.raises(LLMError) as caught:
+        model.summarize(job(), "x", 20)
+    assert caught.value.kind == "rate-limit"
