@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import click
 
 from squidbot.commands import options
+from squidbot.commands.ending import complain
 from squidbot.commands.events import event_line
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.terms import session_of
 from squidbot.commands.texts import count, line, seqs
+from squidbot.core.errors import StoreError
 
 if TYPE_CHECKING:
+    from squidbot.commands.reading.opened import Opened
     from squidbot.core.forgetting import Forgotten
 
 __all__ = ["forget"]
+
+
+@runtime_checkable
+class _Scrubs(Protocol):
+    def is_scrubbed(self) -> bool:
+        """Say whether the bytes of all that was forgotten are overwritten."""
+
+    def scrub(self) -> None:
+        """Overwrite the bytes of what was forgotten."""
+
 
 _RUN = re.compile(r"m([0-9]{1,12})(?:-m?([0-9]{1,12}))?")
 MOST_AT_ONCE = 10_000
@@ -58,10 +71,24 @@ def forget(  # noqa: PLR0913  # an argument for each option
             what = f"{count(len(messages), 'message')} of {line(name)} ({seqs(messages)})"
             click.confirm(f"Forget {what} for good?", abort=True, err=True)
         forgotten = session_of(place, name).forget(*messages, reason=reason, now=time.time())
+        left = _left(place)
     if as_json:
-        options.print_json(_json(name, forgotten))
+        options.print_json({**_json(name, forgotten), "overwritten": not left})
     else:
         _print(name, forgotten)
+    if left:
+        complain(f"forgotten, but its bytes are not overwritten yet: {left}")
+
+
+def _left(place: Opened) -> str:
+    """Return why the bytes of what was forgotten still stand in the store's files; "" where they do not."""
+    if not isinstance(place.store, _Scrubs) or place.store.is_scrubbed():
+        return ""
+    try:
+        place.store.scrub()
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 def _json(name: str, forgotten: Forgotten) -> dict[str, object]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.cli import main
+from squidbot.core.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +54,20 @@ def test_forgotten_message_keeps_its_place(copied: Callable[..., Result]) -> Non
     assert {one["category"] for one in after[1:3]} == {"forgotten"}
     spans = json.loads(copied("explain", "support/42", "--json").output)["spans"]
     assert spans[-1]["last"] == "m95"
+
+
+def test_forget_says_where_bytes_are_left(copied: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader in the way: the words are forgotten all the same, and the store says what to do."""
+
+    def blocked(_store: SqliteStore) -> None:
+        raise StoreError("x.db: a program reads an older state; close it")
+
+    assert json.loads(copied("forget", "support/42", "m16", "--yes", "--json").output)["overwritten"] is True
+    monkeypatch.setattr(SqliteStore, "scrub", blocked)
+    result = copied("forget", "support/42", "m14", "--yes", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["overwritten"] is False
+    assert "its bytes are not overwritten yet: x.db: a program reads an older state; close it" in result.stderr
 
 
 def test_forget_asks_first(copied: Callable[..., Result]) -> None:
