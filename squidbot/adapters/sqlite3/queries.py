@@ -53,8 +53,6 @@ INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
 # How many rows are asked for at once by name: a statement for each power of two up to it, a shorter list is filled up.
 PICKED_ROWS = 256
-# So few are read one by one: that takes less than preparing a statement for them.
-FEW_ROWS = 4
 PICKED = {
     size: f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key IN ({', '.join('?' * size)}) ORDER BY key"  # noqa: S608
     for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
@@ -224,10 +222,6 @@ def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]
     first_key = session.first_key
     wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
     found: list[StoredMessage] = []
-    if len(wanted) <= FEW_ROWS:
-        for seq in wanted:
-            found += messages(connection, session, seq, seq)
-        return found
     for start in range(0, len(wanted), PICKED_ROWS):
         some = wanted[start : start + PICKED_ROWS]
         keys = _filled_up([first_key + seq for seq in some])
