@@ -110,7 +110,8 @@ def _bars(window: int, benches: list[Bench]) -> list[Bar]:
     at = f"at {window:,} tokens, {size} messages"
     grows = [
         Bar(f"{name} {at}, x {least.where.messages:,}", _ratio(most, kind, least, kind), at_most=1.5)
-        for name, kind in (("fresh", "fresh"), ("warm assemble", "assemble"), ("record", "record"))
+        for name, kind in (("fresh", "fresh"), ("warm assemble", "assemble"), ("record", "record"), ("event", "event"))
+        if least.times[kind].cpu and most.times[kind].cpu
     ]
     floors = [
         Bar(f"fresh {at}, x floor", _ratio(most, "fresh", most, "fresh floor"), at_most=5.0),

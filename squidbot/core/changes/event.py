@@ -227,8 +227,8 @@ class _Maker(NamedTuple):
         slimmed = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
         blocks = base.blocks[: len(base.blocks) - len(cut)]
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
-        kept = self.shelf.steps_with(self.pinned.intersection(noted))
-        answered = self.shelf.steps_with({base.turn}.intersection(noted))
+        kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
+        answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
         return Scene(
             room=room,
             blocks=blocks,
