@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ContextOverflowError,
         DamagedStoreError,
         InvalidRequestError,
+        LLMError,
         NotFoundError,
         RecallError,
         SquidbotError,
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
         TranscriptError,
     )
     from squidbot.core.events import Event
-    from squidbot.core.messages import Message, Usage
+    from squidbot.core.jobs.due import JobSettings
+    from squidbot.core.messages import Completion, Message, Usage
     from squidbot.hookspecs import hookimpl
+    from squidbot.jobs import Jobs
     from squidbot.sessions import Assembly, Engine, Session, load
     from squidbot.tools import Answer, history_tool
 
@@ -31,12 +34,16 @@ __all__ = [
     "Answer",
     "Assembly",
     "BudgetError",
+    "Completion",
     "ConfigError",
     "ContextOverflowError",
     "DamagedStoreError",
     "Engine",
     "Event",
     "InvalidRequestError",
+    "JobSettings",
+    "Jobs",
+    "LLMError",
     "Message",
     "NotFoundError",
     "RecallError",
@@ -53,8 +60,10 @@ __all__ = [
 _HOMES = {
     "squidbot.core.errors": [name for name in __all__ if name.endswith("Error")],
     "squidbot.core.events": ["Event"],
-    "squidbot.core.messages": ["Message", "Usage"],
+    "squidbot.core.jobs.due": ["JobSettings"],
+    "squidbot.core.messages": ["Completion", "Message", "Usage"],
     "squidbot.hookspecs": ["hookimpl"],
+    "squidbot.jobs": ["Jobs"],
     "squidbot.sessions": ["Assembly", "Engine", "Session", "load"],
     "squidbot.tools": ["Answer", "history_tool"],
 }

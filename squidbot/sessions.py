@@ -141,7 +141,7 @@ class Session:
 
     def __init__(self, wired: Wired, session_id: str, lease: Lease, codec: Codec) -> None:
         """Use `Engine.session`."""
-        self._wired = wired
+        self.wired = wired
         self._codec = codec
         meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
@@ -196,8 +196,8 @@ class Session:
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
         else:
-            made = self._policy.assemble(self.core, incoming, self._inputs, self._wired.relay)
-        self._wired.relay.assembled(made)
+            made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
+        self.wired.relay.assembled(made)
         return Assembly(made)
 
     def record(
@@ -383,7 +383,7 @@ class Session:
     def _unstored(self, message: Message | StoredMessage) -> Message:
         if isinstance(message, Message):
             return message
-        return replace(self._wired.codecs[message.codec].decode(message.payload), time=message.time)
+        return replace(self.wired.codecs[message.codec].decode(message.payload), time=message.time)
 
 
 def _flat(said: Iterable[Said]) -> Iterable[str | Mapping[str, object] | Message | StoredMessage]:

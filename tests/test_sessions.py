@@ -320,7 +320,7 @@ def test_preview_is_what_would_be_sent_next() -> None:
     one = talked()
     one.record(one._unstored(one._message("and now?", "user")))
     seen = one.preview()
-    other = squidbot.sessions.Session(one._wired, "s", one.lease, one._codec)
+    other = squidbot.sessions.Session(one.wired, "s", one.lease, one._codec)
     assert other.preview().messages == seen.messages[1:]
     assert other.preview().report.cost == seen.report.cost
     assert one.assemble(system="Be brief.", tools=[{"name": "read"}], memory="tea").messages == seen.messages
