@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.standing import Shelf
 
-__all__ = ["LEVELS", "Better", "renewed"]
+__all__ = ["LEVELS", "SUMMARY", "Better", "renewed"]
+
+# The kind of the records that say which summaries a language model has written; without one nothing is looked for.
+SUMMARY = "summary"
 
 # The level of the text that stands for a block in each representation that shows one of its own.
 LEVELS = {
@@ -42,6 +45,7 @@ class Better:
         self._notes = notes
         self._shelf = shelf
         self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
+        self._any: bool | None = None
 
     def reach(self, first_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
@@ -69,6 +73,10 @@ class Better:
 
     def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
         """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
+        if self._any is None:
+            self._any = self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY) is not None
+        if not self._any:
+            return None
         fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
         return max(fitting, key=lambda one: (one.cost.bound, one.summary_id), default=None)
 

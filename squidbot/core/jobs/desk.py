@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
+from squidbot.core.changes.better import SUMMARY
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.jobs.checking import check_answer, cleaned
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.standing import Shelf
 
-__all__ = ["SUMMARY", "Desk", "Done", "Tries"]
+__all__ = ["Desk", "Done", "Tries"]
 
-# The kind of the records that say which summaries a language model has written.
-SUMMARY = "summary"
 # Failures in a row after which a block rests.
 MOST_FAILURES = 2
 # Of the room for a summary, the most that is set aside for the files that it forgets to name.
@@ -177,7 +176,8 @@ class Desk:
         if said < max(self._settings.min_input_tokens, one.limit_tokens + 1):
             return None
         digest = self._digest(rows, one.level)
-        if any(made.source_digest == digest for made in self._standing(run.first_seq, run.last_seq)):
+        made = any(made.source_digest == digest for made in self._standing(run.first_seq, run.last_seq))
+        if made and self._noted() is not None:
             return None
         return Job(
             reason=reason,
@@ -264,23 +264,26 @@ class Desk:
         """
         shelf = self._shelf
         try:
-            if (first := self._first(job)) is not None:
-                return first
-            shelf.summaries.put(summary)
+            kept = self._first(job) or summary
+            shelf.summaries.put(kept)
         except StoreError:
-            if (first := self._first(job)) is not None:
-                return first
-            raise
+            if (first := self._first(job)) is None:
+                raise
+            kept = first
         # Whoever forgets messages meanwhile finds the summary, or, by the record, that it has to look once more.
-        self._note(summary)
+        self._note(kept)
         if self._source(job) is None:
-            shelf.summaries.remove(shelf.session_id, [summary.summary_id])
+            shelf.summaries.remove(shelf.session_id, [kept.summary_id])
             raise LLMError("unusable", "its messages were forgotten meanwhile")
-        return summary
+        return kept
 
     def _first(self, job: Job) -> Summary | None:
         found = self._standing(job.first_seq, job.last_seq)
         return next((one for one in found if one.source_digest == job.source_digest), None)
+
+    def _noted(self) -> Record | None:
+        """Return the record of the newest summary that was written; None where none was."""
+        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY)
 
     def _note(self, summary: Summary) -> None:
         """Record that a summary was written.
@@ -291,7 +294,7 @@ class Desk:
         shelf = self._shelf
         for tried in range(MOST_APPENDS):
             head = shelf.transcripts.head(shelf.session_id)
-            last = shelf.transcripts.last_record(shelf.session_id, SUMMARY)
+            last = self._noted()
             body = json.dumps([summary.summary_id, summary.level, summary.made_by], separators=(",", ":"))
             record = Record(SUMMARY, last.number + 1 if last else 0, body)
             try:

@@ -324,6 +324,21 @@ def test_of_two_processes_the_first_summary_stays() -> None:
     assert len(written(store)) == 1
 
 
+def test_process_that_ended_before_a_summary_was_recorded_is_made_up_for() -> None:
+    """The text that is stored stays, and is shown from then on."""
+    store = Busy()
+    Host(store, MIDDLE, watch=False).run(tame(40, 200))
+    store.broken = True
+    with pytest.raises(StoreError, match="full"):
+        desk_of(store).run(writer(), limit=1)
+    (left,) = written(store)
+    store.broken = False
+    (done,) = desk_of(store).run(writer("<summary>Another text.</summary>"), limit=1)
+    assert done.summary == left
+    assert len(store.records("s", "summary")) == 1
+    assert left.source_digest not in {job.source_digest for job in desk_of(store).due()}
+
+
 class Busy(InMemoryStore):
     """A store into which somebody else writes a message right before a record of a summary."""
 
