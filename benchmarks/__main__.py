@@ -1,4 +1,7 @@
-"""The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`."""
+"""The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`.
+
+For the part `schedule`, `[--transcript FILE] [--window N]`, too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, policy, process, search, turn
+from benchmarks import disk, faults, policy, process, schedule, search, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -35,6 +38,8 @@ class Run(NamedTuple):
     folder: Path
     ranks: Path | None
     progress: Progress
+    transcript: Path | None = None
+    window: int | None = None
 
     def turn(self) -> Result:
         """Measure turns."""
@@ -71,6 +76,12 @@ class Run(NamedTuple):
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
 
+    def schedule(self) -> Result:
+        """Measure how far the engine's schedule of events is from the cheapest one."""
+        windows = (self.window,) if self.window else self.sizes.windows
+        amount = schedule.Amount(windows, min(self.sizes.policy_turns, schedule.MOST_TURNS), self.transcript)
+        return schedule.measure(amount, self._counter(), self.progress)
+
     def _counter(self) -> TokenCounter | None:
         """Return the real tokenizer; None where there are no ranks, or no package that reads them."""
         path = self.ranks or (RANKS if RANKS.exists() else None)
@@ -96,6 +107,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "faults": Run.faults,
     "search": Run.search,
     "policy": Run.policy,
+    "schedule": Run.schedule,
 }
 
 
@@ -108,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.keep:
             args.keep.mkdir(parents=True, exist_ok=True)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squidbot-benchmarks-", dir=args.keep)))
-        run = Run(sizes, Files(sizes.messages, folder, args.keep, progress), folder, args.ranks, progress)
+        files = Files(sizes.messages, folder, args.keep, progress)
+        run = Run(sizes, files, folder, args.ranks, progress, args.transcript, args.window)
         results = [PARTS[name](run) for name in args.only or PARTS]
     progress("")
     print(as_text(results))
@@ -125,6 +138,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count as the real tokenizer")
+    parser.add_argument("--transcript", type=Path, metavar="FILE", help="schedule: a recorded conversation, not ours")
+    parser.add_argument("--window", type=int, metavar="N", help="schedule: this window alone, in tokens")
     return parser
 
 
