@@ -159,7 +159,7 @@ def _unseen_from(trial: Standing, stored: int) -> int:
     """Return the seq of the oldest recalled record behind the last reply; `stored` where there is none."""
     for atom in reversed(trial.tail.atoms):
         first = atom.messages[0]
-        if first.role != "user":
+        if first.role == "assistant":
             break
         if first.category is Category.RECALLED:
             stored = min(stored, first.seq)

@@ -13,11 +13,12 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.history.pages import body_of
 from squidbot.core.messages import Category, Kind, Message
+from squidbot.core.settings import HistorySettings
 from squidbot.core.view.renderer import Renderer
 
 from ..history.readers import joined, opened, walked
 from .driver import CODEC, Host, Setup, assistant, copied, held, requests, result, user
-from .histories import effort, histories, setups
+from .histories import WORDS, effort, histories, setups
 from .rules import breaks_at, pairs_broken, sent, transcript_of
 
 if TYPE_CHECKING:
@@ -137,3 +138,14 @@ def test_recall_in_a_tool_loop_fits_and_is_flagged(history: list[Message], setup
     assert made.event or breaks_at(asked, made) is None
     (part,) = [part for part in made.parts if part.first_seq == made.incoming[0].seq]
     assert part.kind is Kind.RECALLED
+
+
+def test_fresh_recall_stays_raw_behind_a_stray_result() -> None:
+    """Nobody has replied since, whatever else was said."""
+    setup = Setup(2048, None, HistorySettings(min_saving_fraction=0.0, policy_limit=400), WORDS)
+    store = InMemoryStore()
+    Host(store, setup).run([user("?"), assistant("so")])
+    page = opened(store, setup).history.recall("m0")
+    host = Host(store, setup, pending=[user("and?"), result("a", ""), user("0" * 975)])
+    spans = host.call().request.report.spans
+    assert {span.first_seq: span.how for span in spans}[page.recorded or 0] == "recalled"
