@@ -202,15 +202,23 @@ class _Search:
             return
         states = self._new.setdefault(stand, [])
         for at, other in enumerate(states):
-            if other.price <= state.price and other.notes <= state.notes:
-                if self._inherits and state.permits > other.permits:
-                    states[at] = other._replace(permits=state.permits)
+            if _is_no_worse(other, state):
+                states[at] = self._heir(other, [state])
                 return
-        beaten = [other for other in states if state.price <= other.price and state.notes <= other.notes]
+        beaten = [other for other in states if _is_no_worse(state, other)]
         if beaten:
-            states[:] = [other for other in states if not (state.price <= other.price and state.notes <= other.notes)]
-        inherited = max([state.permits, *(other.permits for other in beaten)]) if self._inherits else state.permits
-        states.append(state._replace(permits=inherited))
+            states[:] = [other for other in states if not _is_no_worse(state, other)]
+        states.append(self._heir(state, beaten))
+
+    def _heir(self, state: _State, beaten: list[_State]) -> _State:
+        """Return a state with the permissions of those that it stands for, too."""
+        most = max((other.permits for other in beaten), default=0.0)
+        return state._replace(permits=most) if self._inherits and most > state.permits else state
+
+
+def _is_no_worse(state: _State, other: _State) -> bool:
+    """Return whether a state is neither dearer than another one nor has more notes."""
+    return state.price <= other.price and state.notes <= other.notes
 
 
 def _price_of(state: _State) -> float:

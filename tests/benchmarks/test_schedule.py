@@ -95,6 +95,20 @@ def _events(model: Model, rules: Rules, call: int, stand: Stand, notes: float) -
             return
 
 
+def test_a_dearer_way_with_fewer_notes_is_kept_when_it_may_turn_out_cheaper() -> None:
+    """By price alone the way to the optimum is given up, and 243.55 is what is left."""
+    tokens = (2, 5, 41, 23, 4, 6, 3, 9, 68)
+    atoms = tuple(_atom(seq, size, user=not seq) for seq, size in enumerate(tokens))
+    moments = tuple(Moment(at + 1, new_turn=True, cold=False) for at in range(len(atoms)))
+    chosen = replace(BASE, note_rate=0.5, notes_fraction=0.9, fold_fraction=0.1)
+    model = Model(Sizes(atoms, moments, Cost(5, 5), (0, *(4,) * len(atoms)), 94), chosen)
+    rules = Rules(0.0, 0.0, 1.0, 0.0)
+    found = cheapest(model, rules, inherits=False)
+    assert found is not None
+    assert found.price == pytest.approx(240.35)
+    assert found.price == pytest.approx(_least(model, rules))
+
+
 @settings(max_examples=150)
 @given(_models())
 def test_the_cheapest_schedule_is_the_best_of_all_when_events_are_permitted_anywhere(model: Model) -> None:
