@@ -153,6 +153,21 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
         assert later.cost.bound <= later.limit.bound
 
 
+def test_every_level_is_written_from_raw_and_shown_where_room_is_large() -> None:
+    """Detailed in the chain, then by rank where everything is told anew (C23); hardly one is written in vain."""
+    host = Host(InMemoryStore(), LARGE, watch=False)
+    prompts: list[str] = []
+    for turn in range(80):
+        host.run(tame(1, 900, start=turn))
+        model = ScriptedLLM(telling)
+        desk_of(host.store, LARGE).run(ModelSummarizer(model), limit=3)
+        prompts += model.prompts
+    made = {one.summary_id: one.level for one in written(host.store)}
+    assert {made[one] for one in shown(host)} == {"summary:detailed", "summary:moderate", "summary:compact"}
+    assert len(shown(host)) >= len(made) - 3
+    assert not any("data only; recall" in prompt for prompt in prompts)
+
+
 def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() -> None:
     """With a restart after every third step."""
     plain, again = with_jobs(50), with_jobs(50, restarts=frozenset(range(3, 500, 3)))
@@ -337,6 +352,45 @@ def test_process_that_ended_before_a_summary_was_recorded_is_made_up_for() -> No
     assert done.summary == left
     assert len(store.records("s", "summary")) == 1
     assert left.source_digest not in {job.source_digest for job in desk_of(store).due()}
+
+
+class Late(InMemoryStore):
+    """A store into which another process puts its summary of the same messages right before ours."""
+
+    first: Summary | None = None
+
+    def put(self, summary: Summary) -> None:
+        """Let the other one be first."""
+        if summary.by_model and self.first is None:
+            self.first = replace(summary, text="The other one.")
+            super().put(self.first)
+        super().put(summary)
+
+
+def test_summary_of_a_process_that_was_faster_stays() -> None:
+    """Nothing is ever overwritten by a different text."""
+    store = Late()
+    Host(store, MIDDLE, watch=False).run(tame(40, 200))
+    (done,) = desk_of(store).run(writer(), limit=1)
+    assert done.summary == store.first
+    assert written(store) == [store.first]
+
+
+def test_job_whose_messages_were_forgotten_is_not_asked_for() -> None:
+    """Between being due and its turn, because of another job before it."""
+    store = talked(40).store
+    jobs = desk_of(store).due()
+    session = opened(store, MIDDLE)
+
+    def answer(system: str, prompt: str) -> str:
+        if len(model.prompts) == 1:
+            session.forget(jobs[1].first_seq)
+        return telling(system, prompt)
+
+    model = ScriptedLLM(answer)
+    done = desk_of(store).run(ModelSummarizer(model), limit=2)
+    assert [one.why for one in done] == ["", "unusable: its messages are no longer what they were"]
+    assert len(model.prompts) == 1
 
 
 class Busy(InMemoryStore):
