@@ -124,7 +124,7 @@ class _Shelf:
     @classmethod
     def of(cls, line: Line, reading: Reading) -> _Shelf:
         full, short = (_Words.of(Unit(head, weight=line.weight), reading) for head in (line.head, line.short))
-        units = list(line.units.values())
+        units = list(line.told.values())
         words = [_Words.of(unit, reading) for unit in units]
         best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.gain(_NOTHING) / unit.tokens)
         return cls(line, full, short, units, words, best, line.head)

@@ -147,14 +147,13 @@ def _joined(old: Reading, kept: float, new: Reading) -> Reading:
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
-        units = {**held.units, **line.units} if held else dict(line.units)
+        units = {**held.told, **line.told} if held else line.told
         lines[subject] = Line(line.head, line.weight, units, line.short, line.path)
     return Reading(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
 
 
 def _faded(line: Line, kept: float) -> Line:
-    units = {text: Unit(text, unit.label, unit.weight * kept, unit.base * kept) for text, unit in line.units.items()}
-    return Line(line.head, line.weight * kept, units, line.short, line.path)
+    return Line(line.head, line.weight * kept, line.units, line.short, line.path, line.fading * kept)
 
 
 def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> dict[str, float]:
@@ -182,7 +181,7 @@ def _with_best_units(lines: dict[str, Line], reading: Reading, most_units: int) 
     ranked = [
         (-reading.gain(unit), number, subject, text)
         for number, (subject, line) in enumerate(lines.items())
-        for text, unit in line.units.items()
+        for text, unit in line.told.items()
     ]
     best = {(subject, text) for _, _, subject, text in heapq.nsmallest(most_units, ranked)}
     return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
@@ -190,7 +189,7 @@ def _with_best_units(lines: dict[str, Line], reading: Reading, most_units: int) 
 
 def _with_units(line: Line, subject: str, best: set[tuple[str, str]]) -> Line:
     units = {text: unit for text, unit in line.units.items() if (subject, text) in best}
-    return Line(line.head, line.weight, units, line.short, line.path)
+    return Line(line.head, line.weight, units, line.short, line.path, line.fading)
 
 
 def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
@@ -198,13 +197,13 @@ def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
 
 
 def _line_worth(line: Line, reading: Reading) -> float:
-    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.units.values()))
+    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.told.values()))
     return reading.gain(Unit(line.head, weight=line.weight)) + sum(best)
 
 
 def _raw(reading: Reading) -> list[object]:
     lines = [
-        [subject, line.head, line.weight, line.short, line.path, _raw_units(line)]
+        [subject, line.head, line.weight, line.short, line.path, line.fading, _raw_units(line)]
         for subject, line in reading.lines.items()
     ]
     return [lines, reading.written, reading.shown]
@@ -224,11 +223,11 @@ def _raw_units(line: Line) -> list[list[object]]:
 def _reading(raw: list[list[list[object]]]) -> Reading:
     lines, written, shown = raw
     found = {}
-    for subject, head, weight, short, path, runs in lines:
+    for subject, head, weight, short, path, fading, runs in lines:
         units = {
             text: Unit(text, label, worth, base)
             for label, worth, base, texts in runs  # type: ignore[attr-defined]  # as _raw_units wrote them
             for text in texts
         }
-        found[str(subject)] = Line(str(head), float(str(weight)), units, str(short), str(path))
+        found[str(subject)] = Line(str(head), float(str(weight)), units, str(short), str(path), float(str(fading)))
     return Reading(found, dict(written), dict(shown))  # type: ignore[arg-type]  # as _raw wrote them

@@ -107,10 +107,12 @@ class Notebook:
             records.append(Record(FRAGMENT, self.stored, fragment.to_json()))
             self.pending.append(fragment)
             self.stored += 1
+        # The event has merged these already, for the note that it shows.
+        merged = self.reached.get((merged_through, tuple(run for run in runs if run[1] <= merged_through)))
         self.fresh.clear()
         self.readings.clear()
         self.reached.clear()
-        self.ledger = self._through(merged_through)
+        self.ledger = merged or self._through(merged_through)
         self.pending = [one for one in self.pending if one.last_seq > merged_through]
         if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
             records.append(self._kept())

@@ -73,6 +73,7 @@ class Line:
         units: further words by their text, in order of appearance.
         short: the head to write when `path` is known to the reader already; "" where there is no shorter one.
         path: the path that `short` leaves out.
+        fading: what age has left of the worth of its units; the units stay as they were read, and are shared.
     """
 
     head: str
@@ -80,6 +81,15 @@ class Line:
     units: dict[str, Unit] = field(default_factory=dict)
     short: str = ""
     path: str = ""
+    fading: float = 1.0
+
+    @property
+    def told(self) -> dict[str, Unit]:
+        """The units at their present worth."""
+        if self.fading == 1.0:
+            return self.units
+        left = self.fading
+        return {text: Unit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()}
 
     def add(self, units: Iterable[Unit]) -> None:
         """Add units; of two with one text the one with the stronger label stays."""
