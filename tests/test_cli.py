@@ -297,8 +297,11 @@ def test_interrupt_ends_quietly_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "out").mkdir()
     given = ("--window", "2k", "--dump", str(tmp_path / "out" / "d.jsonl"))
+    python, _, code, *arguments = command("replay", transcript(tmp_path, 400), *given)
+    # Tests that a shell runs in the background inherit that the signal is ignored.
+    heard = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {code}"
     running = subprocess.Popen(
-        command("replay", transcript(tmp_path, 400), *given),
+        [python, "-c", heard, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(tmp_path / "tmp"),

@@ -19,7 +19,7 @@ EXCHANGES = 1000 if FULL else 25
 
 
 def test_four_processes_lose_nothing_when_they_write_one_session_through_the_engine(tmp_path: Path) -> None:
-    """Each keeps its own order.
+    """Each keeps its own order (V24).
 
     A reader beside them sees whole exchanges only, never fewer than before, and a whole file.
     """
