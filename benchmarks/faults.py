@@ -24,7 +24,7 @@ __all__ = ["measure"]
 NOISE_BYTES = 4096
 WINDOWS = 32_000, 1_000_000
 # Exchanges between two huge messages, and how often one comes.
-USUAL, HUGE = 40, 5
+USUAL, HUGE = 40, 15
 
 
 def measure(path: Path, messages: int, noises: int, huge_mb: int, progress: Callable[[str], None]) -> Result:

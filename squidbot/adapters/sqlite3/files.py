@@ -222,6 +222,8 @@ def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
     connection.execute("PRAGMA busy_timeout = 0")
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        # The first write after it makes the log anew: now rather than in the next append.
+        connection.execute(f"PRAGMA user_version = {VERSION}")
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
 

@@ -34,6 +34,7 @@ __all__ = [
     "records",
     "summaries_by_id",
     "summaries_in_range",
+    "warm",
 ]
 
 T = TypeVar("T")
@@ -139,6 +140,15 @@ def find_damaged(connection: sqlite3.Connection, session_id: str) -> Session:
         first_key = session.first_key
         last_key = connection.execute(LAST_KEY, (first_key, first_key + (1 << SEQ_BITS) - 1)).fetchone()[0]
         return session if last_key is None else session._replace(messages=last_key - first_key + 1)
+
+
+def warm(connection: sqlite3.Connection, session_id: str) -> None:
+    """Read the pages that the next append behind a session touches."""
+    session = find(connection, session_id)
+    first, last = session.first_key, session.first_key + session.messages
+    connection.execute(LAST_KEY, (first, last)).fetchone()
+    for kind, count in session.record_counts.items():
+        connection.execute(RECORDS, (session.no, kind, count - 1)).fetchall()
 
 
 def add(connection: sqlite3.Connection, session: Session) -> Session:

@@ -120,6 +120,8 @@ class SqliteStore:
         # Stored by now: a failure leaves a long log, which is no reason to report one.
         with suppress(StoreError), self._reading as connection:
             shrink_log(connection, self._busy_seconds)
+            # Another connection has written: what this one held of the file is stale, and is read again here.
+            queries.warm(connection, session_id)
 
     def _append(
         self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record]
