@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.changes.scene import Step
-    from squidbot.core.messages import Cost, StoredMessage
+    from squidbot.core.messages import Cost
 
 __all__ = ["Compactor"]
 
@@ -47,9 +47,7 @@ class Compactor(Ground):
         return None
 
     def _folded(self, zones: Zones, step: Step) -> Batch:
-        slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
-        slimmed = sum(self._slim_size(message, slim_tokens) for atom in zones.slimmed for message in atom.messages)
-        behind = slimmed + self.size(total(atom.sent_cost for atom in zones.raw))
+        behind = sum(map(self._slim_size, zones.slimmed)) + self.size(total(atom.sent_cost for atom in zones.raw))
         _, users = self._shares(step, self.size)
         return Folding(self.scene, self.settings, self.notes, self.by_estimate).batch(zones.noted, step, behind, users)
 
@@ -59,20 +57,21 @@ class Compactor(Ground):
         """Return how the movable atoms are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
         movable = (*self.scene.slimmed, *self.scene.tail)
         raw = self._raw_count(step)
-        slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
         budget = step.slim_fraction * self.room
         slimmed = used = 0
         for atom in reversed(movable[: len(movable) - raw]) if budget else ():
-            used += sum(self._slim_size(message, slim_tokens) for message in atom.messages)
+            used += self._slim_size(atom)
             if used > budget:
                 break
             slimmed += 1
         cut = len(movable) - raw - slimmed
         return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
 
-    def _slim_size(self, message: StoredMessage, slim_tokens: int) -> int:
-        size = self.size(message.sent_cost)
-        return min(size, slim_tokens) if message.result_ids else size
+    def _slim_size(self, atom: Atom) -> int:
+        """Return what an atom costs with its tool outputs cut."""
+        slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
+        sizes = ((self.size(message.sent_cost), message) for message in atom.messages)
+        return sum(min(size, slim_tokens) if message.result_ids else size for size, message in sizes)
 
     def _raw_count(self, step: Step) -> int:
         """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor.
@@ -108,7 +107,8 @@ class Compactor(Ground):
         least_notes = step.notes_fraction * settings.fold_fraction * room / 2
         beside = step.slim_fraction * room + self._held(size)
         said = step.user_fraction * room
-        raw = min(raw, filled(room) - least_notes - beside - min(self._said(size), said)) if step.keep_fraction else 0.0
+        everything = self._said((*self.scene.slimmed, *self.scene.tail), size)
+        raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if step.keep_fraction else 0.0
         newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - self._always() :]))
         behind = max(raw, newest, settings.keep_fraction * room)
         return raw, min(said, room - marks(room) - beside - behind)
@@ -118,11 +118,10 @@ class Compactor(Ground):
         pinned = (row for atom in self.scene.tail for row in atom.messages if row.seq in self.scene.pinned)
         return size(total(row.sent_cost for row in (*self.scene.held, *pinned)))
 
-    def _said(self, size: Callable[[Cost], int]) -> int:
-        """Return what all of the user's messages cost that are sent, or could be."""
+    def _said(self, atoms: Sequence[Atom], size: Callable[[Cost], int]) -> int:
+        """Return what the user's messages cost that stand verbatim behind notes, with those of these atoms."""
         standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        movable = (*self.scene.slimmed, *self.scene.tail)
-        return size(total(standing)) + size(total(atom.sent_cost for atom in movable if atom.is_user))
+        return size(total((*standing, *(atom.sent_cost for atom in atoms if atom.is_user))))
 
     def _always(self) -> int:
         """Return how many atoms stay whatever they cost: the newest, and those that came with this call (C16)."""
@@ -151,7 +150,7 @@ class Compactor(Ground):
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
         full = standing + added > step.notes_fraction * self.room
-        if full or self._user_size(zones.noted) > step.user_fraction * self.room:
+        if full or self._said(zones.noted, self.size) > step.user_fraction * self.room:
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
         raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
@@ -160,11 +159,6 @@ class Compactor(Ground):
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
         after = prefix - standing + folded + raw
         return appended <= outlook.cost_per_request(after=after, written=after)
-
-    def _user_size(self, noted: Sequence[Atom]) -> int:
-        """Return what the user's messages cost that would stand verbatim behind notes."""
-        standing = total(part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        return self.size(standing) + self.size(total(atom.sent_cost for atom in noted if atom.is_user))
 
     def _lost(self) -> bool:
         """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
