@@ -91,17 +91,13 @@ def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: 
         NotFoundError: a summary of the plan is no longer stored.
     """
     counts = counts._replace(plan=plan, opened=False)
-    if plan is None or not plan.segments:
-        lead = shelf.lead(counts.messages)
-        rows = _behind(shelf, len(lead), counts, most_tokens)
-        counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
-        return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
-    shelf.check_summaries(plan.segments)
-    lead = shelf.lead(plan.segments[0].first_seq)
-    rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
-    counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
-    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
-    return _stood(shelf, plan, (tuple(born(row) for row in lead), blocks), rows, counts)
+    if plan is not None and plan.segments:
+        shelf.check_summaries(plan.segments)
+        return _planned(shelf, plan, counts, most_tokens)
+    lead = shelf.lead(counts.messages)
+    rows = _behind(shelf, len(lead), counts, most_tokens)
+    counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
+    return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
 
 
 def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | None) -> list[StoredMessage]:
@@ -110,11 +106,12 @@ def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | N
     return _newest(shelf, first_seq, most_tokens) if counts.messages else []
 
 
-def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing) -> Standing:
-    """Return what stands under a plan that has segments: these, and every message behind them."""
+def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing, most_tokens: int | None = None) -> Standing:
+    """Return what stands under a plan that has segments: these, and the messages behind them, as for `under`."""
     lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
     blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
-    rows = shelf.read(plan.tail_from_seq, counts.messages - 1)
+    rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
+    counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
     return _stood(shelf, plan, (lead, blocks), rows, counts)
 
 
