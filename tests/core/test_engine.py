@@ -13,7 +13,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import DamagedStoreError, InvalidRequestError, StoreError
 from squidbot.core.messages import Record, StoredMessage, Usage
 
-from .promises.driver import Heard, Host, Setup, assistant, held, opened, user
+from .promises.driver import Heard, Host, Meddled, Setup, assistant, held, opened, user
 from .promises.histories import tame
 
 if TYPE_CHECKING:
@@ -22,45 +22,27 @@ if TYPE_CHECKING:
 SMALL = Setup(4096)
 
 
-class Raced(InMemoryStore):
+class Raced(Meddled):
     """A store into which somebody else writes right before each of the next `others` appends."""
 
-    def __init__(self, others: int = 0) -> None:
-        super().__init__()
-        self.others = others
-
-    def append(
-        self,
-        session_id: str,
-        expected_seq: int,
-        messages: Sequence[StoredMessage],
-        records: Sequence[Record] = (),
-    ) -> None:
+    def before(self, session_id: str, records: Sequence[Record]) -> None:  # noqa: ARG002  # whatever they are
         """Let the other one write first."""
         if self.others:
             self.others -= 1
             count = self.head(session_id)[0]
             other = opened(InMemoryStore(), SMALL).record(user("another"))[0]
-            super().append(session_id, count, [_at(other, count)])
-        super().append(session_id, expected_seq, messages, records)
+            InMemoryStore.append(self, session_id, count, [_at(other, count)])
 
 
-class Full(InMemoryStore):
+class Full(Meddled):
     """A store that refuses to append while it is full."""
 
     full = False
 
-    def append(
-        self,
-        session_id: str,
-        expected_seq: int,
-        messages: Sequence[StoredMessage],
-        records: Sequence[Record] = (),
-    ) -> None:
-        """Refuse, or append."""
+    def before(self, session_id: str, records: Sequence[Record]) -> None:  # noqa: ARG002  # whatever it is
+        """Refuse, or let it be."""
         if self.full:
             raise StoreError("the disk is full; nothing was written")
-        super().append(session_id, expected_seq, messages, records)
 
 
 def _at(row: StoredMessage, seq: int) -> StoredMessage:

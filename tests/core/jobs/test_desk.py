@@ -18,7 +18,7 @@ from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.settings import strategy
 from squidbot.testing.models import ScriptedLLM
 
-from ..promises.driver import Heard, Host, Setup, held, opened, requests, user
+from ..promises.driver import Heard, Host, Meddled, Setup, held, opened, requests, user
 from ..promises.histories import effort, tame, timed
 from .models import MIDDLE, desk_of, shown, telling, writer
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.engine import Session
-    from squidbot.core.messages import Record, StoredMessage, Summary
+    from squidbot.core.messages import Record, Summary
 
 
 LARGE = Setup(65_536, settings=strategy("balanced", 61_440))
@@ -393,28 +393,21 @@ def test_job_whose_messages_were_forgotten_is_not_asked_for() -> None:
     assert len(model.prompts) == 1
 
 
-class Busy(InMemoryStore):
+class Busy(Meddled):
     """A store into which somebody else writes a message right before a record of a summary."""
 
-    others = 0
     broken = False
 
-    def append(
-        self,
-        session_id: str,
-        expected_seq: int,
-        messages: Sequence[StoredMessage],
-        records: Sequence[Record] = (),
-    ) -> None:
+    def before(self, session_id: str, records: Sequence[Record]) -> None:
         """Let the other one write first, or fail."""
         if records and records[-1].kind == "summary":
             if self.broken:
                 raise StoreError("the disk is full; nothing was written")
             if self.others:
                 self.others -= 1
-                newest = self.read(session_id, expected_seq - 1, expected_seq - 1)[0]
-                super().append(session_id, expected_seq, [replace(newest, seq=expected_seq)])
-        super().append(session_id, expected_seq, messages, records)
+                count = self.head(session_id)[0]
+                newest = self.read(session_id, count - 1, count - 1)[0]
+                InMemoryStore.append(self, session_id, count, [replace(newest, seq=count)])
 
 
 def test_record_of_a_summary_makes_way_for_other_writers() -> None:

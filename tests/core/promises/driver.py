@@ -76,6 +76,28 @@ class Heard:
         return [event.name for event in self.events]
 
 
+class Meddled(InMemoryStore):
+    """A store in which something happens right before each append: another writer comes first, or the disk fails."""
+
+    def __init__(self, others: int = 0) -> None:
+        super().__init__()
+        self.others = others
+
+    def append(
+        self,
+        session_id: str,
+        expected_seq: int,
+        messages: Sequence[StoredMessage],
+        records: Sequence[Record] = (),
+    ) -> None:
+        """Let it happen, then append."""
+        self.before(session_id, records)
+        super().append(session_id, expected_seq, messages, records)
+
+    def before(self, session_id: str, records: Sequence[Record]) -> None:
+        """Do what comes before an append of these records."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One model call: what was given, the request or the error that came, and the store on both sides of it."""

@@ -12,7 +12,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.plan import PlanRecord, Section
 
-from .driver import Host, Setup, assistant, changed, held, message, opened, requests, result, user
+from .driver import Host, Meddled, Setup, assistant, changed, held, message, opened, requests, result, user
 from .histories import tame
 from .rules import breaks_at
 
@@ -310,20 +310,11 @@ def test_notes_after_an_undo_tell_each_block_once() -> None:
 def test_undo_makes_way_for_another_writer() -> None:
     """Somebody records in between: it is undone behind what they said."""
 
-    class Raced(InMemoryStore):
-        others = 0
-
-        def append(
-            self,
-            session_id: str,
-            expected_seq: int,
-            messages: Sequence[StoredMessage],
-            records: Sequence[Record] = (),
-        ) -> None:
+    class Raced(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:  # noqa: ARG002  # whatever they are
             if self.others:
                 self.others -= 1
                 opened(self, SETUP).record(message("user", "me too"))
-            super().append(session_id, expected_seq, messages, records)
 
     source = evented()
     store = Raced()
