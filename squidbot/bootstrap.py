@@ -104,7 +104,7 @@ class Wired:
         """Return how a session under this lease keeps its history: the strategy, and every setting that is set."""
         settings = self.loaded.settings
         pressure, history, summary = settings.pressure, settings.history, settings.summary
-        prices = settings.model(lease.model).prices or settings.prices
+        prices = self.loaded.prices(lease.model)
         given: dict[str, float | str | None] = {
             "high_fraction": pressure.compact_at_fraction,
             "low_fraction": pressure.low_water_fraction,
@@ -130,7 +130,9 @@ class Wired:
             "min_note_tokens": summary.min_note_tokens,
             "read_price": prices.read,
             "write_price": prices.write,
+            "output_price": prices.output,
             "cache_ttl_seconds": prices.ttl_seconds,
+            "least_cached_tokens": prices.least_tokens,
         }
         room_tokens = lease.window_tokens - lease.reserved_output_tokens
         changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NewType, TypeVar
+from datetime import date, datetime
+from typing import TYPE_CHECKING, NewType, NoReturn, TypeVar
 
 import attrs
 import cattrs
@@ -14,13 +15,27 @@ from squidbot.core.settings import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Amount", "Names", "Portion", "Scope", "Share", "Strategy", "Tokens", "Whole", "structured"]
+__all__ = [
+    "Amount",
+    "Day",
+    "Lifetime",
+    "Names",
+    "Portion",
+    "Scope",
+    "Share",
+    "Strategy",
+    "Tokens",
+    "Whole",
+    "structured",
+]
 
 Tokens = NewType("Tokens", int)
 Whole = NewType("Whole", int)
 Share = NewType("Share", float)
 Portion = NewType("Portion", float)
 Amount = NewType("Amount", float)
+Lifetime = NewType("Lifetime", float)
+Day = NewType("Day", str)
 Strategy = NewType("Strategy", str)
 Scope = NewType("Scope", str)
 Names = NewType("Names", tuple[str, ...])
@@ -63,11 +78,26 @@ def _number(wanted: type, fits: Callable[[float], bool], what: str) -> Callable[
 
     def check(value: object, _: object) -> object:
         number = of_type(value, _)
-        if not isinstance(number, (int, float)) or not math.isfinite(number) or not fits(number):
+        # Of what is no number nothing is true; TOML has infinity, which few keys take.
+        if not isinstance(number, (int, float)) or not fits(number):
             raise _RefusedError(f"must be {what}, not {value}")
         return number
 
     return check
+
+
+def _day(value: object, _: object) -> str:
+    """Return a day as YYYY-MM-DD, from a date of TOML or from such a text."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    try:
+        return date.fromisoformat(value).isoformat() if isinstance(value, str) else _refused_day(value)
+    except ValueError:
+        return _refused_day(value)
+
+
+def _refused_day(value: object) -> NoReturn:
+    raise _RefusedError(f"must be a day as YYYY-MM-DD, not {value!r:.40}")
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[object, object], object]:
@@ -106,7 +136,9 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Whole, _number(int, lambda number: number >= 0, ">= 0"))
     made.register_structure_hook(Share, _number(float, lambda number: 0 < number <= 1, "above 0 and at most 1"))
     made.register_structure_hook(Portion, _number(float, lambda number: 0 <= number <= 1, "at least 0 and at most 1"))
-    made.register_structure_hook(Amount, _number(float, lambda number: number >= 0, ">= 0"))
+    made.register_structure_hook(Amount, _number(float, lambda number: 0 <= number < math.inf, ">= 0"))
+    made.register_structure_hook(Lifetime, _number(float, lambda number: number >= 0, ">= 0, or inf"))
+    made.register_structure_hook(Day, _day)
     made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
     made.register_structure_hook(Scope, _one_of(SCOPES))
     made.register_structure_hook(Names, _names)

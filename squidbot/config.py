@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 import attrs
 
-from squidbot.checks import Amount, Names, Portion, Scope, Share, Strategy, Tokens, Whole, structured
+from squidbot.checks import Amount, Lifetime, Names, Portion, Scope, Share, Strategy, Tokens, Whole, structured
 from squidbot.core.budget.caps import Caps
 from squidbot.core.errors import ConfigError
 from squidbot.core.snapshots import Retention
+from squidbot.prices import FILE_NAME as PRICES_NAME
+from squidbot.prices import Entry, known
 
 __all__ = [
     "FILE_NAME",
@@ -59,11 +61,17 @@ class Window:
 
 @attrs.frozen
 class Prices:
-    """`[prices]`: what input costs, an uncached token being 1, and how long a provider keeps a cached prefix."""
+    """`[prices]`: what tokens cost, an uncached input token being 1, and how long a provider keeps a cached prefix.
 
+    What is None is as in the entry of the price table that `entry` names. `prices = "NAME"` is short for that.
+    """
+
+    entry: str | None = None
     read: Amount | None = None
     write: Amount | None = None
-    ttl_seconds: Amount | None = None
+    output: Amount | None = None
+    ttl_seconds: Lifetime | None = None
+    least_tokens: Whole | None = None
 
 
 @attrs.frozen
@@ -180,6 +188,7 @@ class Settings:
     window: Window = Window()
     models: dict[str, Model] = attrs.Factory(dict)
     prices: Prices = Prices()
+    price_table: dict[str, Entry] = attrs.Factory(dict)
     budget: Budget = Budget()
     pressure: Pressure = Pressure()
     history: History = History()
@@ -195,7 +204,10 @@ class Settings:
 
 
 class Origin(NamedTuple):
-    """One setting: its key with dots, its value, and where it is from: a file's name, "argument" or "default"."""
+    """One setting: its key with dots, its value, and where it is from.
+
+    `source` is a file's name, "argument", "default", or the entry of the price table that the value is from.
+    """
 
     key: str
     value: object
@@ -236,10 +248,31 @@ class Loaded:
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that is from, in the order of `Settings`."""
-        return [
-            Origin(_dotted(path), value, self.source if self.sets(*path) else "default")
-            for path, value in _leaves((), self.settings)
-        ]
+        return [self._origin(path, value) for path, value in _leaves((), self.settings)]
+
+    def prices(self, alias: str = "") -> Prices:
+        """Return what tokens cost with a model, with the values of the entry of the price table that is named."""
+        own = self.settings.model(alias).prices
+        prices = self.settings.prices if own is None else own
+        if prices.entry is None:
+            return prices
+        entry = known(self.settings.price_table)[prices.entry]
+        missing = [name for name in _names_of(Prices) if getattr(prices, name) is None]
+        return attrs.evolve(prices, **{name: getattr(entry, name) for name in missing})
+
+    def _origin(self, path: tuple[str, ...], value: object) -> Origin:
+        *table, key = path
+        if value is None and table in (["prices"], ["models", *table[1:2], "prices"]):
+            prices = self.prices(table[1] if len(table) > 1 else "")
+            if prices.entry is not None:
+                return Origin(_dotted(path), getattr(prices, key), self._entry(prices.entry))
+        return Origin(_dotted(path), value, self.source if self.sets(*path) else "default")
+
+    def _entry(self, name: str) -> str:
+        """Return which entry of the price table a name means, and when it was true."""
+        entry = known(self.settings.price_table)[name]
+        file = self.source if name in self.settings.price_table else PRICES_NAME
+        return f"{file}: {_dotted(('price_table', name))}{f' of {entry.as_of}' if entry.as_of else ''}"
 
     def absolute(self, path: str) -> str:
         """Return a path of the settings as an absolute one; "~" is the user's home."""
@@ -267,12 +300,44 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
 
 
 def _structured(raw: Mapping[str, object], source: str, folder: Path) -> Loaded:
-    settings = structured(raw, Settings, source)
+    spelled = _spelled_out(raw)
+    settings = structured(spelled, Settings, source)
     try:
         _ = settings.budget.caps
     except ConfigError as error:
         raise ConfigError(f"{error} @ {source}.budget") from error
-    return Loaded(settings, source, folder, raw)
+    _check_entries(settings, source)
+    return Loaded(settings, source, folder, spelled)
+
+
+def _spelled_out(raw: Mapping[str, object]) -> dict[str, object]:
+    """Return settings with a table for prices that are one word, at the top and in models."""
+    models = raw.get("models")
+    if isinstance(models, Mapping):
+        raw = {**raw, "models": {alias: _with_table(model) for alias, model in models.items()}}
+    return dict(_with_table(raw))
+
+
+def _with_table(owner: Mapping[str, object]) -> Mapping[str, object]:
+    """Return settings, or a model, whose one word for prices is a table; what is none of both is left as it is."""
+    named = isinstance(owner, Mapping) and isinstance(owner.get("prices"), str)
+    return {**owner, "prices": {"entry": owner["prices"]}} if named else owner
+
+
+def _check_entries(settings: Settings, source: str) -> None:
+    """Check that every entry of the price table that is named is there.
+
+    Raises:
+        ConfigError: a line for each one that is not, with its path; it lists those there are.
+    """
+    models = {f"{source}.models[{alias!r}]": model.prices for alias, model in settings.models.items()}
+    wrong = [
+        f"unknown {prices.entry!r:.60}, known: {', '.join(known(settings.price_table))} @ {place}.prices"
+        for place, prices in {source: settings.prices, **models}.items()
+        if prices is not None and prices.entry is not None and prices.entry not in known(settings.price_table)
+    ]
+    if wrong:
+        raise ConfigError("\n".join(wrong))
 
 
 def _leaves(path: tuple[str, ...], value: object) -> list[tuple[tuple[str, ...], object]]:

@@ -54,7 +54,9 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "summary.min_note_tokens": (19, "min_note_tokens"),
     "prices.read": (0.25, "read_price"),
     "prices.write": (1.5, "write_price"),
+    "prices.output": (6.0, "output_price"),
     "prices.ttl_seconds": (3600.0, "cache_ttl_seconds"),
+    "prices.least_tokens": (2048, "least_cached_tokens"),
 }
 # Keys whose effect has a test of its own below, or in test_bootstrap.py.
 OTHER_KEYS = {
@@ -63,9 +65,20 @@ OTHER_KEYS = {
     "models.<alias>.context_window",
     "models.<alias>.max_tokens",
     "models.<alias>.tokenizer",
+    "models.<alias>.prices.entry",
     "models.<alias>.prices.read",
     "models.<alias>.prices.write",
+    "models.<alias>.prices.output",
     "models.<alias>.prices.ttl_seconds",
+    "models.<alias>.prices.least_tokens",
+    "prices.entry",
+    "price_table.<name>.read",
+    "price_table.<name>.write",
+    "price_table.<name>.output",
+    "price_table.<name>.ttl_seconds",
+    "price_table.<name>.least_tokens",
+    "price_table.<name>.as_of",
+    "price_table.<name>.source",
     "budget.counter",
     "budget.reserved_output_tokens",
     "budget.policy",
@@ -96,7 +109,7 @@ def table(key: str, value: object) -> dict[str, Any]:
 
 def all_keys() -> set[str]:
     """Return every key there is, a model under the name <alias>."""
-    loaded = load_settings({"models": {"<alias>": {"prices": {}}}})
+    loaded = load_settings({"models": {"<alias>": {"prices": {}}}, "price_table": {"<name>": {}}})
     return {origin.key.replace('"', "") for origin in loaded.origins()}
 
 
@@ -164,7 +177,14 @@ def test_model_tokenizer_counts_when_the_session_names_the_alias() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "field"), [("read", "read_price"), ("write", "write_price"), ("ttl_seconds", "cache_ttl_seconds")]
+    ("key", "field"),
+    [
+        ("read", "read_price"),
+        ("write", "write_price"),
+        ("output", "output_price"),
+        ("ttl_seconds", "cache_ttl_seconds"),
+        ("least_tokens", "least_cached_tokens"),
+    ],
 )
 def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, field: str) -> None:
     """A model with a table of prices takes nothing from [prices]."""

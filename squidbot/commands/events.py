@@ -19,8 +19,9 @@ def event_line(plan: PlanRecord) -> str:
     said = f"plan {plan.plan_id}, {plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
     if place is not None:
         said += f", {place.token_offset:,} in front unchanged"
-    if price is not None and price.written_tokens:
+    if price is not None and price.tokens:
         pays = price.break_even_requests
         after = f"pays after {count(math.ceil(pays), 'request')}" if pays is not None else "never pays by the cache"
-        said += f"; costs {price.written_tokens:,.0f} input tokens, {after}"
+        told = f" ({price.summary_tokens:,.0f} for summaries)" if price.summary_tokens else ""
+        said += f"; costs {price.tokens:,.0f} input tokens{told}, {after}"
     return said

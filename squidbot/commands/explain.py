@@ -169,7 +169,7 @@ def _how(group: Sequence[State], now: float) -> str:
         said = f"told by notes {state.summary_id}{others}"
     if event is None:
         return said
-    price = f", at {event.price.written_tokens:,.0f} input tokens" if event.price else ""
+    price = f", at {event.price.tokens:,.0f} input tokens" if event.price else ""
     what = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens{price}"
     return f"{said}: {event.cause} {ago(event.created_at, now)}, {what}"
 

@@ -13,9 +13,9 @@ from squidbot.core.errors import DamagedStoreError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from squidbot.core.messages import Cost
+    from squidbot.core.messages import Cost, Usage
 
-__all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Representation", "Run", "Section", "Segment"]
+__all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Prices", "Representation", "Run", "Section", "Segment"]
 
 # Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
 # "rollover": only the turn in flight is wanted, or fits.
@@ -100,13 +100,43 @@ class FirstChanged:
     token_offset: int
 
 
+class Prices(NamedTuple):
+    """What tokens cost, in uncached input tokens (decisions.md section 13).
+
+    Attributes:
+        read, write: an input token that the provider has cached; one that it writes to its cache.
+        output: a token that a model writes.
+        least_tokens: of a request shorter than this nothing is cached: each of its tokens costs 1, every time.
+    """
+
+    read: float
+    write: float
+    output: float = 5.0
+    least_tokens: int = 0
+
+    def again(self, tokens: int) -> float:
+        """Return what a request of so many tokens costs that was sent before."""
+        return tokens * (self.read if tokens >= self.least_tokens else 1.0)
+
+    def anew(self, tokens: int, unchanged_tokens: int) -> float:
+        """Return what a request costs above `again` where only its first tokens were sent before; 0 or more."""
+        cached = unchanged_tokens if unchanged_tokens >= self.least_tokens else 0
+        added = max(0.0, self.write - self.read) * max(0, tokens - cached)
+        return added if tokens >= self.least_tokens else 0.0
+
+    def asked(self, usage: Usage) -> float:
+        """Return what calls of a model cost that were sent once: nothing of them is cached."""
+        return usage.input_tokens + self.output * usage.output_tokens
+
+
 class Price(NamedTuple):
     """What an event costs and brings, in input tokens.
 
     Attributes:
         written_tokens: tokens behind the first changed position, written to the prompt cache anew; 0 on a cold one.
         saved_tokens_per_request: what each later request saves, at the price of a cached read.
-        summary_tokens: what summaries made for the event cost; 0 for the rule-made extract.
+        summary_tokens: what a language model took to write the summaries that the plan before did not show; 0 for
+            notes by rule.
         break_even_requests: requests until it has paid for itself; None where it never does by cache price alone.
     """
 
@@ -114,6 +144,17 @@ class Price(NamedTuple):
     saved_tokens_per_request: float
     summary_tokens: float
     break_even_requests: float | None
+
+    @property
+    def tokens(self) -> float:
+        """All that the event costs, in input tokens: what is written, and the summaries."""
+        return self.written_tokens + self.summary_tokens
+
+    def with_summaries(self, tokens: float) -> Price:
+        """Return the price with summaries that cost so much."""
+        saved = self.saved_tokens_per_request
+        pays = (self.written_tokens + tokens) / saved if saved > 0 else None
+        return self._replace(summary_tokens=tokens, break_even_requests=pays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +270,12 @@ def merged_through(segments: Iterable[Segment]) -> int:
     return max(merged, default=-1)
 
 
-def price_of(before: Cost, after: Cost, unchanged_tokens: int, prices: tuple[float, float], *, cold: bool) -> Price:
-    """Return the price of a change (decisions.md section 13).
+def price_of(before: Cost, after: Cost, unchanged_tokens: int, prices: Prices, *, cold: bool) -> Price:
+    """Return the price of a change whose summaries cost nothing (decisions.md section 13).
 
-    `before` and `after` are whole requests, `unchanged_tokens` the part of `after` in front of the first change;
-    `prices` are those of a cached and of a newly written input token. On a cold cache everything is written whatever
-    is done, so the change itself writes nothing.
+    `before` and `after` are whole requests, `unchanged_tokens` the part of `after` in front of the first change. On a
+    cold cache everything is written whatever is done, so the change itself writes nothing.
     """
-    read, write = prices
-    written = 0.0 if cold else (write - read) * max(0, after.bound - unchanged_tokens)
-    saved = read * (before.bound - after.bound)
+    written = 0.0 if cold else prices.anew(after.bound, unchanged_tokens)
+    saved = prices.again(before.bound) - prices.again(after.bound)
     return Price(written, saved, 0.0, written / saved if saved > 0 else None)

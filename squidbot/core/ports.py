@@ -176,8 +176,10 @@ class Summarizer(Protocol):
     def name(self) -> str:
         """Who writes: `Summary.made_by` is "llm/" with this and the version of the prompts behind it."""
 
-    def summarize(self, job: Job, source: str, limit_tokens: int) -> str:
+    def summarize(self, job: Job, source: str, limit_tokens: int) -> str | Completion:
         """Return a text of at most `limit_tokens` for the messages in `source`; who asks checks it before it is used.
+
+        As a Completion it says what writing it took; of a plain text the tokens of source and text are counted.
 
         Raises:
             ContextOverflowError: the source is too long for it.

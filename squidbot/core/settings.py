@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.plan import Representation
+from squidbot.core.plan import Prices, Representation
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
@@ -50,8 +50,10 @@ class HistorySettings:
         gap_seconds: a pause that closes a session block.
         min_saving_fraction: a high-water event that saves less of the request is skipped.
         backoff_seconds: how long compaction rests after two events in a row that saved too little.
-        cache_ttl_seconds: the provider forgets a cached prefix after this pause.
+        cache_ttl_seconds: the provider forgets a cached prefix after this pause; infinite: never.
         read_price, write_price: of a cached and of a newly written input token; 1 is an uncached one.
+        output_price: of a token that a model writes.
+        least_cached_tokens: of a request shorter than this nothing is cached.
         policy_limit: what a request may cost by the policy's counter, in its unit; None: by the lease.
         scope: "inline+summaries", or "none": nothing but the turn in flight is sent.
     """
@@ -80,8 +82,15 @@ class HistorySettings:
     cache_ttl_seconds: float = 300.0
     read_price: float = 0.1
     write_price: float = 1.25
+    output_price: float = 5.0
+    least_cached_tokens: int = 0
     policy_limit: int | None = None
     scope: str = "inline+summaries"
+
+    @property
+    def prices(self) -> Prices:
+        """What tokens cost."""
+        return Prices(self.read_price, self.write_price, self.output_price, self.least_cached_tokens)
 
     def block_max_tokens(self, room_tokens: int) -> int:
         """Return the size that closes a session block, in tokens."""

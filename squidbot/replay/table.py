@@ -34,7 +34,7 @@ EVENT_KEYS = (
     ("before", "tokens of the request before the event, then after it (bounds)"),
     ("kept", "tokens at its beginning that did not change, and stay cached"),
     ("from", "the first message of the recording behind them"),
-    ("price", "of writing the rest to the cache anew, in input tokens"),
+    ("price", "of writing the rest to the cache anew, in input tokens; of a model's summaries"),
     ("pays after", "so many requests, by what the shorter ones save; - never"),
 )
 COMPARED_KEYS = (
@@ -169,7 +169,7 @@ def _show_events(events: Sequence[Event], console: Console) -> None:
             f"{plan.tokens_after:,}",
             f"{place.token_offset:,}" if place else "-",
             f"m{place.seq}" if place and place.seq >= 0 else "-",
-            f"{price.written_tokens:,.0f}" if price else "-",
+            f"{price.tokens:,.0f}" if price else "-",
             f"{math.ceil(pays):,}" if pays is not None else "-",
         )
     more = len(events) - MOST_EVENTS

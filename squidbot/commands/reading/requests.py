@@ -86,6 +86,7 @@ def plan_json(plan: PlanRecord) -> dict[str, object]:
         "kept_tokens": place.token_offset if place else None,
         "first_changed": place.seq if place and place.seq >= 0 else None,
         "price": price.written_tokens if price else None,
+        "summary_price": price.summary_tokens if price else None,
         "pays_after_requests": price.break_even_requests if price else None,
     }
 

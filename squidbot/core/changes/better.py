@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.messages import Record, Usage
 from squidbot.core.plan import Representation
 from squidbot.core.view.renderer import shown
 from squidbot.core.view.standing import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from squidbot.core.changes.scene import Ground, NoteTaker
     from squidbot.core.messages import Part, Summary
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.standing import Shelf
 
-__all__ = ["LEVELS", "SUMMARY", "Better", "renewed"]
+__all__ = ["LEVELS", "SUMMARY", "Better", "renewed", "writing_of", "written_as"]
 
 # The kind of the records that say which summaries a language model has written; without one nothing is looked for.
 SUMMARY = "summary"
@@ -126,3 +129,33 @@ def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int,
         return None
     changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
     return Block(changed, (shown(summary), *block.parts[1:]))
+
+
+def written_as(summary: Summary, number: int, usage: Usage) -> Record:
+    """Return the record that a language model wrote a summary, and what that took."""
+    body = [summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens]
+    return Record(SUMMARY, number, json.dumps(body, separators=(",", ":")))
+
+
+def writing_of(shelf: Shelf, summary_ids: AbstractSet[str]) -> Usage:
+    """Return what a language model took to write these summaries, all its calls together; notes by rule took nothing.
+
+    A record that does not say it counts as nothing: older ones don't, and a price is no reason to fail a turn.
+    """
+    if not summary_ids or shelf.transcripts.last_record(shelf.session_id, SUMMARY) is None:
+        return Usage(0)
+    read = written = 0
+    for record in shelf.transcripts.records(shelf.session_id, SUMMARY):
+        match _said(record):
+            case [str(summary_id), _, _, int(input_tokens), int(output_tokens)] if summary_id in summary_ids:
+                read, written = read + input_tokens, written + output_tokens
+            case _:
+                continue
+    return Usage(read, written)
+
+
+def _said(record: Record) -> object:
+    try:
+        return json.loads(record.body)
+    except ValueError:
+        return None

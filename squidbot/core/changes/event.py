@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from squidbot.core.changes.scene import NoteTaker
-    from squidbot.core.messages import Part, StoredMessage
+    from squidbot.core.messages import Part, StoredMessage, Usage
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.atoms import Atom
@@ -298,15 +298,18 @@ class _Maker(NamedTuple):
             tokens_after=whole_after.bound,
             certificate=self.shelf.renderer.meter.certificate,
             first_changed=changed,
-            price=price_of(
-                whole_before,
-                whole_after,
-                unchanged,
-                (settings.read_price, settings.write_price),
-                cold=self.moment.cold,
+            price=price_of(whole_before, whole_after, unchanged, settings.prices, cold=self.moment.cold).with_summaries(
+                settings.prices.asked(self._written(parent, batch))
             ),
         )
         return Change(record, made._replace(plan=record, opened=False), batch)
+
+    def _written(self, parent: PlanRecord | None, batch: Batch) -> Usage:
+        """Return what a model took for the summaries that the plan before did not show."""
+        from squidbot.core.changes.better import writing_of  # noqa: PLC0415  # most calls change nothing
+
+        shown = {segment.summary_id for segment in parent.segments} if parent else set()
+        return writing_of(self.shelf, {one.summary_id for one in batch.segments if one.summary_id} - shown)
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:

@@ -126,14 +126,13 @@ def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Mom
     old = before.parts(moment.system, shelf.renderer)
     changed = first_changed(old, made.parts(moment.system, shelf.renderer))
     cost_before = spent(old).plus(moment.tools)
-    prices = settings.read_price, settings.write_price
     record = replace(
         record,
         tokens_before=cost_before.bound,
         tokens_after=cost.bound,
         certificate=shelf.renderer.meter.certificate,
         first_changed=changed,
-        price=price_of(cost_before, cost, changed.token_offset + moment.tools.bound, prices, cold=moment.cold),
+        price=price_of(cost_before, cost, changed.token_offset + moment.tools.bound, settings.prices, cold=moment.cold),
     )
     return Change(record, made._replace(plan=record), Batch(record.segments, (), record.tail_from_seq, 0))
 

@@ -7,14 +7,14 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
-from squidbot.core.changes.better import SUMMARY
+from squidbot.core.changes.better import SUMMARY, written_as
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.jobs.checking import check_answer, cleaned
 from squidbot.core.jobs.due import JobSettings, room_of, wanted
 from squidbot.core.jobs.prompts import VERSION, check_mode
 from squidbot.core.jobs.source import Source
-from squidbot.core.messages import Job, Record, Summary
+from squidbot.core.messages import Completion, Job, Summary, Usage
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.turn import Turn
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.jobs.due import Wanted
-    from squidbot.core.messages import Lease, StoredMessage
+    from squidbot.core.messages import Lease, Record, StoredMessage
     from squidbot.core.ports import Observer, Summarizer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.standing import Shelf
@@ -228,7 +228,8 @@ class Desk:
         aside = min(meter.text(_naming(files)).bound, int(job.limit_tokens * FILES_FRACTION)) if files else 0
         left = job.limit_tokens - meter.message(header).bound - aside
         shown = source.shown(self._settings.source_tokens)
-        answer = cleaned(summarizer.summarize(job, shown, left))
+        completion = self._completed(summarizer.summarize(job, shown, left), shown)
+        answer = cleaned(completion.text)
         check_answer(answer, f"{source.whole()}\n{shown}")
         text = f"{header}\n{answer}"
         bound = meter.message(text).bound
@@ -238,7 +239,16 @@ class Desk:
         made_by = f"llm/{summarizer.name}/{job.mode}-{VERSION}"
         cost = meter.message(text)
         place = self._shelf.session_id, job.first_seq, job.last_seq, job.level
-        return self._stored(job, Summary(summary_id, *place, text, cost, meter.name, job.source_digest, made_by))
+        usage = Usage(completion.input_tokens, completion.output_tokens)
+        return self._stored(job, Summary(summary_id, *place, text, cost, meter.name, job.source_digest, made_by), usage)
+
+    def _completed(self, answer: str | Completion, shown: str) -> Completion:
+        """Return an answer with the tokens that it took: counted, where the summarizer tells no numbers."""
+        text, *told = (answer,) if isinstance(answer, str) else answer
+        if told and all(isinstance(tokens, int) and tokens >= 0 for tokens in told):
+            return Completion(text, *told)
+        meter = self._shelf.renderer.meter
+        return Completion(text, meter.text(shown).estimate, meter.text(text).estimate)
 
     def _source(self, job: Job) -> Source | None:
         """Return the messages of a job; None where they are no longer those that it was made for."""
@@ -255,7 +265,7 @@ class Desk:
             missing.pop()
         return text
 
-    def _stored(self, job: Job, summary: Summary) -> Summary:
+    def _stored(self, job: Job, summary: Summary, usage: Usage) -> Summary:
         """Return a summary once it is stored; of two for one job the one that came first.
 
         Raises:
@@ -271,7 +281,7 @@ class Desk:
                 raise
             kept = first
         # Whoever forgets messages meanwhile finds the summary, or, by the record, that it has to look once more.
-        self._note(kept)
+        self._note(kept, usage)
         if self._source(job) is None:
             shelf.summaries.remove(shelf.session_id, [kept.summary_id])
             raise LLMError("unusable", "its messages were forgotten meanwhile")
@@ -285,8 +295,8 @@ class Desk:
         """Return the record of the newest summary that was written; None where none was."""
         return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY)
 
-    def _note(self, summary: Summary) -> None:
-        """Record that a summary was written.
+    def _note(self, summary: Summary, usage: Usage) -> None:
+        """Record that a summary was written, and what that took.
 
         Raises:
             StoreError: the store failed, or other writers never stopped.
@@ -295,8 +305,7 @@ class Desk:
         for tried in range(MOST_APPENDS):
             head = shelf.transcripts.head(shelf.session_id)
             last = self._noted()
-            body = json.dumps([summary.summary_id, summary.level, summary.made_by], separators=(",", ":"))
-            record = Record(SUMMARY, last.number + 1 if last else 0, body)
+            record = written_as(summary, last.number + 1 if last else 0, usage)
             try:
                 shelf.transcripts.append(shelf.session_id, head[0], (), (record,))
             except StoreError:

@@ -8,7 +8,7 @@ from squidbot.core.errors import LLMError
 from squidbot.core.jobs.prompts import CLOSING, OPENING, prompt, system_text
 
 if TYPE_CHECKING:
-    from squidbot.core.messages import Job
+    from squidbot.core.messages import Completion, Job
     from squidbot.core.ports import LLM
 
 __all__ = ["ModelSummarizer"]
@@ -29,15 +29,16 @@ class ModelSummarizer:
         """The model's name."""
         return self._llm.name
 
-    def summarize(self, job: Job, source: str, limit_tokens: int) -> str:
-        """Return what the model wrote between the marks that it was asked for.
+    def summarize(self, job: Job, source: str, limit_tokens: int) -> Completion:
+        """Return what the model wrote between the marks that it was asked for, with the tokens of the whole call.
 
         Raises:
             ContextOverflowError: the source is too long for the model.
             LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
         """
         asked = prompt(job, source, limit_tokens)
-        answer = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS).text
+        completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
+        answer = completion.text
         if not answer.strip():
             raise LLMError("empty", f"{self.name} answered nothing")
         before, closed, _ = answer.rpartition(CLOSING)
@@ -45,4 +46,4 @@ class ModelSummarizer:
         if not closed or not opened:
             kind = "cut" if OPENING in answer else "unusable"
             raise LLMError(kind, f"what {self.name} answered is not between {OPENING} and {CLOSING}")
-        return text.strip()
+        return completion._replace(text=text.strip())

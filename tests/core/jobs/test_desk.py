@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,11 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.jobs.due import JobSettings
+from squidbot.core.jobs.prompts import system_text
 from squidbot.core.jobs.writing import ModelSummarizer
+from squidbot.core.messages import Completion, Record
 from squidbot.core.settings import strategy
-from squidbot.testing.models import ScriptedLLM
+from squidbot.testing.models import CHARS_A_TOKEN, ScriptedLLM
 
 from ..promises.driver import Heard, Host, Meddled, Setup, held, opened, requests, user
 from ..promises.histories import effort, tame, timed
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.engine import Session
-    from squidbot.core.messages import Record, Summary
+    from squidbot.core.messages import Job, Summary
 
 
 LARGE = Setup(65_536, settings=strategy("balanced", 61_440))
@@ -199,6 +202,65 @@ def test_request_without_a_better_text_is_what_it_was(turns: int, words: int, ba
         beside.run(tame(1, words, start=turn))
         assert all(one.summary is None for one in desk_of(beside.store).run(hostile, limit=1))
     assert [one.payloads for one in requests(alone.calls)] == [one.payloads for one in requests(beside.calls)]
+
+
+# -- what it costs ----------------------------------------------------------------------------------------------------
+
+
+def test_event_that_first_shows_summaries_says_what_they_cost() -> None:
+    """What the model read and wrote, by the settings' prices; an event that shows notes by rule alone says 0."""
+    host, asked = Host(InMemoryStore(), MIDDLE, watch=False), dict[str, float]()
+    for turn in range(60):
+        host.run(tame(1, 200, start=turn))
+        model = ScriptedLLM(telling)
+        for done in desk_of(host.store).run(ModelSummarizer(model), limit=1):
+            assert done.summary is not None
+            (prompt,) = model.prompts
+            read, written = len(system_text() + prompt) // CHARS_A_TOKEN, len(telling("", prompt)) // CHARS_A_TOKEN
+            asked[done.summary.summary_id] = read + MIDDLE.settings.output_price * written
+    before: set[str] = set()
+    dear = 0
+    for event in (call.event for call in requests(host.calls) if call.event):
+        ids = {one.summary_id for one in event.segments if one.summary_id}
+        assert event.price is not None
+        assert event.price.summary_tokens == sum(asked.get(one, 0.0) for one in ids - before)
+        dear += event.price.summary_tokens > 0
+        before = ids
+    assert dear >= 2
+
+
+@pytest.mark.parametrize("told", [None, (None, None), (-1, 5), (3.5, 1)])
+def test_summarizer_that_does_not_tell_its_tokens_is_counted(told: tuple[Any, Any] | None) -> None:
+    """The source and the answer, by the session's counter; also where what it tells is no number of tokens."""
+    store = talked(40).store
+
+    class Plain:
+        name = "plain"
+
+        def summarize(self, job: Job, source: str, limit_tokens: int) -> str | Completion:
+            text = telling(job.mode, source).removeprefix("<summary>").removesuffix("</summary>")
+            return text[: 4 * limit_tokens] if told is None else Completion(text[: 4 * limit_tokens], *told)
+
+    (done,) = desk_of(store).run(Plain(), limit=1)
+    assert done.summary is not None
+    (record,) = store.records("s", "summary")
+    _, _, _, read, written = json.loads(record.body)
+    assert read > 500
+    assert 0 < written <= done.summary.cost.estimate
+
+
+@pytest.mark.parametrize("body", ["", "[]", '["s0-9.beef","summary:detailed","llm/a/b"]', '{"a": 1}', "[1,2,3,4,5]"])
+def test_record_that_does_not_say_what_a_summary_took_fails_no_turn(body: str) -> None:
+    """It counts as nothing; the other ones count."""
+    host = with_jobs(20)
+    store = host.store
+    number = len(list(store.records("s", "summary")))
+    store.append("s", store.head("s")[0], (), (Record("summary", number, body),))
+    host.session = None
+    for turn in range(20, 40):
+        host.run(tame(1, 200, start=turn))
+    events = [call.event for call in requests(host.calls) if call.event]
+    assert any(event.price is not None and event.price.summary_tokens for event in events)
 
 
 # -- what never enters ------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def job(level: str = LEVELS[0], mode: str = "developer") -> Job:
 def test_prompt_names_the_messages_and_what_its_mode_keeps(level: str, mode: str) -> None:
     """Each level and mode asks for something of its own."""
     model = ScriptedLLM("<summary>Done.</summary>")
-    assert ModelSummarizer(model).summarize(job(level, mode), "[m3 user]\nhello", 200) == "Done."
+    assert ModelSummarizer(model).summarize(job(level, mode), "[m3 user]\nhello", 200).text == "Done."
     (prompt,) = model.prompts
     assert "m3 to m9" in prompt
     assert "[m3 user]\nhello" in prompt
@@ -39,7 +39,7 @@ def test_prompt_names_the_messages_and_what_its_mode_keeps(level: str, mode: str
 def test_what_is_said_around_the_answer_is_left_out() -> None:
     """Thoughts, a copy of the question, a friendly word behind it."""
     model = ScriptedLLM("Let me write <summary> of it.\n<summary>\nThe text.\n</summary>\nAnything else?")
-    assert ModelSummarizer(model).summarize(job(), "x", 200) == "The text."
+    assert ModelSummarizer(model).summarize(job(), "x", 200).text == "The text."
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_source_that_does_not_fit_the_model_is_an_error() -> None:
 def test_model_that_is_asked_too_often_says_so() -> None:
     """The rule of a provider, as the fake keeps it."""
     model = ModelSummarizer(ScriptedLLM("<summary>Done.</summary>", most_calls=1))
-    assert model.summarize(job(), "x", 20) == "Done."
+    assert model.summarize(job(), "x", 20).text == "Done."
     with pytest.raises(LLMError) as caught:
         model.summarize(job(), "x", 20)
     assert caught.value.kind == "rate-limit"
