@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from squidbot.core.events import Event
     from squidbot.core.jobs.due import JobSettings
     from squidbot.core.messages import Completion, Message, Usage
+    from squidbot.engines import Engine, load
     from squidbot.hookspecs import hookimpl
     from squidbot.jobs import Jobs
-    from squidbot.sessions import Assembly, Engine, Session, load
+    from squidbot.sessions import Assembly, Session
     from squidbot.tools import Answer, history_tool
 
 __all__ = [
@@ -62,9 +63,10 @@ _HOMES = {
     "squidbot.core.events": ["Event"],
     "squidbot.core.jobs.due": ["JobSettings"],
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
+    "squidbot.engines": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
     "squidbot.jobs": ["Jobs"],
-    "squidbot.sessions": ["Assembly", "Engine", "Session", "load"],
+    "squidbot.sessions": ["Assembly", "Session"],
     "squidbot.tools": ["Answer", "history_tool"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

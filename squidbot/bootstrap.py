@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -15,18 +15,22 @@ from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
 from squidbot.hookspecs import PROJECT
-from squidbot.offers import BuiltIn, Registry, make
+from squidbot.offers import TIMERS, BuiltIn, Registry, make
 from squidbot.relay import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.config import Loaded, Model
+    from squidbot.core.jobs.due import JobSettings
     from squidbot.core.messages import Lease
-    from squidbot.core.ports import Codec, TokenCounter
+    from squidbot.core.ports import LLM, Codec, TokenCounter
     from squidbot.core.settings import HistorySettings
+    from squidbot.offers import Timer
 
 __all__ = ["Wired", "wire"]
+
+NEXT_STEP = "(an extension offers it by `register.llm`; docs/summaries.md has one)"
 
 
 class Wired:
@@ -139,6 +143,36 @@ class Wired:
         # The values have been checked key by key; `replace` can't see that.
         return replace(strategy(pressure.strategy, room_tokens), **changes)  # type: ignore[arg-type]
 
+    def llm(self) -> LLM:
+        """Return the language model of `summary.llm`, made anew.
+
+        Raises:
+            ConfigError: none is named, nobody offers it, or its package is not installed.
+        """
+        spec = self.loaded.settings.summary.llm
+        if not spec:
+            raise ConfigError(f"no language model is named; set summary.llm to one, NAME or NAME:REST {NEXT_STEP}")
+        name, _, rest = spec.partition(":")
+        return make("language model", self._registry.llms, name, rest, f"{self.loaded.source}.summary.llm")
+
+    def job_settings(self) -> JobSettings:
+        """Return what is to be summarized by a language model."""
+        from squidbot.core.jobs.due import JobSettings  # noqa: PLC0415  # no turn needs it
+
+        summary, own = self.loaded.settings.summary, JobSettings()
+        given = {field.name: getattr(summary, field.name) for field in fields(JobSettings)}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return replace(own, **changes)
+
+    def timer(self) -> Timer | None:
+        """Return what calls for the periodic jobs; None where their own thread sees to it, or nobody.
+
+        Raises:
+            ConfigError: its package is not installed.
+        """
+        name = self.loaded.settings.summary.scheduler
+        return make("scheduler", TIMERS, name, "", self.loaded.source) if name in TIMERS else None
+
     def close(self) -> None:
         """Close the store, if it is one that can be closed."""
         close = getattr(self.store, "close", None)
@@ -190,8 +224,9 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     settings, own = loaded.settings, Registry()
     BuiltIn().register_adapters(own)
     counters = {_split(spec)[0] for spec in _counter_specs(loaded)} - set(own.counters)
+    models = {(settings.summary.llm or "").partition(":")[0]} - {""}
     adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *settings.extensions}):
+    for name in sorted({*counters, *adapters, *models, *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:

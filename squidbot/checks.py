@@ -10,6 +10,7 @@ import attrs
 import cattrs
 
 from squidbot.core.errors import ConfigError
+from squidbot.core.jobs.prompts import MODES
 from squidbot.core.settings import STRATEGIES
 
 if TYPE_CHECKING:
@@ -19,8 +20,11 @@ __all__ = [
     "Amount",
     "Day",
     "Lifetime",
+    "Minutes",
+    "Mode",
     "Names",
     "Portion",
+    "Scheduler",
     "Scope",
     "Share",
     "Strategy",
@@ -36,11 +40,17 @@ Portion = NewType("Portion", float)
 Amount = NewType("Amount", float)
 Lifetime = NewType("Lifetime", float)
 Day = NewType("Day", str)
+Minutes = NewType("Minutes", float)
 Strategy = NewType("Strategy", str)
 Scope = NewType("Scope", str)
+Mode = NewType("Mode", str)
+Scheduler = NewType("Scheduler", str)
 Names = NewType("Names", tuple[str, ...])
 
 SCOPES = ("inline+summaries", "none")
+SCHEDULERS = ("thread", "apscheduler", "none")
+# A year: what a timer of any kind can wait for.
+MOST_MINUTES = 525_600
 Table = TypeVar("Table")
 
 
@@ -139,8 +149,12 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Amount, _number(float, lambda number: 0 <= number < math.inf, ">= 0"))
     made.register_structure_hook(Lifetime, _number(float, lambda number: number >= 0, ">= 0, or inf"))
     made.register_structure_hook(Day, _day)
+    in_time = _number(float, lambda number: 0 < number <= MOST_MINUTES, f"above 0 and at most {MOST_MINUTES}")
+    made.register_structure_hook(Minutes, in_time)
     made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
     made.register_structure_hook(Scope, _one_of(SCOPES))
+    made.register_structure_hook(Mode, _one_of(tuple(MODES)))
+    made.register_structure_hook(Scheduler, _one_of(SCHEDULERS))
     made.register_structure_hook(Names, _names)
     return made
 

@@ -13,7 +13,21 @@ from typing import NamedTuple
 
 import attrs
 
-from squidbot.checks import Amount, Lifetime, Names, Portion, Scope, Share, Strategy, Tokens, Whole, structured
+from squidbot.checks import (
+    Amount,
+    Lifetime,
+    Minutes,
+    Mode,
+    Names,
+    Portion,
+    Scheduler,
+    Scope,
+    Share,
+    Strategy,
+    Tokens,
+    Whole,
+    structured,
+)
 from squidbot.core.budget.caps import Caps
 from squidbot.core.errors import ConfigError
 from squidbot.core.snapshots import Retention
@@ -43,6 +57,9 @@ FILE_NAME = "squidbot.toml"
 WINDOW_TOKENS = Tokens(32_768)
 STRATEGY = Strategy("balanced")
 SCOPE = Scope("inline+summaries")
+# B-40: every 15 to 30 minutes.
+INTERVAL_MINUTES = Minutes(30)
+SCHEDULER = Scheduler("thread")
 # The core's own (decisions.md, section 11).
 KEEPING = Retention()
 SNAPSHOTS_MAX, SNAPSHOTS_NTH = Whole(KEEPING.most_named), Whole(KEEPING.keep_every_nth)
@@ -143,7 +160,7 @@ class History:
 
 @attrs.frozen
 class Summary:
-    """`[summary]`: where session blocks end, and how much of the room notes take."""
+    """`[summary]`: where session blocks end, how much of the room notes take, and which model writes summaries."""
 
     gap_seconds: Amount | None = None
     notes_fraction: Portion | None = None
@@ -155,6 +172,14 @@ class Summary:
     compact_blocks: Whole | None = None
     level_fraction: Portion | None = None
     min_note_tokens: Whole | None = None
+    llm: str | None = None
+    mode: Mode | None = None
+    min_messages: Whole | None = None
+    min_input_tokens: Whole | None = None
+    source_tokens: Tokens | None = None
+    backoff_seconds: Amount | None = None
+    scheduler: Scheduler = SCHEDULER
+    interval_minutes: Minutes = INTERVAL_MINUTES
 
 
 @attrs.frozen

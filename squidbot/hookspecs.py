@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.core.events import Event
-    from squidbot.core.ports import Codec, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Observer, TokenCounter
     from squidbot.core.view.assembly import Assembly
 
 __all__ = ["PROJECT", "Register", "Store", "assembled", "hookimpl", "on_event", "register_adapters"]
@@ -45,6 +45,12 @@ class Register(Protocol):
 
     def observer(self, name: str, factory: Callable[[], Observer]) -> None:
         """Offer an observer for `observers`."""
+
+    def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
+        """Offer a language model for `summary.llm`; of "NAME:REST" the factory gets REST, of "NAME" "".
+
+        It is called when an engine whose settings name the model is loaded.
+        """
 
     def codec(self, codec: Codec) -> None:
         """Offer a form of messages, by its own tag, for `Engine.session`."""

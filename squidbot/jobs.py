@@ -3,51 +3,93 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from squidbot.core import events
-from squidbot.core.errors import LLMError, SquidbotError
+from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.jobs.writing import ModelSummarizer
+from squidbot.core.ports import Claims
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from squidbot.bootstrap import Wired
+    from squidbot.core.engine import Session as CoreSession
     from squidbot.core.jobs.desk import Desk, Done
-    from squidbot.core.messages import Completion, Job
+    from squidbot.core.messages import Completion, Job, Lease
     from squidbot.core.ports import LLM
-    from squidbot.sessions import Session
+    from squidbot.core.settings import HistorySettings
+    from squidbot.offers import Timer
 
-__all__ = ["Jobs"]
+__all__ = ["EngineJobs", "Jobs", "Summarized"]
 
 _LOG = logging.getLogger("squidbot")
 # How often the thread looks for blocks before a pause (B-40).
 INTERVAL_SECONDS = 1800.0
 # How many jobs one session gets in a row before the next one has its turn.
 JOBS_IN_A_ROW = 4
+# How many sessions are watched: a host may have a new one for each visitor, and the newest are those that grow.
+MOST_WATCHED = 1_000
+# How long nobody else works on a session whose worker has died; a living one renews its claim before each job.
+CLAIM_SECONDS = 900.0
+CLAIM_KIND = "summaries"
+
+
+class Summarized(Protocol):
+    """What jobs need of a session; `squidbot.Session` has it."""
+
+    @property
+    def wired(self) -> Wired:
+        """The engine and its adapters."""
+
+    @property
+    def core(self) -> CoreSession:
+        """The core's session."""
+
+
+class _Watched(NamedTuple):
+    """A session, as far as its jobs need it; its host may have let go of its own object."""
+
+    wired: Wired
+    session_id: str
+    lease: Lease
+    settings: HistorySettings
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """What no other session has."""
+        return id(self.wired), self.session_id
 
 
 class Jobs:
     """Has a language model summarize old parts of sessions; requests never wait for it.
 
-    `due` and `run` work in the caller's thread. `start` begins a thread that runs the jobs of all sessions that are
-    watched, each time `poke` is called, and at an interval. One session is worked on by one caller at a time: another
-    one gets nothing to do. The sessions may be used meanwhile.
+    `due` and `run` work in the caller's thread. `start` begins a thread that runs the jobs of the sessions that are
+    watched, each time `poke` is called, and at an interval. One session is worked on by one caller at a time, in
+    whatever process where its store has claims: another one gets nothing to do. The sessions may be used meanwhile.
     """
 
     def __init__(self, llm: LLM, settings: JobSettings | None = None) -> None:
         """Take the model, which may raise what it likes, and what is to be summarized."""
         self._summarizer = ModelSummarizer(_Guarded(llm))
         self._settings = settings or JobSettings()
-        self._desks: dict[Session, Desk] = {}
+        self._holder = f"{os.getpid()}-{uuid.uuid4().hex}"
+        self._watched: dict[tuple[int, str], _Watched] = {}
+        # Those that the thread is to look at, each with the reason that was given.
+        self._poked: dict[tuple[int, str], str] = {}
         self._in_flight: set[tuple[int, str]] = set()
         self._lock = threading.Lock()
         self._due = threading.Event()
-        self._stopping = False
+        self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._timer: Timer | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,7 +99,7 @@ class Jobs:
     ) -> None:
         self.stop()
 
-    def due(self, session: Session, *, reason: str = "", now: float | None = None) -> tuple[Job, ...]:
+    def due(self, session: Summarized, *, reason: str = "", now: float | None = None) -> tuple[Job, ...]:
         """Return the jobs of a session that are due, those that save most first.
 
         `reason` "schedule" adds blocks before a pause that no event is near to, "request" all that are closed. `now` is
@@ -67,94 +109,214 @@ class Jobs:
             ValueError: there is no such reason.
             StoreError: the store failed.
         """
-        return self._desk(session).due(time.time() if now is None else now, reason=reason)
+        return self._desk(_watched(session)).due(time.time() if now is None else now, reason=reason)
 
     def run(
-        self, session: Session, *, limit: int | None = None, reason: str = "", now: float | None = None
+        self, session: Summarized | None = None, *, limit: int | None = None, reason: str = "", now: float | None = None
     ) -> tuple[Done, ...]:
-        """Do the jobs of a session that are due, at most `limit`, and return what became of each; waits for the model.
+        """Do the jobs that are due, at most `limit`, and return what became of each; waits for the model.
 
-        Nothing is done while another caller works on the session. A failure is in what is returned, and an event
-        `compression-error`. The rest is as for `due`.
+        Those of a session, or (None) of all that are watched, one after the other. Nothing is done while another
+        caller works on a session. A failure is in what is returned, and an event `compression-error`. The rest is as
+        for `due`.
 
         Raises:
             ValueError: there is no such reason.
             StoreError: the store failed.
         """
-        desk, place = self._desk(session), _place(session)
+        if session is not None:
+            return self._run(_watched(session), limit, reason, now)
+        done: list[Done] = []
+        for one in self._every():
+            done += self._run(one, None if limit is None else max(0, limit - len(done)), reason, now)
+        return tuple(done)
+
+    def watch(self, session: Summarized) -> None:
+        """Have the thread run the jobs of a session, too, until `leave`; of more than 1,000 the newest stay."""
+        watched = _watched(session)
         with self._lock:
-            if place in self._in_flight:
-                return ()
-            self._in_flight.add(place)
-        try:
-            return desk.run(self._summarizer, time.time() if now is None else now, limit, reason=reason)
-        finally:
-            with self._lock:
-                self._in_flight.discard(place)
+            self._watched.pop(watched.place, None)
+            self._watched[watched.place] = watched
+            if len(self._watched) > MOST_WATCHED:
+                del self._watched[next(iter(self._watched))]
 
-    def watch(self, session: Session) -> None:
-        """Have the thread run the jobs of a session, too, until `leave`."""
-        self._desk(session, keep=True)
-
-    def leave(self, session: Session) -> None:
+    def leave(self, session: Summarized) -> None:
         """Have the thread pass a session over from now on."""
         with self._lock:
-            self._desks.pop(session, None)
+            self._watched.pop(_watched(session).place, None)
 
-    def start(self, interval_seconds: float = INTERVAL_SECONDS) -> None:
-        """Begin the thread, unless it runs: it works when it is poked, and each `interval_seconds`."""
-        if self._thread is None or not self._thread.is_alive():
-            self._stopping = False
-            self._thread = threading.Thread(
-                target=self._work, args=(interval_seconds,), name="squidbot-jobs", daemon=True
-            )
-            self._thread.start()
+    def start(self, interval_seconds: float = INTERVAL_SECONDS, timer: Timer | None = None) -> None:
+        """Begin the thread, unless it runs: it works when it is poked, and each `interval_seconds`.
 
-    def poke(self) -> None:
-        """Have the thread look for jobs now; returns at once. Call it behind a turn."""
-        self._due.set()
+        With a `timer` that one says when an interval is over; it is stopped with the thread.
+        """
+        if self._thread is not None and self._thread.is_alive() and not self._stopping.is_set():
+            return
+        # Of its own: an earlier thread may still wait for a model that hangs, and ends behind it.
+        self._stopping = threading.Event()
+        seconds = None if timer else interval_seconds
+        self._thread = threading.Thread(
+            target=self._work, args=(seconds, self._stopping), name="squidbot-jobs", daemon=True
+        )
+        self._thread.start()
+        if timer is not None:
+            self._timer = timer
+            timer.start(self._poke_for_schedule, interval_seconds)
+
+    def poke(self, session: Summarized | None = None, *, reason: str = "") -> None:
+        """Have the thread look for jobs now, of one session or of all that are watched; returns at once.
+
+        Call it behind a turn. `reason` as for `due`.
+        """
+        self._poke(None if session is None else _watched(session).place, reason)
 
     def stop(self, timeout_seconds: float | None = 10.0) -> bool:
         """End the thread once the job at hand is done, and return whether it has ended within the time.
 
         It never keeps the process from ending.
         """
-        thread, self._stopping = self._thread, True
+        thread, timer = self._thread, self._timer
+        self._stopping.set()
         self._due.set()
+        if timer is not None:
+            self._timer = None
+            timer.stop()
         if thread is not None:
             thread.join(timeout_seconds)
             return not thread.is_alive()
         return True
 
-    def _desk(self, session: Session, *, keep: bool = False) -> Desk:
-        with self._lock:
-            desk = self._desks.get(session) or _opened(session, self._settings)
-            if keep:
-                self._desks[session] = desk
-            return desk
+    # -- one session --------------------------------------------------------------------------------------------
 
-    def _work(self, interval_seconds: float) -> None:
-        while not self._stopping:
-            poked = self._due.wait(interval_seconds)
-            self._due.clear()
-            while not self._stopping and self._round("" if poked else "schedule"):
-                pass
+    def _desk(self, one: _Watched) -> Desk:
+        meter = one.wired.meter(one.lease.model)
+        return one.wired.engine.desk(one.session_id, one.lease, meter, one.settings, self._settings)
 
-    def _round(self, reason: str) -> bool:
-        """Run a few jobs of every session; return whether any summary was written, so that there may be more."""
+    def _run(
+        self,
+        one: _Watched,
+        limit: int | None,
+        reason: str,
+        now: float | None,
+        stopping: threading.Event | None = None,
+    ) -> tuple[Done, ...]:
         with self._lock:
-            sessions = list(self._desks)
-        wrote = False
-        for session in sessions:
-            if self._stopping:
-                break
+            if one.place in self._in_flight:
+                return ()
+            self._in_flight.add(one.place)
+        try:
+            desk, at = self._desk(one), time.time() if now is None else now
+            # Asked twice, so that a session with nothing to do costs no writing of a claim.
+            if limit == 0 or not desk.due(at, reason=reason):
+                return ()
+            claim = _Claim(one, self._holder, stopping)
+            if not claim.holds():
+                return ()
             try:
-                done = self.run(session, limit=JOBS_IN_A_ROW, reason=reason)
-            except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is told and logged
-                _failed(session, error)
-                continue
-            wrote = wrote or any(one.summary is not None for one in done)
-        return wrote
+                return desk.run(self._summarizer, at, limit, reason=reason, goes_on=claim.holds)
+            finally:
+                claim.end()
+        finally:
+            with self._lock:
+                self._in_flight.discard(one.place)
+
+    # -- the thread ---------------------------------------------------------------------------------------------
+
+    def _poke(self, place: tuple[int, str] | None, reason: str) -> None:
+        with self._lock:
+            for each in self._watched if place is None else (place,):
+                self._poked[each] = reason or self._poked.get(each, "")
+        self._due.set()
+
+    def _poke_for_schedule(self) -> None:
+        self._poke(None, "schedule")
+
+    def _every(self) -> list[_Watched]:
+        with self._lock:
+            return list(self._watched.values())
+
+    def _taken(self) -> dict[_Watched, str]:
+        """Return the sessions that were poked since, with the reasons."""
+        with self._lock:
+            taken = {self._watched[place]: reason for place, reason in self._poked.items() if place in self._watched}
+            self._poked.clear()
+            return taken
+
+    def _work(self, interval_seconds: float | None, stopping: threading.Event) -> None:
+        ends = None if interval_seconds is None else time.monotonic() + interval_seconds
+        busy: dict[_Watched, str] = {}
+        while not stopping.is_set():
+            if not busy:
+                self._due.wait(None if ends is None else max(0.0, ends - time.monotonic()))
+                self._due.clear()
+            if ends is not None and interval_seconds is not None and time.monotonic() >= ends:
+                ends = time.monotonic() + interval_seconds
+                self._poke_for_schedule()
+                self._due.clear()
+            busy |= self._taken()
+            # Each has its turn; those for which a summary was written may have more to do.
+            busy = {one: reason for one, reason in busy.items() if self._wrote(one, reason, stopping)}
+
+    def _wrote(self, one: _Watched, reason: str, stopping: threading.Event) -> bool:
+        """Run a few jobs of a session, and return whether any summary was written."""
+        if stopping.is_set():
+            return False
+        try:
+            done = self._run(one, JOBS_IN_A_ROW, reason, None, stopping)
+        except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is told and logged
+            if not stopping.is_set():  # else the store was closed under a model that answered too late
+                _failed(one, error)
+            return False
+        return any(each.summary is not None for each in done)
+
+
+class EngineJobs:
+    """The jobs of one engine, as its settings say."""
+
+    def __init__(self, wired: Wired) -> None:
+        """Make the language model that the settings name.
+
+        Raises:
+            ConfigError: none is named, or it can't be made.
+        """
+        self.jobs = Jobs(wired.llm(), wired.job_settings())
+        self._timer = wired.timer()
+        summary = wired.loaded.settings.summary
+        self._is_scheduled = summary.scheduler != "none"
+        self._seconds = summary.interval_minutes * 60.0
+
+    def recorded(self, session: Summarized) -> None:
+        """Have the jobs of a session looked for, in a while, elsewhere. Never raises an Exception, returns at once."""
+        self.jobs.watch(session)
+        if self._is_scheduled:
+            try:
+                self.jobs.start(self._seconds, self._timer)
+            except Exception as error:  # noqa: BLE001  # no thread was to be had: the turn goes on, and it is told
+                _failed(_watched(session), error)
+            self.jobs.poke(session)
+
+
+class _Claim:
+    """The right to work on a session, across processes where its store has claims."""
+
+    def __init__(self, one: _Watched, holder: str, stopping: threading.Event | None) -> None:
+        self._session_id = one.session_id
+        self._store = one.wired.store if isinstance(one.wired.store, Claims) else None
+        self._holder = holder
+        self._stopping = stopping
+
+    def holds(self) -> bool:
+        """Take or renew it, and return whether work may go on."""
+        if self._stopping is not None and self._stopping.is_set():
+            return False
+        place = self._session_id, CLAIM_KIND, self._holder
+        return self._store is None or self._store.claim(*place, time.time(), CLAIM_SECONDS)
+
+    def end(self) -> None:
+        """Let go of it."""
+        if self._store is not None:
+            with suppress(StoreError):  # it ends by itself
+                self._store.release(self._session_id, CLAIM_KIND, self._holder)
 
 
 class _Guarded:
@@ -176,16 +338,12 @@ class _Guarded:
             raise LLMError("unreachable", f"{type(error).__name__}: {error}"[:300]) from error
 
 
-def _opened(session: Session, settings: JobSettings) -> Desk:
-    wired, lease = session.wired, session.lease
-    return wired.engine.desk(session.session_id, lease, wired.meter(lease.model), session.core.settings, settings)
+def _watched(session: Summarized) -> _Watched:
+    core = session.core
+    return _Watched(session.wired, core.session_id, core.lease, core.settings)
 
 
-def _place(session: Session) -> tuple[int, str]:
-    return id(session.wired), session.session_id
-
-
-def _failed(session: Session, error: Exception) -> None:
+def _failed(one: _Watched, error: Exception) -> None:
     _LOG.warning("the jobs of a session failed; it goes on with the notes it has", exc_info=error)
     cause = f"jobs failed: {type(error).__name__}: {error}"
-    session.wired.relay.notify(Event(events.DEGRADED, session.session_id, cause, session.lease.lease_id))
+    one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -13,15 +13,25 @@ from squidbot.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.core.ports import Codec, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Observer, TokenCounter
     from squidbot.hookspecs import Register, Store
 
-__all__ = ["BuiltIn", "Registry", "make"]
+__all__ = ["TIMERS", "BuiltIn", "Registry", "Timer", "make"]
 
 Offer = TypeVar("Offer")
 Made = TypeVar("Made")
 
 COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
+
+
+class Timer(Protocol):
+    """Calls something at an interval."""
+
+    def start(self, work: Callable[[], object], interval_seconds: float) -> None:
+        """Begin to call `work` each `interval_seconds`, in a thread of its own, until `stop`."""
+
+    def stop(self) -> None:
+        """End it, and leave nothing behind; stopping one that was not started does nothing."""
 
 
 class Registry:
@@ -31,6 +41,7 @@ class Registry:
         self.stores: dict[str, Callable[[str], Store]] = {}
         self.counters: dict[str, Callable[[str], TokenCounter]] = {}
         self.observers: dict[str, Callable[[str], Observer]] = {}
+        self.llms: dict[str, Callable[[str], LLM]] = {}
         self.codecs: dict[str, Codec] = {}
 
     def store(self, name: str, factory: Callable[[str], Store]) -> None:
@@ -44,6 +55,10 @@ class Registry:
     def observer(self, name: str, factory: Callable[[], Observer]) -> None:
         """Take an observer."""
         _add("observer", self.observers, name, lambda _: factory())
+
+    def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
+        """Take a language model."""
+        _add("language model", self.llms, name, factory)
 
     def codec(self, codec: Codec) -> None:
         """Take a form of messages."""
@@ -96,6 +111,16 @@ def _structlog() -> Observer:
     return StructlogObserver()
 
 
+def _apscheduler(_: str) -> Timer:
+    from squidbot.adapters.apscheduler import ApschedulerTimer  # noqa: PLC0415  # as above
+
+    return ApschedulerTimer()
+
+
+# What `summary.scheduler` can name beside "thread" and "none".
+TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _apscheduler}
+
+
 def make(kind: str, offers: Mapping[str, Callable[[str], Made]], name: str, rest: str, source: str) -> Made:
     """Return what the factory of that name makes.
 
@@ -104,7 +129,7 @@ def make(kind: str, offers: Mapping[str, Callable[[str], Made]], name: str, rest
     """
     if name not in offers:
         raise ConfigError(
-            f"no {kind} {name!r}, known: {', '.join(sorted(offers))}; others come with extensions @ {source}"
+            f"no {kind} {name!r}, known: {', '.join(sorted(offers)) or 'none'}; others come with extensions @ {source}"
         )
     try:
         return offers[name](rest)

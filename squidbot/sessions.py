@@ -1,4 +1,4 @@
-"""The Python face: `load`, then sessions that take what a host has and give back what a host sends."""
+"""The Python face of a session: it takes what a host has, and gives back what a host sends."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from squidbot.bootstrap import wire
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
-from squidbot.config import load_settings
 from squidbot.core.engine import Inputs
-from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
 from squidbot.tools import Answer, answer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
+    from collections.abc import Callable
 
     from squidbot.bootstrap import Wired
-    from squidbot.config import Origin
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.history.hits import Hits
@@ -36,70 +31,10 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
-__all__ = ["Answer", "Assembly", "Engine", "Said", "Session", "load"]
+__all__ = ["Answer", "Assembly", "Said", "Session"]
 
 # What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
 Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
-
-
-def load(source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = ()) -> Engine:
-    """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
-
-    None takes ./squidbot.toml if there is one, else the defaults: sessions live in memory and are gone with the process
-    (set `store.path` to keep them), tokens are counted by character classes, the window is 32,768 tokens.
-    `extensions` are modules or objects with hooks, beside those that the settings name.
-
-    Raises:
-        ConfigError: a setting is wrong; the text names it with its path.
-        StoreError: the store can't be opened.
-    """
-    return Engine(wire(load_settings(source), extensions))
-
-
-class Engine:
-    """Opens sessions over one store. Threads may share it; a session belongs to one thread at a time."""
-
-    def __init__(self, wired: Wired) -> None:
-        """Take what `bootstrap.wire` made; use `load`."""
-        self.wired = wired
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def session(
-        self,
-        session_id: str,
-        *,
-        model: str = "",
-        window_tokens: int | None = None,
-        form: str = "openai.chat",
-    ) -> Session:
-        """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
-
-        `model` is an alias of the settings; any other name is kept for reports and gets the default window.
-        `window_tokens`, input and output together, goes before both. `form` is how the host writes its messages:
-        "openai.chat", "anthropic.messages", or one that an extension brings.
-
-        Raises:
-            ConfigError: a setting is out of its range, or the form is unknown.
-            BudgetError: window, reserve and safety share leave no token for input.
-        """
-        if form not in self.wired.codecs:
-            raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
-        return Session(self.wired, session_id, self.wired.lease(model, window_tokens), self.wired.codecs[form])
-
-    def origins(self) -> list[Origin]:
-        """Return every setting with its value and where that comes from."""
-        return self.wired.loaded.origins()
-
-    def close(self) -> None:
-        """Close the store; sessions of this engine can't be used after it."""
-        self.wired.close()
 
 
 @dataclass(frozen=True)
@@ -139,9 +74,17 @@ class Assembly:
 class Session:
     """One conversation in one context window."""
 
-    def __init__(self, wired: Wired, session_id: str, lease: Lease, codec: Codec) -> None:
-        """Use `Engine.session`."""
+    def __init__(
+        self,
+        wired: Wired,
+        session_id: str,
+        lease: Lease,
+        codec: Codec,
+        recorded: Callable[[Session], None] | None = None,
+    ) -> None:
+        """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
+        self._recorded = recorded
         self._codec = codec
         meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
@@ -215,7 +158,10 @@ class Session:
         """
         messages = [self._message(one, "assistant") for one in _flat(said)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
-        return self.core.record(*messages, usage=reported, now=time.time() if now is None else now)
+        stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now)
+        if self._recorded is not None:
+            self._recorded(self)
+        return stored
 
     def pin(self, seq: int, *, on: bool = True) -> None:
         """Keep a message of the transcript verbatim whatever happens, or (`on` false) no longer; durable.

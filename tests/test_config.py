@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.config import Loaded, load_settings
 from squidbot.core.errors import ConfigError
+from squidbot.core.jobs.due import JobSettings
 from squidbot.core.settings import HistorySettings
 from squidbot.core.snapshots import Retention
 
@@ -96,6 +97,14 @@ OTHER_KEYS = {
     "snapshots.max_age_days",
     "store.path",
     "store.adapter",
+    "summary.llm",
+    "summary.mode",
+    "summary.min_messages",
+    "summary.min_input_tokens",
+    "summary.source_tokens",
+    "summary.backoff_seconds",
+    "summary.scheduler",
+    "summary.interval_minutes",
     "observers",
     "extensions",
 }
@@ -142,6 +151,15 @@ def test_snapshot_keys_reach_the_session_when_they_are_set() -> None:
     given = {"max": 2, "auto_fraction": 0.5, "keep_all_hours": 1.5, "keep_every_nth": 3, "max_age_days": 7.0}
     assert opened({"snapshots": given}).core.retention == Retention(2, 0.5, 1.5, 3, 7.0)
     assert opened({}).core.retention == Retention()
+
+
+def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
+    """Each in its own place; what is not set is as the core has it."""
+    given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9, "backoff_seconds": 1.5}
+    with squidbot.load({"summary": given}) as engine:
+        assert engine.wired.job_settings() == JobSettings("planning", 7, 8, 9, 1.5)
+    with squidbot.load({}) as engine:
+        assert engine.wired.job_settings() == JobSettings()
 
 
 def test_strategy_reaches_the_session_when_it_is_set() -> None:
@@ -212,6 +230,10 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
         ({"pressure": {"compact_at_fraction": 1.01}}, "must be above 0 and at most 1, not 1.01 @ {}"),
         ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
         ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, none @ {}"),
+        ({"summary": {"mode": "poet"}}, "unknown 'poet', known: developer, planning, assistant, debugger @ {}"),
+        ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
+        ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
+        ({"summary": {"interval_minutes": 1e9}}, "must be above 0 and at most 525600, not 1000000000.0 @ {}"),
         ({"observers": "structlog"}, "invalid value for type, expected list of str @ {}"),
         ({"extensions": [1]}, "invalid value for type, expected list of str @ {}"),
         ({"budget": 3}, "invalid value for type, expected table @ {}"),

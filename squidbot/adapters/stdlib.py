@@ -68,13 +68,14 @@ class _Index:
 
 
 class InMemoryStore:
-    """TranscriptStore and SummaryStore that are gone with the process; threads may share one.
+    """TranscriptStore, SummaryStore and Claims that are gone with the process; threads may share one.
 
     Every method raises StoreError for a session id that is not 1 to 1,024 characters long.
     """
 
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
+        self._claims: dict[tuple[str, str], tuple[str, float]] = {}
         self._lock = threading.Lock()
 
     def head(self, session_id: str) -> tuple[int, int]:
@@ -220,6 +221,26 @@ class InMemoryStore:
             summaries = list(self._find(session_id).summaries.values())
         inside = [each for each in summaries if first_seq <= each.first_seq <= last_seq and each.last_seq <= last_seq]
         return sorted(inside, key=lambda summary: (summary.first_seq, summary.summary_id))
+
+    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
+        """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
+
+        It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
+        """
+        with self._lock:
+            self._find(session_id)
+            other, until = self._claims.get((session_id, kind), (holder, now))
+            if other != holder and until > now:
+                return False
+            self._claims[session_id, kind] = holder, now + ttl_seconds
+            return True
+
+    def release(self, session_id: str, kind: str, holder: str) -> None:
+        """End a claim of that holder; nothing is done where another has it, or nobody."""
+        with self._lock:
+            self._find(session_id)
+            if self._claims.get((session_id, kind), ("", 0.0))[0] == holder:
+                del self._claims[session_id, kind]
 
     def sessions(self) -> list[tuple[str, int]]:
         """Return (id, number of messages) of every session, oldest first."""

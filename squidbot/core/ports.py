@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
         Summary,
     )
 
-__all__ = ["LLM", "Certificate", "Codec", "Observer", "Summarizer", "SummaryStore", "TokenCounter", "TranscriptStore"]
+__all__ = [
+    "LLM",
+    "Certificate",
+    "Claims",
+    "Codec",
+    "Observer",
+    "Summarizer",
+    "SummaryStore",
+    "TokenCounter",
+    "TranscriptStore",
+]
 
 # How far a bound can be trusted, best first (D5). "none": a counter for policy caps and reports only.
 Certificate = Literal["exact", "anchored", "proved", "measured", "none"]
@@ -148,6 +158,32 @@ class SummaryStore(Protocol):
 
         Raises:
             StoreError: nothing was removed: the disk failed.
+        """
+
+
+@runtime_checkable
+class Claims(Protocol):
+    """What a store may have beside its port: of all who share it, in any process, one at a time does some work.
+
+    A claim is no lock on the session: whoever records and asks for requests needs none. Clocks are the holders' own:
+    they should agree to within a fraction of the times that are claimed.
+    """
+
+    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
+        """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
+
+        It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released; who dies holds
+        it no longer. Another holder gets it where nobody's lasts at `now`. Durable, and seen by all, on return.
+
+        Raises:
+            StoreError: nothing was claimed: the id is refused, or the disk failed.
+        """
+
+    def release(self, session_id: str, kind: str, holder: str) -> None:
+        """End a claim of that holder; nothing is done where another has it, or nobody.
+
+        Raises:
+            StoreError: it was not ended: the id is refused, or the disk failed.
         """
 
 

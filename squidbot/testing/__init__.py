@@ -4,9 +4,19 @@ A check raises AssertionError with what was promised and what came instead. A fa
 each time it is called; a store with a `close` method is closed after use. Run them without `python -O`.
 """
 
+from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
+from squidbot.testing.llms import check_llm
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store
 from squidbot.testing.values import made_message, made_summary
 
-__all__ = ["check_summary_store", "check_token_counter", "check_transcript_store", "made_message", "made_summary"]
+__all__ = [
+    "check_claims",
+    "check_llm",
+    "check_summary_store",
+    "check_token_counter",
+    "check_transcript_store",
+    "made_message",
+    "made_summary",
+]

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import StoreError
-from squidbot.core.messages import Cost, Erasure, Record
+from squidbot.core.errors import LLMError, StoreError
+from squidbot.core.messages import Completion, Cost, Erasure, Record
 from squidbot.testing import (
+    check_claims,
+    check_llm,
     check_summary_store,
     check_token_counter,
     check_transcript_store,
     made_message,
     made_summary,
 )
+from squidbot.testing.models import ScriptedLLM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.core.messages import Found, StoredMessage, Summary
     from squidbot.core.ports import Certificate
@@ -33,6 +37,11 @@ def test_in_memory_store_keeps_the_promises_of_transcripts() -> None:
 def test_in_memory_store_keeps_the_promises_of_summaries() -> None:
     """The public check of the port passes."""
     check_summary_store(InMemoryStore)
+
+
+def test_in_memory_store_keeps_the_promises_of_claims() -> None:
+    """The public check of the port passes."""
+    check_claims(InMemoryStore)
 
 
 def test_in_memory_store_keeps_its_own_when_an_answer_is_changed() -> None:
@@ -253,6 +262,97 @@ def test_check_summary_store_notices_when_a_promise_is_broken(broken: type[InMem
     """Each of these stores breaks one promise; the check says which."""
     with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
         check_summary_store(broken)
+
+
+class Generous(InMemoryStore):
+    """Gives a claim to everybody."""
+
+    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
+        """Give it."""
+        return super().claim(session_id, kind, "everybody", now, ttl_seconds) or bool(holder)
+
+
+class Eternal(InMemoryStore):
+    """Never takes a claim from the dead."""
+
+    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
+        """Keep it for ever."""
+        return super().claim(session_id, kind, holder, now, ttl_seconds + 1e9)
+
+
+class Meddling(InMemoryStore):
+    """Lets anybody end a claim."""
+
+    def release(self, session_id: str, kind: str, holder: str) -> None:
+        """End it, whoever has it."""
+        for one in ("a", holder):
+            super().release(session_id, kind, one)
+
+
+class Narrow(InMemoryStore):
+    """Has one claim for all kinds of work."""
+
+    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
+        """Pass the kind over."""
+        return super().claim(session_id, kind and "any", holder, now, ttl_seconds)
+
+
+@pytest.mark.parametrize("broken", [Generous, Eternal, Meddling, Narrow])
+def test_check_claims_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
+    """Each of these stores breaks one promise; the check says which."""
+    with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
+        check_claims(broken)
+
+
+def test_scripted_llm_keeps_the_promises_of_language_models() -> None:
+    """The public check of the port passes, over a window and over failures."""
+    kinds = ("unreachable", "rate-limit", "refused", "cut", "empty")
+    failing = [lambda kind=kind: ScriptedLLM(LLMError(kind, "it failed")) for kind in kinds]
+    check_llm(lambda: ScriptedLLM("Blue.", window_tokens=4_000), window_tokens=4_000, failing=failing)
+
+
+class Talking:
+    """A language model that answers as it is told, well or badly."""
+
+    def __init__(self, answer: object, name: str = "talking") -> None:
+        self.name = name
+        self._answer = answer
+
+    def complete(self, _system: str, _prompt: str, _max_output_tokens: int) -> Completion:
+        """Answer, or raise."""
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer  # type: ignore[return-value]  # that is what is tried
+
+
+FINE = Completion("Blue.", 9, 2)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: Talking(FINE, name=""),
+        lambda: Talking(FINE, name="two\nlines"),
+        lambda: Talking(FINE, name=str(random.random())),  # noqa: S311  # another name each time
+        lambda: Talking("Blue."),
+        lambda: Talking(Completion(" \n", 9, 0)),
+        lambda: Talking(Completion("Blue.", -1, 2)),
+        lambda: Talking(Completion("Blue.", 9, 2.5)),  # type: ignore[arg-type]  # that is what is tried
+    ],
+)
+def test_check_llm_notices_when_a_promise_is_broken(broken: Callable[[], Talking]) -> None:
+    """Each of these models breaks one promise; the check says which."""
+    with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
+        check_llm(broken)
+
+
+def test_check_llm_notices_when_a_failure_is_answered() -> None:
+    """An error's text as an answer, a foreign exception, an answer to a prompt that can't fit."""
+    for error in (None, RuntimeError("the socket is gone")):
+        with pytest.raises(AssertionError, match="failure 0"):
+            check_llm(lambda: Talking(FINE), failing=[lambda error=error: Talking(error or FINE)])  # type: ignore[misc]
+    with pytest.raises(AssertionError, match="ContextOverflowError"):
+        check_llm(lambda: Talking(FINE), window_tokens=1_000)
 
 
 class Letters:

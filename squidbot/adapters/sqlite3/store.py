@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from squidbot.adapters.sqlite3 import erase, index, queries
+from squidbot.adapters.sqlite3 import claims, erase, index, queries
 from squidbot.adapters.sqlite3.access import FOREIGN, Access
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, open_only_reading, shrink_log
 from squidbot.adapters.sqlite3.rows import plain
@@ -26,7 +26,7 @@ __all__ = ["SqliteStore"]
 
 
 class SqliteStore:
-    """TranscriptStore and SummaryStore in one SQLite file, created if it is missing.
+    """TranscriptStore, SummaryStore and Claims in one SQLite file, created if it is missing.
 
     An append is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of
     processes may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store: they
@@ -349,6 +349,19 @@ class SqliteStore:
         """
         with self._reading as connection:
             return queries.summaries_in_range(connection, queries.find(connection, session_id), first_seq, last_seq)
+
+    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
+        """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
+
+        It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
+        """
+        with self._writing as connection:
+            return claims.claim(connection, session_id, kind, holder, now, ttl_seconds)
+
+    def release(self, session_id: str, kind: str, holder: str) -> None:
+        """End a claim of that holder; nothing is done where another has it, or nobody."""
+        with self._writing as connection:
+            claims.release(connection, session_id, kind, holder)
 
     def read_intact(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
         """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""

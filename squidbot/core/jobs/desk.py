@@ -21,7 +21,7 @@ from squidbot.core.turn import Turn
 from squidbot.core.view.loading import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.jobs.due import Wanted
     from squidbot.core.messages import Lease, Record, StoredMessage
@@ -123,12 +123,18 @@ class Desk:
         return tuple(sorted(jobs, key=lambda job: (-job.saves_tokens, job.first_seq, job.level)))
 
     def run(
-        self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
+        self,
+        summarizer: Summarizer,
+        now: float | None = None,
+        limit: int | None = None,
+        *,
+        reason: str = "",
+        goes_on: Callable[[], bool] = lambda: True,
     ) -> tuple[Done, ...]:
         """Do the jobs that are due, at most `limit` of them, one after the other; return what became of each.
 
         A failure is an event, and the notes by rule go on standing. A model that says it is asked too often is asked
-        no more in this call. `now` and `reason` as in `due`.
+        no more in this call. `now` and `reason` as in `due`; `goes_on` is asked before each job.
 
         Raises:
             ValueError: there is no such reason.
@@ -136,6 +142,8 @@ class Desk:
         """
         done: list[Done] = []
         for job in self.due(now, reason=reason)[:limit]:
+            if not goes_on():
+                break
             try:
                 summary = self._made(job, summarizer)
             except StoreError:

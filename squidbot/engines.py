@@ -1,0 +1,125 @@
+"""The Python face: `load`, and the engine that opens sessions over one store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from squidbot.bootstrap import wire
+from squidbot.config import load_settings
+from squidbot.core.errors import ConfigError
+from squidbot.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from squidbot.bootstrap import Wired
+    from squidbot.config import Origin
+    from squidbot.core.jobs.desk import Done
+    from squidbot.jobs import EngineJobs, Jobs
+
+__all__ = ["Engine", "load"]
+
+
+def load(source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = ()) -> Engine:
+    """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
+
+    None takes ./squidbot.toml if there is one, else the defaults: sessions live in memory and are gone with the process
+    (set `store.path` to keep them), tokens are counted by character classes, the window is 32,768 tokens.
+    `extensions` are modules or objects with hooks, beside those that the settings name.
+
+    Raises:
+        ConfigError: a setting is wrong; the text names it with its path.
+        StoreError: the store can't be opened.
+    """
+    return Engine(wire(load_settings(source), extensions))
+
+
+class Engine:
+    """Opens sessions over one store. Threads may share it; a session belongs to one thread at a time."""
+
+    def __init__(self, wired: Wired) -> None:
+        """Take what `bootstrap.wire` made; use `load`.
+
+        Raises:
+            ConfigError: the settings name a language model that can't be made.
+        """
+        self.wired = wired
+        self._jobs: EngineJobs | None = None
+        if wired.loaded.settings.summary.llm:
+            from squidbot.jobs import EngineJobs  # noqa: PLC0415  # without a model nobody needs it
+
+            self._jobs = EngineJobs(wired)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def session(
+        self,
+        session_id: str,
+        *,
+        model: str = "",
+        window_tokens: int | None = None,
+        form: str = "openai.chat",
+    ) -> Session:
+        """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
+
+        `model` is an alias of the settings; any other name is kept for reports and gets the default window.
+        `window_tokens`, input and output together, goes before both. `form` is how the host writes its messages:
+        "openai.chat", "anthropic.messages", or one that an extension brings.
+
+        Raises:
+            ConfigError: a setting is out of its range, or the form is unknown.
+            BudgetError: window, reserve and safety share leave no token for input.
+        """
+        if form not in self.wired.codecs:
+            raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
+        lease, recorded = self.wired.lease(model, window_tokens), self._jobs.recorded if self._jobs else None
+        return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded)
+
+    @property
+    def jobs(self) -> Jobs:
+        """The summaries that the language model of `summary.llm` writes, beside the sessions (docs/summaries.md).
+
+        Raises:
+            ConfigError: no language model is named.
+        """
+        if self._jobs is None:
+            self.wired.llm()
+            raise ConfigError("the language model was named after the engine was made; load it anew")
+        return self._jobs.jobs
+
+    def run_jobs(
+        self, session: Session | None = None, *, limit: int | None = None, reason: str = ""
+    ) -> tuple[Done, ...]:
+        """Have the summaries that are due written, at most `limit`; waits for the model. What became of each.
+
+        Those of a session, or (None) of all that were recorded in by this engine. `reason` "schedule" adds blocks
+        before a pause that no event is near to, "request" all that are closed. Nobody has to call it where
+        `summary.scheduler` is not "none".
+
+        Raises:
+            ConfigError: no language model is named.
+            ValueError: there is no such reason.
+            StoreError: the store failed.
+        """
+        return self.jobs.run(session, limit=limit, reason=reason)
+
+    def origins(self) -> list[Origin]:
+        """Return every setting with its value and where that comes from."""
+        return self.wired.loaded.origins()
+
+    def close(self, timeout_seconds: float = 5.0) -> None:
+        """Close the store; sessions of this engine can't be used after it.
+
+        A summary that is being written has `timeout_seconds` to be ended; what comes later is not kept.
+        """
+        if self._jobs is not None:
+            self._jobs.jobs.stop(timeout_seconds)
+        self.wired.close()

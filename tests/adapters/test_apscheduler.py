@@ -1,0 +1,87 @@
+"""The timer over the real APScheduler."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.testing.models import ScriptedLLM
+
+pytest.importorskip("apscheduler", reason="the extra squidbot[apscheduler] is not installed")
+
+from squidbot.adapters.apscheduler import ApschedulerTimer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.hookspecs import Register
+
+
+def until(happened: Callable[[], bool]) -> bool:
+    """Wait until something has happened, a few seconds at most."""
+    ends = time.monotonic() + 10.0
+    while not happened() and time.monotonic() < ends:
+        time.sleep(0.01)
+    return happened()
+
+
+def others() -> set[int | None]:
+    """Return the threads that there are."""
+    return {thread.ident for thread in threading.enumerate()}
+
+
+def test_timer_calls_at_its_interval_until_it_is_stopped() -> None:
+    """And none of its threads is left; it can be started again."""
+    before, calls = others(), threading.Semaphore(0)
+    timer = ApschedulerTimer()
+    timer.stop()
+    for _ in range(2):
+        timer.start(calls.release, 0.02)
+        assert calls.acquire(timeout=10.0)
+        assert calls.acquire(timeout=10.0)
+        timer.stop()
+        timer.stop()
+        assert others() == before
+    while calls.acquire(blocking=False):
+        pass
+    time.sleep(0.1)
+    assert not calls.acquire(blocking=False)
+
+
+def test_timer_has_one_scheduler_however_often_it_is_started() -> None:
+    """The earlier one is gone."""
+    before, first, second = others(), threading.Event(), threading.Event()
+    timer = ApschedulerTimer()
+    timer.start(first.set, 3600.0)
+    timer.start(second.set, 0.02)
+    assert second.wait(10.0)
+    assert not first.is_set()
+    timer.stop()
+    assert others() == before
+
+
+class Brings:
+    """An extension that offers a language model."""
+
+    @squidbot.hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer it."""
+        answer = "<summary>They went through it step by step, and explained why.</summary>"
+        register.llm("mine", lambda _: ScriptedLLM(answer))
+
+
+def test_engine_looks_for_blocks_before_a_pause_when_the_timer_says_so() -> None:
+    """By the settings alone; closing the engine leaves no thread behind."""
+    before = others()
+    settings = {"summary": {"llm": "mine", "scheduler": "apscheduler", "interval_minutes": 0.005}}
+    with squidbot.load(settings, extensions=[Brings()]) as engine:
+        session = engine.session("s", window_tokens=131_072)
+        for turn in range(12):
+            assembly = session.assemble(f"question {turn}: " + "please look at it " * 40, now=float(turn))
+            session.record(assembly.incoming, f"answer {turn}: " + "because of this and that " * 80, now=float(turn))
+        assert until(lambda: any(one.by_model for one in engine.wired.store.for_range("s", 0, 10**9)))
+    assert others() == before
