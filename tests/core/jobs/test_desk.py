@@ -324,7 +324,7 @@ def test_block_that_goes_on_failing_rests_longer() -> None:
 def test_run_ends_before_the_next_job_when_it_is_told_to() -> None:
     """Whoever works on it may have lost the right to, or the time."""
     store, left = talked(40).store, iter([True, False])
-    assert len(desk_of(store).due()) > 2
+    assert len(desk_of(store).due()) >= 2
     assert len(desk_of(store).run(writer(), goes_on=lambda: next(left))) == 1
     assert len(written(store)) == 1
 
