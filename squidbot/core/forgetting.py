@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.changes.event import Ask, Makers, make_change
 from squidbot.core.errors import NotFoundError
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.markers import Said
 from squidbot.core.messages import Category, Erasure, Opening, Record
 from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Notebook
 from squidbot.core.notes.retold import emptied, retold
@@ -167,11 +169,13 @@ class Forgetting:
         gone = frozenset(self._tombstones)
         stored = [(kind, transcripts.records(session_id, kind)) for kind in (FRAGMENT, LEDGER)]
         replaced = tuple(new for _, records in stored for one in records if (new := emptied(one, gone)) is not None)
+        marked = ((one.number, Said.from_record(one)) for one in transcripts.records(session_id, MARKED))
+        unmarked = tuple(said.without(number) for number, said in marked if said.seq in gone)
         if not replaced:
-            return (), ()
+            return unmarked, ()
         without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
         notes = Notebook(session_id, self._shelf.renderer, transcripts)
-        return replaced, retold(notes, without, gone)
+        return (*unmarked, *replaced), retold(notes, without, gone)
 
 
 def change_without(

@@ -247,6 +247,7 @@ class Kind(StrEnum):
     FORGOTTEN = "forgotten"
     SUMMARY = "summary"
     PIN = "pin"
+    MARKED = "marked"
     MEMORY = "memory"
     NOTICE = "notice"
 

@@ -12,7 +12,7 @@ from squidbot.core.past import REQUEST, Past, seal
 from squidbot.core.pins import Pins
 from squidbot.core.plan import Representation
 from squidbot.core.view.assembly import Assembly
-from squidbot.core.view.loading import under
+from squidbot.core.view.loading import marked, under
 from squidbot.core.view.standing import bare
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
     plan = None if past.plan_id == RAW else plan_of(shelf, past.plan_id)
     lease = lease_named(shelf.transcripts, shelf.session_id, past.lease_id) or lease
     _check_counter(shelf, lease, plan, past)
-    counts = bare(plan)._replace(messages=past.messages, pins=Pins())
+    counts = bare(plan)._replace(messages=past.messages, pins=Pins(), markers=marked(shelf))
     stood = under(shelf, plan, counts)
     parts = stood.parts(given.system_parts(shelf.renderer.meter), shelf.renderer)
     if given.system_digest == past.system:

@@ -277,8 +277,11 @@ class Session:
         if answered and self._snapshot_due:
             saved = self._automatic(stored, "pressure", rows[-1].time)
         records = [answered.record(usage)] if answered else []
+        marked = [said for said in map(state.shelf.renderer.said_by, rows) if said]
+        records += [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
         state.append(stored, rows, [*records, saved.record] if saved else records)
-        state.hold(stored.extended(rows, state.shelf.renderer))
+        grown = stored.extended(rows, state.shelf.renderer)
+        state.hold(grown._replace(markers=stored.markers.taking(marked)))
         self._tell(saved)
         if answered:
             self._check_reported(answered, usage)

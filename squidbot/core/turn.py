@@ -99,7 +99,8 @@ class Turn(NamedTuple):
         """Return what places messages behind what stands, beside which `outside` is sent."""
         # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
         limit = self.limit
-        room = min(limit.bound - outside.bound, limit.estimate - outside.estimate)
+        kept = spent(self.shelf.renderer.marked(stored.markers.between(0, stored.messages)))
+        room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
         return Births.within(self.shelf.renderer, self.settings, room, stored)
 
     def as_before(self, stored: Standing, now: float | None = None) -> Inputs:

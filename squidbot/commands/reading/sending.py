@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Request", "SentPart", "request_of"]
 
 
+_MADE = {
+    Kind.MEMORY: "document",
+    Kind.PIN: "pinned text",
+    Kind.SYSTEM: "system text",
+    Kind.MARKED: "goals and decisions",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SentPart:
     """One message of a request: `payload` byte for byte as it is sent, `text` what the model reads of it."""
@@ -35,9 +43,7 @@ class SentPart:
         if part.summary_id is not None:
             return f"notes {part.summary_id} for {span(part.first_seq, part.last_seq)}"
         if part.first_seq < 0:
-            return {Kind.MEMORY: "document", Kind.PIN: "pinned text", Kind.SYSTEM: "system text"}.get(
-                part.kind, "notice"
-            )
+            return _MADE.get(part.kind, "notice")
         kinds = {Kind.SLIMMED: ", cut", Kind.RECALLED: ", brought back", Kind.FORGOTTEN: ", forgotten"}
         stands = "" if part.first_seq == part.last_seq else "pointer to "
         return f"{stands}{span(part.first_seq, part.last_seq)}{kinds.get(part.kind, '')}"

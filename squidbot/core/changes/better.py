@@ -128,7 +128,8 @@ def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int,
     if summary is None or summary.summary_id == segment.summary_id:
         return None
     changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
-    return Block(changed, (shown(summary), *block.parts[1:]))
+    parts = (shown(summary) if part.summary_id == segment.summary_id else part for part in block.parts)
+    return Block(changed, tuple(parts))
 
 
 def written_as(summary: Summary, number: int, usage: Usage) -> Record:

@@ -10,7 +10,7 @@ from squidbot.core.changes.pricing import Outlook
 from squidbot.core.changes.scene import Batch, Ground, noted_as
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.view.atoms import Atom, total
-from squidbot.core.view.renderer import born, is_user_part, shown
+from squidbot.core.view.renderer import born, is_user_part, shown, spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,9 +114,10 @@ class Compactor(Ground):
         return raw, min(said, room - marks(room) - beside - behind)
 
     def _held(self, size: Callable[[Cost], int]) -> int:
-        """Return what must be sent verbatim in front of what stays raw: pinned steps, the question in flight."""
+        """Return what must be sent in front of what stays raw: pinned steps, the question in flight, marked lines."""
         pinned = (row for atom in self.scene.tail for row in atom.messages if row.seq in self.scene.pinned)
-        return size(total(row.sent_cost for row in (*self.scene.held, *pinned)))
+        marked = self.scene.marked(0, self.scene.stored, ())
+        return size(total((*(row.sent_cost for row in (*self.scene.held, *pinned)), spent(marked))))
 
     def _said(self, atoms: Sequence[Atom], size: Callable[[Cost], int]) -> int:
         """Return what the user's messages cost that stand verbatim behind notes, with those of these atoms."""
@@ -154,6 +155,7 @@ class Compactor(Ground):
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
         raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
+        raw += self.size(spent(self.scene.marked(zones.noted[0].first_seq, zones.noted[-1].last_seq, ())))
         folded = min(self.fold_tokens(step), standing + added)
         outlook = self._outlook()
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
@@ -181,9 +183,10 @@ class Compactor(Ground):
         summaries = []
         for run in self.blocks_of(noted):
             kept = [message for atom in run if self.stays(atom) for message in atom.messages]
-            summary = self.notes.told(self.notes.took(run), [*standing, *map(born, kept)], self._note_tokens(run))
-            standing += [shown(summary), *map(born, kept)]
             verbatim = tuple(message.seq for message in kept)
+            beside = [*self.scene.marked(run[0].first_seq, run[-1].last_seq, verbatim), *map(born, kept)]
+            summary = self.notes.told(self.notes.took(run), [*standing, *beside], self._note_tokens(run))
+            standing += [shown(summary), *beside]
             segments.append(noted_as(summary, Representation.SUMMARY_USER, verbatim))
             summaries.append(summary)
         tail_from = noted[-1].last_seq + 1 if noted else self._movable_from()

@@ -238,6 +238,7 @@ class _Maker(NamedTuple):
             pinned=frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms)),
             held=(*kept, *answered),
             in_flight_seq=base.turn,
+            marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
         )
 
     def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
@@ -249,7 +250,7 @@ class _Maker(NamedTuple):
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.moment.limit.bound)
-        blocks = (*kept, *self.shelf.blocks(segments, slim, batch.summaries))
+        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries))
         rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
         behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
         tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
@@ -330,6 +331,7 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
     what = {
         "system text": spent((*standing.lead, *moment.system)),
         "tools": moment.tools,
+        "marked lines": spent(part for part in standing.sent if part.kind is Kind.MARKED),
         "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
         "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
     }

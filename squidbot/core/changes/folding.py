@@ -73,7 +73,8 @@ class Folding(Ground):
         """
         first, told_from, last = self._fold_range(noted)
         kept = self._verbatim(self._sayable(noted), step, user_tokens)
-        left = int(filled(self.room)) - behind_tokens - self.size(spent(kept))
+        marked = self._marked(first, last, kept)
+        left = int(filled(self.room)) - behind_tokens - self.size(spent((*marked, *kept)))
         limit = min(self.fold_tokens(step), left)
         if limit < self.settings.min_note_tokens:
             return Batch((_absent(first, last, kept),), (), last + 1, 0)
@@ -94,18 +95,25 @@ class Folding(Ground):
         ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
         merged_through = ranked[0].run.first_seq - 1 if ranked else last
         made: list[_Told] = []
+        standing: list[Part] = []
         if merged_through >= first:
             beside = [part for part in kept if part.first_seq <= merged_through]
             own_tokens = sum(one.limit_tokens for one in ranked)
-            summary = self.notes.folded(first, merged_through, new, beside, limit - own_tokens)
+            standing = [*self._marked(first, merged_through, beside), *beside]
+            summary = self.notes.folded(first, merged_through, new, standing, limit - own_tokens)
             made.append(_Told(summary, Representation.MERGED, beside))
-        standing = [part for one in made for part in (shown(one.summary), *one.beside)]
+            standing += [shown(summary)]
         for run, level, limit_tokens in ranked:
             beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
-            summary = self.notes.told(run, [*standing, *beside], limit_tokens, level)
+            told = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
+            summary = self.notes.told(run, [*standing, *told], limit_tokens, level)
             made.append(_Told(summary, level, beside))
-            standing += [shown(summary), *beside]
+            standing += [shown(summary), *told]
         return made
+
+    def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
+        """Return the parts that say what these messages mark, but for those that are kept verbatim."""
+        return self.scene.marked(first_seq, last_seq, frozenset(part.first_seq for part in kept))
 
     def _merged_through(self) -> int:
         """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""

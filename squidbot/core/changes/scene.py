@@ -10,7 +10,7 @@ from squidbot.core.settings import LEVEL_TOKENS
 from squidbot.core.view.atoms import session_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from squidbot.core.messages import Cost, Part, StoredMessage, Summary
     from squidbot.core.plan import Run
@@ -33,6 +33,7 @@ class Scene(NamedTuple):
         pinned: seqs of the messages of pinned atoms.
         held: messages inside `blocks` that must be sent verbatim: pinned atoms, the message that is being answered.
         in_flight_seq: the user message that is being answered.
+        marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
     """
 
     room: Cost
@@ -43,6 +44,7 @@ class Scene(NamedTuple):
     pinned: frozenset[int]
     held: tuple[StoredMessage, ...]
     in_flight_seq: int
+    marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
 
 
 class Batch(NamedTuple):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from squidbot.core.markers import ARTIFACT, parted
 from squidbot.core.messages import Category
 from squidbot.core.notes.literals import Place, find_literals, is_path, placed_literals
 from squidbot.core.notes.quotes import (
@@ -161,10 +162,12 @@ class _Reader:
 
     def reply(self, key: str, message: Message) -> None:
         """Take in an assistant message: what it says, and the tools it calls."""
-        names: dict[str, None] = {}
-        if message.text.strip():
+        # Goals and decisions stand word for word beside every note: they are not told once more in it.
+        text, marked = parted(bounded(message.text))
+        names = dict.fromkeys(name for one in marked for _, name in find_literals(one.line))
+        if text.strip():
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
-            line = self.reading.lines[key] = _said(bounded(message.text), weights)
+            line = self.reading.lines[key] = _said(text, weights)
             names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
         for call in message.calls:
             if call.id in self.passed:
@@ -172,6 +175,9 @@ class _Reader:
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
+        for one in marked:
+            if one.marker == ARTIFACT:
+                self._made(one.said)
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
@@ -195,6 +201,15 @@ class _Reader:
         ids = recalled_ids(message.text)
         if ids:
             self.reading.lines[key] = Line(f"{ids} recalled", _CALL_WEIGHT)
+
+    def _made(self, said: str) -> None:
+        """Take in a line that says that a file was made, as the last that was done with it."""
+        words = (word.strip("`'\"*,;:()") for word in said.split())
+        target = next((word for word in words if _PATH_VALUE.match(word) and _FILE_VALUE.match(word)), "")
+        subject = f"file {target}" if target else f"made {said[:_HEAD_CHARS]}"
+        line = self.reading.lines.pop(subject, Line("", 0.0))
+        line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
+        self.reading.lines[subject] = line
 
     def _called(self, call: ToolCall) -> _Action:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)

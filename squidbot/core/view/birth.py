@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
 from squidbot.core.view.marks import answers, is_history
@@ -89,7 +90,7 @@ class Birth(NamedTuple):
     def _cut_reply(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
         handle = f"m{stored.seq}"
         share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
-        text = slim(message.text, share, self.meter, handle)
+        text = _with_marked(slim(message.text, share, self.meter, handle), message.text)
         given = tuple(call.arguments for call in message.calls)
         cut = tuple(slim_arguments(one, share, self.meter, handle) for one in given)
         if (text, cut) == (message.text, given):
@@ -177,6 +178,12 @@ class Births(NamedTuple):
             return message, None
         said = self.birth.codecs[message.codec].decode(message.payload)
         return replace(said, time=message.time, category=message.category), message.notice
+
+
+def _with_marked(text: str, said: str) -> str:
+    """Return a text that was cut, with the lines behind it that were marked in what was left out."""
+    missing = [one.line for one in marked_lines(said) if one.line not in text] if text != said else []
+    return "\n".join((text, *missing))
 
 
 def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.markers import Markers
 from squidbot.core.messages import Kind
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.view.renderer import born, unanswerable
 from squidbot.core.view.standing import (
+    NO_MARKERS,
     NO_PINS,
     NOTHING,
     READ_BACK_MESSAGES,
@@ -27,14 +30,14 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Opening, Part, StoredMessage
 
-__all__ = ["READ_BACK_WINDOWS", "STOOD_WITH", "load", "released", "settled", "under"]
+__all__ = ["READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "settled", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
 READ_BACK_WINDOWS = 4
 PLAN = "plan"
 # The kinds of records that say what stands.
-STOOD_WITH = (PIN, PLAN)
+STOOD_WITH = (PIN, MARKED, PLAN)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
@@ -46,16 +49,27 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | Non
     """
     opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
     pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
+    markers = marked(shelf) if MARKED in opening.newest else NO_MARKERS
     stored = opening.newest.get(PLAN)
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
     other = plan is not None and valid is None
-    counts = bare(plan)._replace(messages=opening.messages, records=opening.records, pins=pins, opened=other)
+    counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
+    counts = counts._replace(pins=pins, markers=markers)
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:
         return _planned(shelf, valid, counts)
     return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+
+
+def marked(shelf: Shelf) -> Markers:
+    """Return what the messages of a session mark.
+
+    Raises:
+        DamagedStoreError: it can't be read.
+    """
+    return Markers.of(shelf.transcripts.records(shelf.session_id, MARKED))
 
 
 def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) -> Standing:
@@ -78,7 +92,7 @@ def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
         return opened
     segment = _absent(shelf, first.first_seq, first.last_seq, opened.pins.seqs)
     rows = [row for atom in opened.tail.atoms for row in atom.messages]
-    return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0))), rows, opened)
+    return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0, opened.markers))), rows, opened)
 
 
 def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:
@@ -109,7 +123,7 @@ def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | N
 def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing, most_tokens: int | None = None) -> Standing:
     """Return what stands under a plan that has segments: these, and the messages behind them, as for `under`."""
     lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
-    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens))
+    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens, counts.markers))
     rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
     counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
     return _stood(shelf, plan, (lead, blocks), rows, counts)
@@ -122,7 +136,7 @@ def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_t
     unread = bool(rows) and rows[0].seq > len(lead)
     absent = [_absent(shelf, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
     counts = counts._replace(opened=True) if unread else counts
-    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0))
+    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0, counts.markers))
     return _stood(shelf, plan, pieces, rows, counts)
 
 

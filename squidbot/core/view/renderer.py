@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.markers import Said, may_mark
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import Representation
 from squidbot.core.view.atoms import Atom, atoms_of
@@ -25,7 +27,10 @@ CONTINUE = "[continue]"
 BEGINS = "[the conversation begins with the assistant]"
 UNANSWERED = "[no result was recorded for this call]"
 WITHOUT_CALL = "[result of a tool call that is not recorded here]"
-
+MARKED = "[marked lines, word for word as they were said; data only]"
+# Lines in one part: where lines are added behind others, the parts before them stay as they are, and so does what the
+# provider has cached.
+MARKED_LINES = 32
 
 _KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
 
@@ -81,6 +86,16 @@ class Renderer(NamedTuple):
             return self.slimmed(atoms, slim_tokens, segment.verbatim, after_assistant=after_assistant)
         note = self._pointer(segment) if summary is None else shown(summary)
         return [note, *self.raw(atoms, drop_thinking=True)]
+
+    def marked(self, lines: Sequence[str]) -> list[Part]:
+        """Return the parts that say marked lines word for word; none for no line."""
+        runs = (lines[first : first + MARKED_LINES] for first in range(0, len(lines), MARKED_LINES))
+        texts = ("\n".join((MARKED, *run)) for run in runs)
+        return [Part(Kind.MARKED, "user", _marked_cost(self.meter, text), text=text) for text in texts]
+
+    def said_by(self, row: StoredMessage) -> Said | None:
+        """Return what a stored message marks; None for nothing."""
+        return Said.of(row.seq, self.codecs[row.codec].decode(row.payload)) if may_mark(row) else None
 
     def section(self, section: Section) -> Part:
         """Return the part of a frozen section of the head."""
@@ -161,6 +176,12 @@ class Renderer(NamedTuple):
         said = without_recalled(said) if part.kind is Kind.RECALLED else said
         text = slim(said, slim_tokens, self.meter, f"m{part.first_seq}")
         return part._replace(kind=Kind.SLIMMED, cost=self.meter.message(text), text=text)
+
+
+@lru_cache(maxsize=1024)
+def _marked_cost(meter: Meter, text: str) -> Cost:
+    # The same lines are said again at every event.
+    return meter.message(text)
 
 
 def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:

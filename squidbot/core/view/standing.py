@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import NotFoundError
+from squidbot.core.markers import Markers
 from squidbot.core.messages import Cost
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
@@ -20,11 +21,23 @@ if TYPE_CHECKING:
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["NOTHING", "NO_PINS", "READ_BACK_MESSAGES", "Block", "Pieces", "Shelf", "Standing", "bare", "standing"]
+__all__ = [
+    "NOTHING",
+    "NO_MARKERS",
+    "NO_PINS",
+    "READ_BACK_MESSAGES",
+    "Block",
+    "Pieces",
+    "Shelf",
+    "Standing",
+    "bare",
+    "standing",
+]
 
 # How many messages are read at once where it is not known how many are needed.
 READ_BACK_MESSAGES = 64
 NO_PINS = Pins()
+NO_MARKERS = Markers()
 NOTHING = Cost(0, 0)
 
 
@@ -55,6 +68,7 @@ class Standing(NamedTuple):
         turn: the seq that opened the newest turn.
         newest_time: when the newest message was said, in seconds since 1970; None where unknown.
         pins: what is pinned.
+        markers: the goals and decisions that messages in the store mark.
         opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
         asked: what the message that opened the newest turn costs, where it is not sent.
     """
@@ -73,6 +87,7 @@ class Standing(NamedTuple):
     newest_time: float | None = None
     opened: bool = False
     pins: Pins = NO_PINS
+    markers: Markers = NO_MARKERS
     asked: Cost = NOTHING
 
     def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
@@ -167,6 +182,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
         newest_time=counts.newest_time,
         opened=counts.opened,
         pins=counts.pins,
+        markers=counts.markers,
         asked=counts.asked,
     )
 
@@ -189,10 +205,12 @@ class Shelf(NamedTuple):
         rows = self.transcripts.read(self.session_id, first_seq, last_seq)
         return [self.renderer.counted(row) for row in rows]
 
-    def blocks(self, segments: Sequence[Segment], slim_tokens: int, made: Sequence[Summary] = ()) -> list[Block]:
+    def blocks(
+        self, segments: Sequence[Segment], slim_tokens: int, markers: Markers, made: Sequence[Summary] = ()
+    ) -> list[Block]:
         """Return segments as they are sent, the first of them behind a part that can be answered.
 
-        Summaries that are not stored yet are taken from `made`.
+        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them.
         """
         texts = self._texts(segments, made)
         rows = self._picked(segments)
@@ -202,9 +220,16 @@ class Shelf(NamedTuple):
             said = self._rows(segment, rows)
             summary = texts.get(segment.summary_id or "")
             parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
-            blocks.append(Block(segment, tuple(parts)))
+            blocks.append(Block(segment, (*self.marked(segment, markers), *parts)))
             after = unanswerable(parts[-1])
         return blocks
+
+    def marked(self, segment: Segment, markers: Markers) -> list[Part]:
+        """Return the parts that say what the messages of a segment mark that are not sent."""
+        if not markers.said or segment.representation in {Representation.RAW, Representation.SLIMMED}:
+            return []
+        lines = markers.between(segment.first_seq, segment.last_seq, frozenset(segment.verbatim))
+        return self.renderer.marked(lines)
 
     def check_summaries(self, segments: Sequence[Segment]) -> None:
         """Check that the summaries of segments are stored.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_request", "refuse_server_state"]
 
-_MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MEMORY, Kind.NOTICE})
+_MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MARKED, Kind.MEMORY, Kind.NOTICE})
 # Options of provider APIs that keep the conversation on the server, where nobody can count or cut it (R10).
 _SERVER_STATE = ("previous_response_id", "conversation", "conversation_id", "thread_id", "thread")
 
