@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -80,11 +81,12 @@ def parted(text: str) -> tuple[str, list[MarkedLine]]:
 
 def _found(text: str) -> Iterator[tuple[int, int, MarkedLine]]:
     """Yield (start, end, line) of marked lines."""
-    fenced: list[tuple[int, int]] | None = None
-    for found in _LINE.finditer(text) if _MARKER.search(text) else ():
-        fenced = _fenced(text) if fenced is None else fenced
+    candidates = list(_LINE.finditer(text)) if _MARKER.search(text) else []
+    fenced = _fenced(text) if candidates else []
+    for found in candidates:
         said = found[2].strip()
-        if any(map(str.isalnum, said)) and not any(start <= found.start() < end for start, end in fenced):
+        place = bisect_right(fenced, (found.start(), len(text)))
+        if any(map(str.isalnum, said)) and not (place and found.start() < fenced[place - 1][1]):
             yield found.start(), found.end(), MarkedLine(found[1], found[0].strip(), said)
 
 

@@ -344,10 +344,17 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
         return one.estimate if by_estimate else one.bound
 
     culprit = max(what, key=lambda name: size(what[name]))
-    shown = f"{culprit}: {size(what[culprit])}; with all that must stand beside it the request costs"
+    told = _marked_count(standing) if culprit == "marked lines" else ""
+    shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
     unit = moment.unit if by_estimate else "tokens"
     key = _POLICY_KEY if by_estimate else _WINDOW_KEY
     return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
+
+
+def _marked_count(standing: Standing) -> str:
+    """Return how many lines are marked, and how they can be taken away."""
+    lines = standing.markers.between(0, standing.messages)
+    return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
 
 
 def _is_pinned(part: Part, standing: Standing) -> bool:

@@ -169,15 +169,12 @@ class _Reader:
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
             line = self.reading.lines[key] = _said(text, weights)
             names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
-        for call in message.calls:
-            if call.id in self.passed:
-                continue
+        for call in (one for one in message.calls if one.id not in self.passed):
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
-        for one in marked:
-            if one.marker == ARTIFACT:
-                self._made(one.said)
+        for made in (one.said for one in marked if one.marker == ARTIFACT):
+            self._made(made)
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
@@ -186,9 +183,8 @@ class _Reader:
         action = next((self.actions[name] for name in message.results if name in self.actions), None)
         of_file = action is not None and bool(action.target)
         if action is None:
-            line = self.reading.lines[key] = Line(
-                f"tool result: {clip(_first_line(text), VALUE_CHARS)}", _REMARK_WEIGHTS[0]
-            )
+            head = f"tool result: {clip(_first_line(text), VALUE_CHARS)}"
+            line = self.reading.lines[key] = Line(head, _REMARK_WEIGHTS[0])
         else:
             line = action.line
             action.failure = failure(text, of_file=of_file)
@@ -204,23 +200,23 @@ class _Reader:
 
     def _made(self, said: str) -> None:
         """Take in a line that says that a file was made, as the last that was done with it."""
-        words = (word.strip("`'\"*,;:()") for word in said.split())
-        target = next((word for word in words if _PATH_VALUE.match(word) and _FILE_VALUE.match(word)), "")
-        subject = f"file {target}" if target else f"made {said[:_HEAD_CHARS]}"
-        line = self.reading.lines.pop(subject, Line("", 0.0))
+        target = _target([("path", word.strip("`'\"*,;:()")) for word in said.split()])
+        line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
         line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
-        self.reading.lines[subject] = line
+
+    def _line(self, subject: str) -> Line:
+        """Return the line of a subject, moved behind all others."""
+        line = self.reading.lines[subject] = self.reading.lines.pop(subject, Line("", 0.0))
+        return line
 
     def _called(self, call: ToolCall) -> _Action:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = _leaves(call.arguments)
         target = _target(leaves)
         subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
-        line = self.reading.lines.pop(subject, Line("", 0.0))
-        self.reading.lines[subject] = line
-        action = self.actions[call.id] = _Action(name, arguments, leaves, target, line)
+        action = self.actions[call.id] = _Action(name, arguments, leaves, target, self._line(subject))
         self.groups.setdefault(subject, []).append(action)
-        line.add(_argument_units(action))
+        action.line.add(_argument_units(action))
         return action
 
 

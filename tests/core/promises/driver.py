@@ -125,7 +125,7 @@ class Held:
     summaries: tuple[str, ...]
 
 
-KINDS = ("lease", "pin", "plan", "request", "snapshot")
+KINDS = ("lease", "marked", "pin", "plan", "request", "snapshot")
 
 
 def held(store: InMemoryStore, session_id: str = "s") -> Held:

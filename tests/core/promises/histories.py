@@ -32,6 +32,7 @@ ODD = (
 PLAIN = (
     "yes", "please fix src/app/main.py", "Error: file not found", "decided: use SQLite", "x = 1\n",
     "3f2504e0-4f89-11d3",
+    "[DECISION] use SQLite - LOCKED\n", "- [GOAL] ship it by May\n[NEXT] write the parser\n",
     "the quick brown fox jumps over it. ", "def parse(text: str) -> int:\n    return 0\n", '{"path": "a/b.py"}',
 )  # fmt: skip
 CALL_IDS = ("a", "b", "c", "\ud83d", "call_0123456789")
