@@ -21,7 +21,7 @@ from squidbot.relay import Relay
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.config import Loaded, Model
+    from squidbot.config import Loaded, Model, Prices
     from squidbot.core.jobs.due import JobSettings
     from squidbot.core.messages import Lease
     from squidbot.core.ports import LLM, Codec, TokenCounter
@@ -108,7 +108,6 @@ class Wired:
         """Return how a session under this lease keeps its history: the strategy, and every setting that is set."""
         settings = self.loaded.settings
         pressure, history, summary = settings.pressure, settings.history, settings.summary
-        prices = self.loaded.prices(lease.model)
         given: dict[str, float | str | None] = {
             "high_fraction": pressure.compact_at_fraction,
             "low_fraction": pressure.low_water_fraction,
@@ -132,16 +131,12 @@ class Wired:
             "compact_blocks": summary.compact_blocks,
             "level_fraction": summary.level_fraction,
             "min_note_tokens": summary.min_note_tokens,
-            "read_price": prices.read,
-            "write_price": prices.write,
-            "output_price": prices.output,
-            "cache_ttl_seconds": prices.ttl_seconds,
-            "least_cached_tokens": prices.least_tokens,
         }
         room_tokens = lease.window_tokens - lease.reserved_output_tokens
         changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
         # The values have been checked key by key; `replace` can't see that.
-        return replace(strategy(pressure.strategy, room_tokens), **changes)  # type: ignore[arg-type]
+        charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
+        return replace(charged, **changes)  # type: ignore[arg-type]
 
     def llm(self) -> LLM:
         """Return the language model of `summary.llm`, made anew.
@@ -262,6 +257,19 @@ def _call(hook: pluggy.HookCaller, argument: str) -> Callable[[object], object]:
 
 def _hooks() -> list[str]:
     return [name for name in hookspecs.__all__ if hasattr(getattr(hookspecs, name), "squidbot_spec")]
+
+
+def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
+    """Return settings under the prices that are set; the others stay."""
+    cost = settings.prices
+    charged = cost._replace(
+        read=cost.read if prices.read is None else prices.read,
+        write=cost.write if prices.write is None else prices.write,
+        output=cost.output if prices.output is None else prices.output,
+        least_tokens=cost.least_tokens if prices.least_tokens is None else prices.least_tokens,
+    )
+    kept_seconds = settings.cache_ttl_seconds if prices.ttl_seconds is None else prices.ttl_seconds
+    return settings.charged(charged, kept_seconds)
 
 
 def _counter_specs(loaded: Loaded) -> list[str]:

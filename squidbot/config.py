@@ -32,7 +32,7 @@ from squidbot.core.budget.caps import Caps
 from squidbot.core.errors import ConfigError
 from squidbot.core.snapshots import Retention
 from squidbot.prices import FILE_NAME as PRICES_NAME
-from squidbot.prices import Entry, known
+from squidbot.prices import Entry, entry_of
 
 __all__ = [
     "FILE_NAME",
@@ -281,7 +281,7 @@ class Loaded:
         prices = self.settings.prices if own is None else own
         if prices.entry is None:
             return prices
-        entry = known(self.settings.price_table)[prices.entry]
+        entry = entry_of(prices.entry, self.settings.price_table)
         missing = [name for name in _names_of(Prices) if getattr(prices, name) is None]
         return attrs.evolve(prices, **{name: getattr(entry, name) for name in missing})
 
@@ -295,7 +295,7 @@ class Loaded:
 
     def _entry(self, name: str) -> str:
         """Return which entry of the price table a name means, and when it was true."""
-        entry = known(self.settings.price_table)[name]
+        entry = entry_of(name, self.settings.price_table)
         file = self.source if name in self.settings.price_table else PRICES_NAME
         return f"{file}: {_dotted(('price_table', name))}{f' of {entry.as_of}' if entry.as_of else ''}"
 
@@ -356,11 +356,13 @@ def _check_entries(settings: Settings, source: str) -> None:
         ConfigError: a line for each one that is not, with its path; it lists those there are.
     """
     models = {f"{source}.models[{alias!r}]": model.prices for alias, model in settings.models.items()}
-    wrong = [
-        f"unknown {prices.entry!r:.60}, known: {', '.join(known(settings.price_table))} @ {place}.prices"
-        for place, prices in {source: settings.prices, **models}.items()
-        if prices is not None and prices.entry is not None and prices.entry not in known(settings.price_table)
-    ]
+    wrong = []
+    for place, prices in {source: settings.prices, **models}.items():
+        if prices is not None and prices.entry is not None:
+            try:
+                entry_of(prices.entry, settings.price_table)
+            except ConfigError as error:
+                wrong.append(f"{error} @ {place}.prices")
     if wrong:
         raise ConfigError("\n".join(wrong))
 

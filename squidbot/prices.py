@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from squidbot.checks import Amount, Day, Lifetime, Whole, structured
+from squidbot.core.errors import ConfigError
 from squidbot.core.settings import HistorySettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FILE_NAME", "Entry", "known", "shipped"]
+__all__ = ["FILE_NAME", "Entry", "entry_of", "known", "shipped"]
 
 FILE_NAME = "prices.toml"
 
@@ -64,3 +65,15 @@ def shipped() -> Mapping[str, Entry]:
 def known(own: Mapping[str, Entry]) -> dict[str, Entry]:
     """Return all entries by name: those of squidbot, and `own` ones, which go before one of the same name."""
     return {**shipped(), **own}
+
+
+def entry_of(name: str, own: Mapping[str, Entry]) -> Entry:
+    """Return an entry by its name, from all that are `known`.
+
+    Raises:
+        ConfigError: there is none of that name; the text lists those there are.
+    """
+    entries = known(own)
+    if name not in entries:
+        raise ConfigError(f"unknown {name!r:.60}, known: {', '.join(entries)}")
+    return entries[name]

@@ -15,7 +15,7 @@ import squidbot
 from squidbot import prices
 from squidbot.config import Loaded, load_settings
 from squidbot.core.errors import ConfigError
-from squidbot.core.settings import HistorySettings
+from squidbot.core.settings import FREE_READ_HIGH, HistorySettings, strategy
 from squidbot.prices import Entry, known, shipped
 
 NAMES = ("default", "anthropic", "anthropic-1h", "openai", "openai-30m", "gemini", "llama.cpp")
@@ -98,6 +98,19 @@ def test_one_word_picks_an_entry_for_all_models_or_for_one(name: str) -> None:
     settings: dict[str, object] = {"prices": "gemini", "models": {"m": {"prices": name}}}
     assert planned(settings, "m") == wanted
     assert planned(settings, "another") == figures(shipped()["gemini"])
+
+
+def test_free_reads_let_history_wait_unless_a_mark_is_set() -> None:
+    """What is cached costs nothing, however long; who names a mark gets that mark."""
+
+    def high(**settings: object) -> float:
+        pressure = {"strategy": "speed", **settings}
+        given = {"prices": "llama.cpp", "pressure": pressure, "window": {"default": 131_072}}
+        return squidbot.load(given).session("s").core.settings.high_fraction
+
+    assert strategy("speed", 126_976).high_fraction < high() == FREE_READ_HIGH
+    assert high(compact_at_fraction=0.3) == 0.3
+    assert high(strategy="coherence") == 0.95
 
 
 def test_own_values_stand_on_top_of_an_entry() -> None:

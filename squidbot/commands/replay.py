@@ -14,6 +14,7 @@ from squidbot.core.settings import STRATEGIES
 
 if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
+    from squidbot.replay.charges import Charges
     from squidbot.replay.report import Results
     from squidbot.replay.wiring import Terms, Unit
 
@@ -33,6 +34,7 @@ __all__ = ["replay"]
 @click.option(
     "--unit", type=click.Choice(["words", "tokens"]), default="tokens", show_default=True, help="Of the caps."
 )
+@click.option("--prices", metavar="NAME", help="Plan and bill by an entry of the price table.  [default: default]")
 @click.option("--store", metavar="FILE.db", help="Keep the sessions there.  [default: a temporary file]")
 @click.option("--dump", metavar="FILE", help="Write every request; into FILE/, a file for each conversation.")
 @click.option("--compare", is_flag=True, help="Set other policies beside it.")
@@ -47,6 +49,7 @@ def replay(  # noqa: PLR0913  # an argument for each option
     strategy: str,
     counter: str,
     unit: Unit,
+    prices: str | None,
     store: str | None,
     dump: str | None,
     compare: bool,
@@ -57,9 +60,10 @@ def replay(  # noqa: PLR0913  # an argument for each option
     TRANSCRIPT is a file or a directory: messages as OpenAI or Anthropic have them, or a session of Claude Code, as
     JSONL or JSON. Nothing is sent anywhere.
     """
-    from squidbot.replay import command, report, table, wiring  # noqa: PLC0415  # its help stays quick
+    from squidbot.replay import charges, command, report, table, wiring  # noqa: PLC0415  # its help stays quick
 
-    terms = _terms(window, reserve, strategy, wiring.open_counter(counter), unit)
+    bill = charges.SCORING if prices is None else charges.charges_of(prices)
+    terms = _terms(window, reserve, strategy, wiring.open_counter(counter), unit, bill)
     places = command.Places(transcripts, store, dump)
     conversations = command.conversations_of(places)
     with table.progress(command.ticks_of(conversations, compare=compare)) as tick:
@@ -71,11 +75,13 @@ def replay(  # noqa: PLR0913  # an argument for each option
     ctx.exit(_verdict(results))
 
 
-def _terms(window: int, reserve: int | None, strategy: str, counter: TokenCounter, unit: Unit) -> Terms:
+def _terms(  # noqa: PLR0913, PLR0917  # an argument for each option
+    window: int, reserve: int | None, strategy: str, counter: TokenCounter, unit: Unit, bill: Charges
+) -> Terms:
     from squidbot.replay.wiring import terms_for  # noqa: PLC0415  # as above
 
     try:
-        return terms_for(window, reserve, strategy, counter, unit)
+        return terms_for(window, reserve, strategy, counter, unit, bill)
     except BudgetError:
         given = default_reserve_tokens(window) if reserve is None else reserve
         text = f"--reserve {given} leaves no room for input in --window {window}; make it smaller or the window larger"

@@ -121,7 +121,8 @@ class _Run:
             yield Row(f"squidbot {name}", ours=True, tally=_sum(tallies))
 
     def _scored(self, kind: type[Rival], recording: Recording) -> Tally:
-        return score_rival(kind(self.terms.limit_tokens, self.ruler), recording, self.ruler, self.tick)
+        terms, ruler = self.terms, self.ruler
+        return score_rival(kind(terms.limit_tokens, ruler), recording, ruler, self.tick, terms.charges)
 
 
 def _sum(tallies: Iterable[Tally]) -> Tally:

@@ -5,13 +5,12 @@ What the recorded agent wrote next tells what it needed. The measures, for each 
 - over: requests whose bound and the reserve exceed the window; pairs: those with a tool result without its call
   before it, or a call without its result;
 - bite: billed input-token equivalents a call: 0.1 for a token read from the prompt cache, 1.25 for one written to it,
-  where an entry lives 300 s after its last use; every summary a model makes costs 1 x its input and 5 x its output;
+  where an entry lives 300 s after its last use; every summary a model makes costs 1 x its input and 5 x its output.
+  These are Anthropic's, in units of an uncached input token (decisions.md section 13); `Charges` has others;
 - reuse: the share of all input tokens that were a cached prefix; breaks: requests that do not extend the one before;
 - nlr, needed-literal recall: of the paths, identifiers, hashes and numbers that the agent wrote next and that had
   stood in the conversation before, the share that stands verbatim in the request, by their age in tokens;
 - users: the share of the user's earlier messages that stand verbatim in the request.
-
-Prices: Anthropic's, in units of an uncached input token (decisions.md section 13).
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.counting.meter import TEMPLATE_TOKENS
 from squidbot.core.counting.tokens import measure
-from squidbot.core.messages import Cost
+from squidbot.core.messages import Cost, Usage
+from squidbot.replay.charges import SCORING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.ports import TokenCounter
     from squidbot.replay.blocks import Block, Recording
+    from squidbot.replay.charges import Charges
 
 __all__ = ["AGES_TOKENS", "Job", "Ruler", "Scorer", "Tally", "bill_of_everything", "literals_in"]
 
-CACHE_TTL_SECONDS = 300.0
-READ_PRICE, WRITE_PRICE = 0.1, 1.25
-JOB_INPUT_PRICE, JOB_OUTPUT_PRICE = 1.0, 5.0
+CACHE_TTL_SECONDS = SCORING.ttl_seconds
 # How many requests the cache is taken to hold; older ones are never the longest prefix in practice.
 CACHED_REQUESTS = 6
 AGES_TOKENS = (0, 2_000, 8_000, 32_000)
@@ -177,17 +176,18 @@ class Tally:
 
 
 class _Cache:
-    """A provider's prompt cache: the newest requests, each gone `CACHE_TTL_SECONDS` after its last use."""
+    """A provider's prompt cache: the newest requests, each gone so long after its last use as the charges say."""
 
-    def __init__(self) -> None:
+    def __init__(self, charges: Charges) -> None:
+        self._charges = charges
         self._entries: list[tuple[list[Measured], float]] = []
 
     def read(self, request: list[Measured], now: float) -> int:
         """Return the tokens of `request` that stand in the cache already, and take it in."""
-        alive = [entry for entry in self._entries if now - entry[1] <= CACHE_TTL_SECONDS][-CACHED_REQUESTS:]
+        alive = [entry for entry in self._entries if now - entry[1] <= self._charges.ttl_seconds][-CACHED_REQUESTS:]
         best, best_at = 0, -1
         for at, (known, _) in enumerate(alive):
-            shared = _tokens(request[: _shared(known, request)])
+            shared = self._charges.cached(_tokens(request[: _shared(known, request)]))
             if shared > best:
                 best, best_at = shared, at
         if best:
@@ -199,13 +199,14 @@ class _Cache:
 class Scorer:
     """Counts one policy's requests for one recording, in the order of its calls."""
 
-    def __init__(self, recording: Recording, ruler: Ruler, limit_tokens: int) -> None:
-        """Take what was said, the ruler, and what a request may cost as a bound: the window less the reserve."""
+    def __init__(self, recording: Recording, ruler: Ruler, limit_tokens: int, charges: Charges = SCORING) -> None:
+        """Take what was said, the ruler, what a request may cost as a bound (the window less the reserve), the bill."""
         self.tally = Tally()
         self._recording = recording
         self._ruler = ruler
         self._limit_tokens = limit_tokens
-        self._cache = _Cache()
+        self._charges = charges
+        self._cache = _Cache(charges)
         self._before: list[Measured] | None = None
         self._read = 0
         self._position_tokens = 0
@@ -231,7 +232,7 @@ class Scorer:
         tally.breaks += broken
         self._before = request
         self._bill(request, self._recording.times[index - 1])
-        tally.billed += sum(job.input_tokens * JOB_INPUT_PRICE + job.output_tokens * JOB_OUTPUT_PRICE for job in jobs)
+        tally.billed += sum(self._charges.prices.asked(Usage(*job)) for job in jobs)
         self._recall(index, blocks)
         return broken
 
@@ -241,7 +242,7 @@ class Scorer:
         self.tally.tokens += tokens
         self.tally.cached_tokens += cached
         self.tally.largest_tokens = max(self.tally.largest_tokens, tokens)
-        self.tally.billed += READ_PRICE * cached + WRITE_PRICE * (tokens - cached)
+        self.tally.billed += self._charges.request(tokens, cached)
 
     def _recall(self, index: int, blocks: Sequence[Block]) -> None:
         visible = [self._ruler.literals(block.text) for block in blocks]
@@ -271,7 +272,7 @@ class Scorer:
         return set().union(*(self._ruler.literals(block.text) for block in self._recording.said[index]))
 
 
-def bill_of_everything(recording: Recording, ruler: Ruler) -> float:
+def bill_of_everything(recording: Recording, ruler: Ruler, charges: Charges = SCORING) -> float:
     """Return the billed input-token equivalents of all calls together if each had been sent all that was said.
 
     Such requests extend each other, so one pass will do; that they fit no window is another matter.
@@ -281,8 +282,8 @@ def bill_of_everything(recording: Recording, ruler: Ruler) -> float:
     for index, said in enumerate(recording.said):
         if index in answered:
             now = recording.times[index - 1]
-            cached = before if now - sent_at <= CACHE_TTL_SECONDS else 0
-            billed += READ_PRICE * cached + WRITE_PRICE * (tokens - cached)
+            cached = charges.cached(before) if now - sent_at <= charges.ttl_seconds else 0
+            billed += charges.request(tokens, cached)
             before, sent_at = tokens, now
         tokens += ruler.cost(said).estimate
     return billed

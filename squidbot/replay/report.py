@@ -7,15 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import BudgetError
-from squidbot.replay.metrics import Tally
+from squidbot.replay.metrics import AGES_TOKENS, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from squidbot.replay.charges import Charges
     from squidbot.replay.runner import Event, Failure, Outcome
     from squidbot.replay.wiring import Terms
 
-__all__ = ["Results", "Row", "Totals", "percentile", "to_json"]
+__all__ = ["Results", "Row", "Totals", "on_front", "percentile", "to_json"]
 
 JsonObject = dict[str, object]
 
@@ -36,6 +37,29 @@ class Results:
     terms: Terms
     outcomes: tuple[Outcome, ...]
     rows: tuple[Row, ...] = ()
+
+
+def on_front(rows: Sequence[Row]) -> tuple[bool, ...]:
+    """Return of each policy whether it is on the front of cost and recall.
+
+    Only those count that made every request, within the window and with whole pairs. One of them is on the front where
+    no other is cheaper and recalls as much, or costs as much and recalls more: of the names and numbers of any age.
+    """
+    most = max((row.tally.calls for row in rows), default=0)
+    points = [
+        (row.tally.bite, -(row.tally.nlr[AGES_TOKENS[0]] or 0.0)) if _sound(row.tally, most) else None for row in rows
+    ]
+    sound = [point for point in points if point is not None]
+    return tuple(point is not None and not any(_better(other, point) for other in sound) for point in points)
+
+
+def _sound(tally: Tally, calls: int) -> bool:
+    return tally.calls == calls and not tally.over and not tally.pairs_broken
+
+
+def _better(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return whether a point is worse in nothing, and better in something; less is better in both."""
+    return one != other and one[0] <= other[0] and one[1] <= other[1]
 
 
 @dataclass(slots=True)
@@ -88,7 +112,7 @@ class Totals:
 def to_json(results: Results) -> JsonObject:
     """Return the one object that `squidbot replay --json` prints."""
     outcomes = results.outcomes
-    compared: JsonObject = {"compare": [_row(row) for row in results.rows]} if results.rows else {}
+    compared: JsonObject = {"compare": [*map(_row, results.rows, on_front(results.rows))]} if results.rows else {}
     if len(outcomes) == 1:
         return {**_conversation(outcomes[0], results.terms), **compared}
     totals = Totals.of(outcomes)
@@ -132,7 +156,15 @@ def _terms(terms: Terms) -> JsonObject:
         "counter": terms.meter.physical.name,
         "certificate": terms.meter.certificate,
         "unit": terms.unit,
+        "prices": _prices(terms.charges),
     }
+
+
+def _prices(charges: Charges) -> JsonObject:
+    """Return what was billed; a cache that is never forgotten has no number in JSON."""
+    forgotten = None if math.isinf(charges.ttl_seconds) else charges.ttl_seconds
+    as_of = charges.as_of or None
+    return {"name": charges.name, "as_of": as_of, **charges.prices._asdict(), "ttl_seconds": forgotten}
 
 
 def _measures(totals: Totals) -> JsonObject:
@@ -162,8 +194,8 @@ def _tally(tally: Tally) -> JsonObject:
     }
 
 
-def _row(row: Row) -> JsonObject:
-    return {"policy": row.name, "squidbot": row.ours, "calls": row.tally.calls, **_tally(row.tally)}
+def _row(row: Row, front: bool) -> JsonObject:  # noqa: FBT001  # it comes from a map over both
+    return {"policy": row.name, "squidbot": row.ours, "front": front, "calls": row.tally.calls, **_tally(row.tally)}
 
 
 def _event(event: Event) -> JsonObject:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Kind
 from squidbot.replay.blocks import Block
+from squidbot.replay.charges import SCORING
 from squidbot.replay.metrics import Job, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.replay.blocks import Recording
+    from squidbot.replay.charges import Charges
     from squidbot.replay.metrics import Ruler, Tally
 
 __all__ = ["RIVALS", "Everything", "LastMessages", "Rival", "Summarizing", "Trimming", "score_rival"]
@@ -161,9 +163,11 @@ class Summarizing(Rival):
 RIVALS: tuple[type[Rival], ...] = (Everything, LastMessages, Trimming, Summarizing)
 
 
-def score_rival(rival: Rival, recording: Recording, ruler: Ruler, tick: Callable[[], None]) -> Tally:
+def score_rival(
+    rival: Rival, recording: Recording, ruler: Ruler, tick: Callable[[], None], charges: Charges = SCORING
+) -> Tally:
     """Return the measures of a policy over a recording; `tick` is called for each model call."""
-    scorer = Scorer(recording, ruler, rival.budget_tokens)
+    scorer = Scorer(recording, ruler, rival.budget_tokens, charges)
     answered = set(recording.calls)
     for index, said in enumerate(recording.said):
         if index in answered:

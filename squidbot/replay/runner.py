@@ -115,9 +115,10 @@ def replay(
     """
     reader = Reader(conversation, CODECS)
     recording = recording_of(conversation, reader)
-    scorer = Scorer(recording, ruler, terms.limit_tokens)
+    scorer = Scorer(recording, ruler, terms.limit_tokens, terms.charges)
     said_tokens = sum(ruler.cost(said).estimate for said in recording.said)
-    outcome = Outcome(conversation, said_tokens, bill_of_everything(recording, ruler), scorer.tally)
+    everything = bill_of_everything(recording, ruler, terms.charges)
+    outcome = Outcome(conversation, said_tokens, everything, scorer.tally)
     for call in _Driver(conversation, terms, store, reader).calls():
         broken = call.blocks is not None and scorer.take(call.index, call.blocks, (), call.bound_tokens)
         _enter(outcome, call, broken=broken)

@@ -12,12 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from squidbot.replay.charges import SCORING
 from squidbot.replay.metrics import AGES_TOKENS
-from squidbot.replay.report import Totals, percentile
+from squidbot.replay.report import Totals, on_front, percentile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from squidbot.replay.charges import Charges
     from squidbot.replay.metrics import Tally
     from squidbot.replay.report import Results
     from squidbot.replay.runner import Event, Outcome
@@ -34,11 +36,10 @@ EVENT_KEYS = (
     ("before", "tokens of the request before the event, then after it (bounds)"),
     ("kept", "tokens at its beginning that did not change, and stay cached"),
     ("from", "the first message of the recording behind them"),
-    ("price", "of writing the rest to the cache anew, in input tokens; of a model's summaries"),
+    ("price", "of writing the rest to the cache anew, in input tokens"),
     ("pays after", "so many requests, by what the shorter ones save; - never"),
 )
 COMPARED_KEYS = (
-    ("cost", "input tokens' worth a call: cached 0.1, new 1.25; summaries in 1, out 5"),
     ("cached", "share of the input that the prompt cache had already"),
     ("over", "calls that do not fit the window less the reserve, by the bound"),
     ("pairs", "calls with a tool call and its result parted: providers refuse them"),
@@ -47,8 +48,9 @@ COMPARED_KEYS = (
     ("recall", "share of the names and numbers that the agent used next"),
     (">8K", "the same for those last seen 8,000 tokens ago or earlier"),
 )
+COMPARED_NOTE = """* as replayed above; + on the front: of those that fit with whole pairs, none
+costs less and recalls as much, or costs as much and recalls more"""
 WORST_KEYS = (
-    ("cost", "input tokens' worth a call: cached 0.1, new 1.25"),
     ("of all", "the same as a share of what sending everything would cost"),
     ("no fit", "calls for which no request could be made"),
 )
@@ -92,7 +94,7 @@ def _show(results: Results, console: Console) -> None:
     if len(outcomes) == 1:
         _show_events(outcomes[0].events, console)
     else:
-        _show_worst(outcomes, console)
+        _show_worst(outcomes, results.terms, console)
     if results.rows:
         _show_compared(results, console)
 
@@ -111,7 +113,14 @@ def _conditions(terms: Terms) -> str:
     return (
         f"window {lease.window_tokens:,} tokens, {lease.reserved_output_tokens:,} of them for the answer{words}; "
         f"strategy {terms.strategy}; counted by {plain(meter.physical.name)} (bounds: {meter.certificate})"
+        f"{_charged(terms.charges)}"
     )
+
+
+def _charged(charges: Charges) -> str:
+    if charges is SCORING:
+        return ""
+    return f"; prices {plain(charges.name)}{f' of {charges.as_of}' if charges.as_of else ''}"
 
 
 def _facts(totals: Totals, terms: Terms) -> Iterator[tuple[str, str]]:
@@ -177,7 +186,7 @@ def _show_events(events: Sequence[Event], console: Console) -> None:
     _show_table("Events: where a request stopped extending the one before it", table, EVENT_KEYS, console, note)
 
 
-def _show_worst(outcomes: Sequence[Outcome], console: Console) -> None:
+def _show_worst(outcomes: Sequence[Outcome], terms: Terms, console: Console) -> None:
     ordered = sorted(outcomes, key=_badness, reverse=True)[:MOST_WORST]
     names = ("conversation", "calls", "mean", "cost", "of all", "cached", "users", "recall", "no fit")
     table = _table(*names, text_columns=names[:1])
@@ -196,7 +205,13 @@ def _show_worst(outcomes: Sequence[Outcome], console: Console) -> None:
         )
     more = len(outcomes) - len(ordered)
     note = f"... {more:,} more; --json lists all" if more > 0 else ""
-    _show_table("Conversations, those that lost most first", table, WORST_KEYS, console, note)
+    keys = (("cost", _cost(terms)), *WORST_KEYS)
+    _show_table("Conversations, those that lost most first", table, keys, console, note)
+
+
+def _cost(terms: Terms) -> str:
+    prices = terms.charges.prices
+    return f"input tokens' worth a call: cached {prices.read:g}, new {prices.write:g}"
 
 
 def _badness(outcome: Outcome) -> tuple[float, ...]:
@@ -213,11 +228,11 @@ def _share_of_everything(outcome: Outcome) -> float | None:
 def _show_compared(results: Results, console: Console) -> None:
     names = ("policy", "cost", "cached", "over", "pairs", "breaks", "users", "recall", ">8K")
     table = _table(*names, text_columns=names[:1])
-    for row in results.rows:
+    for row, front in zip(results.rows, on_front(results.rows), strict=True):
         tally = row.tally
-        mark = " *" if row.ours and row.name.endswith(f" {results.terms.strategy}") else ""
+        replayed = row.ours and row.name.endswith(f" {results.terms.strategy}")
         table.add_row(
-            row.name + mark,
+            f"{row.name} {'*' * replayed}{'+' * front}".rstrip(),
             f"{tally.bite:,.0f}",
             _percent(tally.reuse),
             f"{tally.over:,}",
@@ -229,7 +244,11 @@ def _show_compared(results: Results, console: Console) -> None:
             style="bold" if row.ours else None,
         )
     title = f"Beside other policies, all counted by {plain(results.terms.meter.physical.name)} (over: by its bounds)"
-    _show_table(title, table, COMPARED_KEYS, console, "* as replayed above")
+    keys = (
+        ("cost", f"{_cost(results.terms)}; summaries in 1, out {results.terms.charges.prices.output:g}"),
+        *COMPARED_KEYS,
+    )
+    _show_table(title, table, keys, console, COMPARED_NOTE)
 
 
 def _table(*names: str, text_columns: Sequence[str]) -> Table:

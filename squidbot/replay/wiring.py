@@ -16,6 +16,7 @@ from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.settings import strategy
+from squidbot.replay.charges import SCORING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Lease
     from squidbot.core.ports import Codec, TokenCounter
     from squidbot.core.settings import HistorySettings
+    from squidbot.replay.charges import Charges
 
 __all__ = ["CODECS", "Terms", "Unit", "open_counter", "open_store", "terms_for"]
 
@@ -34,13 +36,14 @@ RANKS_SUFFIX = ".tiktoken"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Under which sessions are replayed: the window, what counts it, the strategy and its settings."""
+    """Under which sessions are replayed: the window, what counts it, the strategy and its settings, the bill."""
 
     lease: Lease
     meter: Meter
     strategy: str
     settings: HistorySettings
     unit: Unit
+    charges: Charges = SCORING
 
     @property
     def limit_tokens(self) -> int:
@@ -53,15 +56,21 @@ class Terms:
         Raises:
             ConfigError: there is no such strategy.
         """
-        return replace(self, strategy=name, settings=_settings(name, self.limit_tokens, self.unit))
+        return replace(self, strategy=name, settings=_settings(name, self.limit_tokens, self.unit, self.charges))
 
 
-def terms_for(
-    window_tokens: int, reserve_tokens: int | None, strategy_name: str, counter: TokenCounter, unit: Unit
+def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option
+    window_tokens: int,
+    reserve_tokens: int | None,
+    strategy_name: str,
+    counter: TokenCounter,
+    unit: Unit,
+    charges: Charges = SCORING,
 ) -> Terms:
     """Return the terms for a window, in tokens; `reserve_tokens` None: the default of C12.
 
-    With `unit` "words" a request may also cost no more than the default total of the policy caps, in words.
+    With `unit` "words" a request may also cost no more than the default total of the policy caps, in words. With
+    `charges` of a provider sessions are planned by its prices, too.
 
     Raises:
         ConfigError: a number is out of its range, or there is no such strategy.
@@ -71,7 +80,8 @@ def terms_for(
     source = "command line"
     lease = open_lease(WindowSettings(window_tokens, reserve_tokens, source=source), meter.name, meter.certificate)
     room_tokens = lease.window_tokens - lease.reserved_output_tokens
-    return Terms(lease, meter, strategy_name, _settings(strategy_name, room_tokens, unit), unit)
+    settings = _settings(strategy_name, room_tokens, unit, charges)
+    return Terms(lease, meter, strategy_name, settings, unit, charges)
 
 
 def open_counter(given: str) -> TokenCounter:
@@ -115,6 +125,8 @@ def open_store(path: Path | None) -> Iterator[SqliteStore]:
             yield store
 
 
-def _settings(name: str, room_tokens: int, unit: Unit) -> HistorySettings:
+def _settings(name: str, room_tokens: int, unit: Unit, charges: Charges) -> HistorySettings:
     settings = strategy(name, room_tokens)
+    if charges is not SCORING:
+        settings = charges.planned(settings)
     return replace(settings, policy_limit=Caps().total) if unit == "words" else settings
