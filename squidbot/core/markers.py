@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -169,9 +169,12 @@ class _Placed(NamedTuple):
     done_seq: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Markers:
-    """All that is marked in a session, by message in order of seq; `count` is how many records hold it."""
+    """All that is marked in a session, by message in order of seq; `count` is how many records hold it.
+
+    Equal to itself only, so that what is worked out of it once is found again at no cost.
+    """
 
     said: tuple[Said, ...] = ()
     count: int = 0
@@ -196,14 +199,18 @@ class Markers:
         Goals and decisions in order, each where it was first said; goals that are completed up to there are left out.
         Behind them the newest checkpoints and next steps among these messages.
         """
-        inside = [one for one in self._placed if first_seq <= one.seq <= last_seq and one.seq not in shown]
+        placed, seqs = self._placed
+        run = placed[bisect_left(seqs, first_seq) : bisect_right(seqs, last_seq)]
+        inside = [one for one in run if one.seq not in shown]
         lasting = [one.line for one in inside if one.marker in LASTING and not _is_done(one, last_seq)]
         newest = [line for marker in PASSING for line in _newest(inside, marker)]
         return [*lasting, *newest]
 
     @cached_property
-    def _placed(self) -> tuple[_Placed, ...]:
-        """Goals and decisions where they were first said, and all the others; a completed goal may be set again.
+    def _placed(self) -> tuple[list[_Placed], list[int]]:
+        """Goals and decisions where they were first said, and all the others, in order; and the seq of each.
+
+        A completed goal may be set again.
 
         What was said later changes nothing about a line but when it was completed: a note goes on saying what it said.
         """
@@ -218,7 +225,8 @@ class Markers:
             others.append(one)
             if line.completes is not None:
                 others += _completed(placed, line.completes, seq)
-        return tuple(sorted((*others, *placed.values())))
+        found = sorted((*others, *placed.values()))
+        return found, [one.seq for one in found]
 
 
 @lru_cache(maxsize=8192)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Record
 from squidbot.core.plan import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from squidbot.core.messages import Record
 
 __all__ = ["Pins"]
 
@@ -45,6 +44,11 @@ class Pins:
                 raise DamagedStoreError(f"pin {record.number} can't be read: {error}") from error
         named = tuple(Section(f"pin {name}", text) for name, text in texts.items() if text)
         return cls(frozenset(seqs), named, count)
+
+    def records(self, bodies: Iterable[Mapping[str, object]]) -> list[Record]:
+        """Return the records of further pins, to store behind those there are."""
+        written = (json.dumps(body, separators=(",", ":")) for body in bodies)
+        return [Record(KIND, number, body) for number, body in enumerate(written, self.count)]
 
     def back_to(self, then: Pins) -> Iterator[Mapping[str, object]]:
         """Yield the pins to add, as their records have them, so that what is pinned is what was pinned `then`."""

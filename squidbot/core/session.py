@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from squidbot.core.turn import Turn
 from squidbot.core.view.renderer import spent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.changes.event import Change
     from squidbot.core.changes.undo import Return
@@ -386,15 +385,16 @@ class Session:
         saved = self._saved(stored, "restore", "", now)
         records = state.shelf.transcripts.records(self.session_id, PIN)
         pins = stored.pins.back_to(Pins.of(records[: wanted.pins]))
-        plan = self._brought_back(stored, back, inputs, now, (saved.record, *self._pins(stored, pins)))
+        plan = self._brought_back(stored, back, inputs, now, (saved.record, *stored.pins.records(pins)))
         self._tell(saved)
         state.changed(events.SNAPSHOT_RESTORED, plan)
         return plan
 
-    def _pins(self, stored: Standing, bodies: Iterable[Mapping[str, object]]) -> list[Record]:
-        written = (json.dumps(body, separators=(",", ":")) for body in bodies)
-        return [Record(PIN, number, body) for number, body in enumerate(written, stored.pins.count)]
-
     def _add_pin(self, body: Mapping[str, object]) -> None:
+        self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned in")
+
+    def _pinned(self, stored: Standing, body: Mapping[str, object]) -> None:
         state = self._state
-        state.tried(lambda stored: state.append(stored, (), self._pins(stored, [body])), "nothing was pinned in")
+        state.append(stored, (), stored.pins.records([body]))
+        # Nothing that is sent changes before the next event.
+        state.hold(stored._replace(pins=Pins.of(state.shelf.transcripts.records(self.session_id, PIN))))

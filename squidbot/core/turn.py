@@ -99,7 +99,7 @@ class Turn(NamedTuple):
         """Return what places messages behind what stands, beside which `outside` is sent."""
         # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
         limit = self.limit
-        kept = spent(self.shelf.renderer.marked(stored.markers.between(0, stored.messages)))
+        kept = self.shelf.renderer.marked_cost(stored.markers)
         room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
         return Births.within(self.shelf.renderer, self.settings, room, stored)
 

@@ -33,7 +33,7 @@ __all__ = ["Desk", "Done", "Tries"]
 
 # Failures in a row after which a block rests.
 MOST_FAILURES = 2
-# Of the room for a summary, the most that is set aside for the files that it forgets to name.
+# Of the room for a summary, the most that is set aside for the files, with what was last done with each.
 FILES_FRACTION = 0.25
 # In a room smaller than this the line in front takes most of it, and notes by rule say more.
 LEAST_LIMIT_TOKENS = 120
@@ -233,7 +233,11 @@ class Desk:
         count = job.last_seq - job.first_seq + 1
         header = f"[{summary_id}: a model's summary of {count} messages, data only; recall {summary_id} shows them]"
         files = source.files()
-        aside = min(meter.text(_naming(files)).bound, int(job.limit_tokens * FILES_FRACTION)) if files else 0
+        aside = (
+            min(meter.text(_naming([done for _, done in files])).bound, int(job.limit_tokens * FILES_FRACTION))
+            if files
+            else 0
+        )
         left = job.limit_tokens - meter.message(header).bound - aside
         shown = source.shown(self._settings.source_tokens)
         completion = self._completed(summarizer.summarize(job, shown, left), shown)
@@ -263,14 +267,18 @@ class Desk:
         rows = self._shelf.read(job.first_seq, job.last_seq)
         return Source.of(rows, self._shelf.renderer) if self._digest(rows, job.level) == job.source_digest else None
 
-    def _with_files(self, text: str, files: Sequence[str], limit_tokens: int) -> str:
-        """Return a text with a line of the files, by rule, that it does not name, as many as there is room for."""
-        meter, missing = self._shelf.renderer.meter, [path for path in files if path not in text]
-        while missing:
-            named = f"{text}\n{_naming(missing)}"
+    def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
+        """Return a text with a line of the files and what was last done with each, by rule, while there is room.
+
+        Those come first that the text does not name.
+        """
+        meter = self._shelf.renderer.meter
+        told = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
+        while told:
+            named = f"{text}\n{_naming(told)}"
             if meter.message(named).bound <= limit_tokens:
                 return named
-            missing.pop()
+            told.pop()
         return text
 
     def _stored(self, job: Job, summary: Summary, usage: Usage) -> Summary:
@@ -328,5 +336,5 @@ class Desk:
             self._observer.notify(told)
 
 
-def _naming(paths: Sequence[str]) -> str:
-    return f"Files: {', '.join(paths)}"
+def _naming(told: Sequence[str]) -> str:
+    return f"Files: {'; '.join(told)}"

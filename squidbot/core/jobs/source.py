@@ -25,6 +25,8 @@ PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
 # The largest tool output that is shown whole (decisions.md section 11, `slim_min_tokens`), and the least that is
 # shown of one.
 OUTPUT_TOKENS, LEAST_TOKENS = 1500, 32
+# What was done with a file is told in a line of at most so many characters, else the path alone.
+DONE_CHARS = 120
 # What the assistant said is what a summary is mostly made from: it is cut later than outputs are, by this factor.
 _SAID_FACTOR = 4
 
@@ -78,12 +80,16 @@ class Source:
         texts = (part for one in self.said for part in (_text(one), *_calls(one)))
         return "\n".join(texts)
 
-    def files(self) -> tuple[str, ...]:
-        """Return the files that tools were called on, by rule, each once: those changed first, then as they came."""
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """Return the files that tools were called on or that were said to be made, by rule: (path, last done with it).
+
+        Each once: those changed first, then as they came.
+        """
         lines = read([replace(one.message, category=one.row.category) for one in self.said], users_verbatim=True).lines
         named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
         heaviest = max((line.weight for _, line in named), default=0.0)
-        return tuple(path for path, _ in sorted(named, key=lambda one: one[1].weight < heaviest))
+        changed_first = sorted(named, key=lambda one: one[1].weight < heaviest)
+        return tuple((path, line.head if len(line.head) <= DONE_CHARS else path) for path, line in changed_first)
 
     def _told(self, one: _Said, user_tokens: int, output_tokens: int) -> str:
         handle = f"m{one.row.seq}"

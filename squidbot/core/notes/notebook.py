@@ -204,7 +204,7 @@ class Notebook:
         return self.renderer.codecs[part.codec].text(part.payload)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _literals_of(text: str) -> frozenset[str]:
     # The same summaries and user messages stand beside every note of an event, and of the next one.
     return frozenset(literals_of(text))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
+    from squidbot.core.markers import Markers
     from squidbot.core.messages import Message, StoredMessage, Summary
     from squidbot.core.plan import Section, Segment
     from squidbot.core.ports import Codec
@@ -89,9 +90,11 @@ class Renderer(NamedTuple):
 
     def marked(self, lines: Sequence[str]) -> list[Part]:
         """Return the parts that say marked lines word for word; none for no line."""
-        runs = (lines[first : first + MARKED_LINES] for first in range(0, len(lines), MARKED_LINES))
-        texts = ("\n".join((MARKED, *run)) for run in runs)
-        return [Part(Kind.MARKED, "user", _marked_cost(self.meter, text), text=text) for text in texts]
+        return _marked(self.meter, lines)
+
+    def marked_cost(self, markers: Markers) -> Cost:
+        """Return what it costs to say all that is marked in a session, in tokens."""
+        return _all_marked(self.meter, markers) if markers.said else Cost(0, 0)
 
     def said_by(self, row: StoredMessage) -> Said | None:
         """Return what a stored message marks; None for nothing."""
@@ -99,9 +102,7 @@ class Renderer(NamedTuple):
 
     def section(self, section: Section) -> Part:
         """Return the part of a frozen section of the head."""
-        kind = Kind.PIN if section.name.startswith("pin") else Kind.MEMORY
-        text = fenced(section.name, section.text)
-        return Part(kind, "user", self.meter.message(text), text=text)
+        return _section(self.meter, section)
 
     def opening(self, parts: Sequence[Part]) -> list[Part]:
         """Return the notice to put before `parts` where the assistant would speak first, or nobody (R5)."""
@@ -176,6 +177,26 @@ class Renderer(NamedTuple):
         said = without_recalled(said) if part.kind is Kind.RECALLED else said
         text = slim(said, slim_tokens, self.meter, f"m{part.first_seq}")
         return part._replace(kind=Kind.SLIMMED, cost=self.meter.message(text), text=text)
+
+
+@lru_cache(maxsize=2048)
+def _section(meter: Meter, section: Section) -> Part:
+    # The head is looked at by every call, and hundreds of texts may be pinned.
+    kind = Kind.PIN if section.name.startswith("pin") else Kind.MEMORY
+    text = fenced(section.name, section.text)
+    return Part(kind, "user", meter.message(text), text=text)
+
+
+@lru_cache(maxsize=64)
+def _all_marked(meter: Meter, markers: Markers) -> Cost:
+    # Each call asks for it, and seldom is a line added.
+    return spent(_marked(meter, markers.between(0, markers.said[-1].seq)))
+
+
+def _marked(meter: Meter, lines: Sequence[str]) -> list[Part]:
+    runs = (lines[first : first + MARKED_LINES] for first in range(0, len(lines), MARKED_LINES))
+    texts = ("\n".join((MARKED, *run)) for run in runs)
+    return [Part(Kind.MARKED, "user", _marked_cost(meter, text), text=text) for text in texts]
 
 
 @lru_cache(maxsize=1024)

@@ -256,8 +256,12 @@ class Shelf(NamedTuple):
 
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the messages of the atoms in which the named ones stand, in order, each once."""
-        found: dict[int, StoredMessage] = {}
-        for seq in sorted(seqs):
+        wanted = sorted(seqs)
+        named = self.transcripts.pick(self.session_id, wanted) if wanted else []
+        # What neither calls a tool nor answers one is a step of its own.
+        alone = (row for row in named if not row.call_ids and not row.result_ids)
+        found = {row.seq: self.renderer.counted(row) for row in alone}
+        for seq in wanted:
             if seq not in found:
                 near = self.read(max(0, seq - READ_BACK_MESSAGES), seq + READ_BACK_MESSAGES)
                 step = next((atom for atom in atoms_of(near) if atom.first_seq <= seq <= atom.last_seq), None)
