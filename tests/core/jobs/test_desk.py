@@ -179,14 +179,13 @@ def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() ->
 
 
 def test_text_of_files_touched_is_added_by_rule() -> None:
-    """What the model forgot to name, as far as there is room."""
+    """With what was last done with each, what the model forgot to name first, as far as there is room."""
     store = talked(40).store
     done = desk_of(store).run(writer("<summary>Explained all of it.</summary>"))
     for one in done:
         assert one.summary is not None
-        first = one.summary.first_seq // 4 + 1
         assert one.summary.text.splitlines()[1:2] == ["Explained all of it."]
-        assert f"Files: src/part_{first}.py" in one.summary.text or "Files: src/part_" in one.summary.text
+        assert "Files: read src/part_" in one.summary.text
         assert one.summary.cost.bound <= one.job.limit_tokens
 
 

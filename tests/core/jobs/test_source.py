@@ -68,9 +68,11 @@ def test_copies_and_tombstones_are_passed_over() -> None:
 
 
 def test_files_are_those_that_tools_were_called_on_changed_ones_first() -> None:
-    """By rule, from the calls."""
-    assert Source.of(rows_of(*TURN), RENDERER).files() == ("b/c.py", "a.py")
+    """By rule, from the calls, and from what the assistant marked as made."""
+    assert Source.of(rows_of(*TURN), RENDERER).files() == (("b/c.py", "write b/c.py"), ("a.py", "read a.py"))
     assert Source.of(rows_of(user("see d.py"), assistant("e.py is better")), RENDERER).files() == ()
+    made = Source.of(rows_of(user("go"), assistant("Done.\n[ARTIFACT] Created e.py")), RENDERER)
+    assert made.files() == (("e.py", "Created e.py"),)
 
 
 @given(said=histories(most=3000, largest=8), most=st.integers(200, 4000))

@@ -218,3 +218,32 @@ def test_fold_keeps_what_stands_before_the_newest_lines() -> None:
     events = [one.event for one in requests(host.calls) if one.event]
     moved = [event.first_changed for event in events[-3:]]
     assert all(place is not None and place.index >= 2 for place in moved)
+
+
+def test_request_with_marked_lines_is_made_once_more() -> None:
+    """As it was sent, although more was marked since, and goals were completed."""
+    host = Host(InMemoryStore(), TIGHT, watch=False)
+    said = [one for number in range(6) for one in (user("?"), assistant(f"[GOAL] number {number}"), *tame(4, 60))]
+    done = [user("?"), assistant("[CHECKPOINT] number 1 - COMPLETED\n[GOAL] another")]
+    host.run([*said, *done, *said])
+    asked = requests(host.calls)
+    marking = [place for place, one in enumerate(asked) if any(part.kind is Kind.MARKED for part in one.parts)]
+    assert len(marking) > 20
+    session = opened(host.store, TIGHT)
+    for place in marking[:-1]:
+        assert session.request(place).payloads == asked[place].payloads
+
+
+def test_undo_gives_the_former_bytes_with_marked_lines() -> None:
+    """And what was marked since stands raw behind them."""
+    host = Host(InMemoryStore(), Setup(16_384), watch=False)
+    host.run([user("a?"), assistant("[DECISION] one"), *tame(4, 60), user("b?")])
+    before = requests(host.calls)[-1].payloads
+    session = opened(host.store, Setup(16_384))
+    session.record(user("b?"), assistant("[DECISION] two"))
+    assert session.compact() is not None
+    assert any(part.kind is Kind.MARKED for part in session.assemble([user("c?")]).parts)
+    session.undo()
+    after = session.assemble([user("c?")]).payloads
+    assert after[: len(before)] == before
+    assert "[DECISION] two" in after[len(before)]
