@@ -36,7 +36,7 @@ def talk(turns: int, start: int = 0, words: int = 30) -> list[Message]:
                 f"I look at zq{seq + 1}x.", (f"c{seq}", "read_file", json.dumps({"path": f"src/zq{seq + 1}x.py"}))
             ),
             result(f"c{seq}", f"def zq{seq + 2}x(): return {seq}\n{filler}"),
-            assistant(f"It is for zq{seq + 3}x, I decided. {filler}"),
+            assistant(f"It is for zq{seq + 3}x, I decided. {filler}\n[DECISION] zq{seq + 3}x stays"),
         ]
     return said
 
@@ -56,7 +56,7 @@ def going(store: InMemoryStore, setup: Setup, said: list[Message], observer: Hea
 def marks(store: InMemoryStore, session: Session) -> set[str]:
     """Return every marking word that is still anywhere: stored, searched, or sent next."""
     stored = held(store)
-    kinds = ("fragment", "ledger", "forgotten")
+    kinds = ("fragment", "ledger", "marked", "forgotten")
     texts = [record.body for kind in kinds for record in store.records("s", kind)]
     texts += [record.body for records in stored.records.values() for record in records]
     texts += [one.text for one in store.for_range("s", 0, len(stored.messages))]
