@@ -18,9 +18,11 @@ from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.ports import Claims
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from squidbot.bootstrap import Wired
+    from squidbot.core.counting.meter import Meter
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.jobs.desk import Desk, Done
     from squidbot.core.messages import Completion, Job, Lease
@@ -53,6 +55,10 @@ class Summarized(Protocol):
     def core(self) -> CoreSession:
         """The core's session."""
 
+    @property
+    def meter(self) -> Meter:
+        """What counts its texts."""
+
 
 class _Watched(NamedTuple):
     """A session, as far as its jobs need it; its host may have let go of its own object."""
@@ -61,11 +67,21 @@ class _Watched(NamedTuple):
     session_id: str
     lease: Lease
     settings: HistorySettings
+    meter: Meter
 
     @property
     def place(self) -> tuple[int, str]:
         """What no other session has."""
         return id(self.wired), self.session_id
+
+
+class _Order(NamedTuple):
+    """What is to be done: at most so many jobs, why, at which time, and who is told of each."""
+
+    limit: int | None = None
+    reason: str = ""
+    now: float | None = None
+    told: Callable[[Done], object] | None = None
 
 
 class Jobs:
@@ -112,23 +128,31 @@ class Jobs:
         return self._desk(_watched(session)).due(time.time() if now is None else now, reason=reason)
 
     def run(
-        self, session: Summarized | None = None, *, limit: int | None = None, reason: str = "", now: float | None = None
+        self,
+        session: Summarized | None = None,
+        *,
+        limit: int | None = None,
+        reason: str = "",
+        now: float | None = None,
+        told: Callable[[Done], object] | None = None,
     ) -> tuple[Done, ...]:
         """Do the jobs that are due, at most `limit`, and return what became of each; waits for the model.
 
         Those of a session, or (None) of all that are watched, one after the other. Nothing is done while another
-        caller works on a session. A failure is in what is returned, and an event `compression-error`. The rest is as
-        for `due`.
+        caller works on a session. A failure is in what is returned, and an event `compression-error`. `told` gets
+        what became of each job as it is done. The rest is as for `due`.
 
         Raises:
             ValueError: there is no such reason.
             StoreError: the store failed.
         """
+        order = _Order(limit, reason, now, told)
         if session is not None:
-            return self._run(_watched(session), limit, reason, now)
+            return self._run(_watched(session), order)
         done: list[Done] = []
         for one in self._every():
-            done += self._run(one, None if limit is None else max(0, limit - len(done)), reason, now)
+            left = None if limit is None else limit - len(done)
+            done += self._run(one, order._replace(limit=left))
         return tuple(done)
 
     def watch(self, session: Summarized) -> None:
@@ -189,36 +213,34 @@ class Jobs:
     # -- one session --------------------------------------------------------------------------------------------
 
     def _desk(self, one: _Watched) -> Desk:
-        meter = one.wired.meter(one.lease.model)
-        return one.wired.engine.desk(one.session_id, one.lease, meter, one.settings, self._settings)
+        return one.wired.engine.desk(one.session_id, one.lease, one.meter, one.settings, self._settings)
 
-    def _run(
-        self,
-        one: _Watched,
-        limit: int | None,
-        reason: str,
-        now: float | None,
-        stopping: threading.Event | None = None,
-    ) -> tuple[Done, ...]:
+    def _run(self, one: _Watched, order: _Order, stopping: threading.Event | None = None) -> tuple[Done, ...]:
         with self._lock:
             if one.place in self._in_flight:
                 return ()
             self._in_flight.add(one.place)
         try:
-            desk, at = self._desk(one), time.time() if now is None else now
+            desk, at = self._desk(one), time.time() if order.now is None else order.now
             # Asked twice, so that a session with nothing to do costs no writing of a claim.
-            if limit == 0 or not desk.due(at, reason=reason):
+            if order.limit == 0 or not desk.due(at, reason=order.reason):
                 return ()
             claim = _Claim(one, self._holder, stopping)
-            if not claim.holds():
-                return ()
             try:
-                return desk.run(self._summarizer, at, limit, reason=reason, goes_on=claim.holds)
+                return tuple(self._doing(desk, at, order, claim))
             finally:
                 claim.end()
         finally:
             with self._lock:
                 self._in_flight.discard(one.place)
+
+    def _doing(self, desk: Desk, at: float, order: _Order, claim: _Claim) -> Iterator[Done]:
+        doing = desk.doing(self._summarizer, at, order.limit, reason=order.reason)
+        # What is due is looked for behind the claim: what another process has done meanwhile is not.
+        while claim.holds() and (done := next(doing, None)) is not None:
+            if order.told is not None:
+                order.told(done)
+            yield done
 
     # -- the thread ---------------------------------------------------------------------------------------------
 
@@ -262,7 +284,7 @@ class Jobs:
         if stopping.is_set():
             return False
         try:
-            done = self._run(one, JOBS_IN_A_ROW, reason, None, stopping)
+            done = self._run(one, _Order(JOBS_IN_A_ROW, reason), stopping)
         except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is told and logged
             if not stopping.is_set():  # else the store was closed under a model that answered too late
                 _failed(one, error)
@@ -340,7 +362,7 @@ class _Guarded:
 
 def _watched(session: Summarized) -> _Watched:
     core = session.core
-    return _Watched(session.wired, core.session_id, core.lease, core.settings)
+    return _Watched(session.wired, core.session_id, core.lease, core.settings, session.meter)
 
 
 def _failed(one: _Watched, error: Exception) -> None:

@@ -86,7 +86,7 @@ class Session:
         self.wired = wired
         self._recorded = recorded
         self._codec = codec
-        meter = wired.meter(lease.model)
+        self.meter = meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
         self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
         # What the newest request was asked for with; None: this process has asked for none.

@@ -10,6 +10,7 @@
 | export    | `export`: a session as a file |
 | recall    | `recall`, `search`: the words as they were said |
 | changes   | `undo`, `compact`: the view plan, changed by hand |
+| jobs      | `jobs`: the summaries that are due of a language model |
 | snapshots | `snapshot`, `snapshots`, `restore` |
 | forget    | `forget`: messages removed for good |
 | upkeep    | `doctor`, `backup`: whether a store is whole, and copies of it |

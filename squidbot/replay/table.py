@@ -65,12 +65,12 @@ def as_text(results: Results) -> str:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[], None]]:
+def progress(total: int, what: str = "replaying") -> Iterator[Callable[[], None]]:
     """Show how far a run is, on standard error where that is a terminal; give what is called for each step."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda: bar.advance(task)

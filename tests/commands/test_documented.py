@@ -39,6 +39,7 @@ PRINTED = [
     ["export", "support/43"],
     ["compact", "support/42"],
     ["undo", "support/42"],
+    ["jobs"],
     ["snapshot", "support/42", "good"],
     ["restore", "support/42", "good"],
     ["snapshots", "support/42"],

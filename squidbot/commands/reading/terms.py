@@ -14,12 +14,13 @@ from squidbot.core.plan import PlanRecord
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from squidbot.bootstrap import Wired
     from squidbot.commands.reading.opened import Opened
     from squidbot.core.history.recall import History
     from squidbot.core.messages import Lease
     from squidbot.core.session import Session
 
-__all__ = ["Terms", "history_of", "session_of", "terms_of"]
+__all__ = ["Seen", "Terms", "history_of", "seen_of", "session_of", "terms_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,20 @@ def session_of(place: Opened, session_id: str) -> Session:
         BudgetError: it has none, and the settings leave no token for input.
     """
     return _pair(place, session_id)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A session under its own lease, with what its texts are counted by: `jobs.Summarized`."""
+
+    wired: Wired
+    core: Session
+    meter: Meter
+
+
+def seen_of(place: Opened, session_id: str) -> Seen:
+    """Return a session as its jobs need it; raises as `session_of`."""
+    return Seen(place.wired, *_pair(place, session_id))
 
 
 def history_of(place: Opened, session_id: str) -> History:

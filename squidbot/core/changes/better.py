@@ -35,6 +35,11 @@ LEVELS = {
 # Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
 # the prompt cache anew, and an event writes its own notes and the raw messages in any case.
 RENEWED_FRACTION = 0.5
+# Of the room for a note on everything, what texts by a model may take: the rest names by rule what they leave out.
+TEXTS_FRACTION = 0.5
+# Among how many of the newest summaries texts for such a note are looked for: at any window about ten have room there,
+# and each block has at most one at each of four levels.
+MOST_LOOKED_AT = 512
 
 
 class Better:
@@ -49,6 +54,7 @@ class Better:
         self._shelf = shelf
         self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
         self._any: bool | None = None
+        self._texts: tuple[Summary, ...] | None = None
 
     def reach(self, first_seq: int) -> int:
         """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
@@ -68,11 +74,18 @@ class Better:
         """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule."""
         return self.better(run, limit_tokens, level) or self._notes.told(run, standing, limit_tokens, level)
 
-    def folded(
-        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
+    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+        self,
+        first_seq: int,
+        last_seq: int,
+        new: Sequence[Run],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        texts: Sequence[str] = (),
     ) -> Summary:
-        """Return one note by rule on all messages from `first_seq` to `last_seq`."""
-        return self._notes.folded(first_seq, last_seq, new, standing, limit_tokens)
+        """Return one note on all messages from `first_seq` to `last_seq`: texts by a model, then notes by rule."""
+        texts = (*texts, *self._merged(first_seq, last_seq, limit_tokens * TEXTS_FRACTION))
+        return self._notes.folded(first_seq, last_seq, new, standing, limit_tokens, texts)
 
     def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
         """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
@@ -82,6 +95,33 @@ class Better:
             return None
         fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
         return max(fitting, key=lambda one: (one.cost.bound, one.summary_id), default=None)
+
+    def _merged(self, first_seq: int, last_seq: int, limit_tokens: float) -> list[str]:
+        """Return what a model wrote of blocks among these messages for a note on many, oldest first.
+
+        As many of the newest of them as cost no more than `limit_tokens` together; none over what another tells of.
+        """
+        texts: list[str] = []
+        for one in self._newest_merged():
+            if first_seq <= one.first_seq and one.last_seq <= last_seq:
+                limit_tokens -= one.cost.bound
+                if limit_tokens < 0:
+                    break
+                texts.append(one.text)
+                last_seq = one.first_seq - 1
+        return texts[::-1]
+
+    def _newest_merged(self) -> tuple[Summary, ...]:
+        """Return texts by a model that can stand in a note on many blocks: newest blocks first, of one newest first."""
+        if self._texts is None:
+            shelf = self._shelf
+            ids = [name for name, level in newest_written(shelf, MOST_LOOKED_AT) if level == Representation.MERGED]
+            found = shelf.summaries.by_id(shelf.session_id, ids[::-1])
+            counter = shelf.renderer.meter.name
+            told = (one for one in found if one.by_model and one.level == Representation.MERGED)
+            usable = (one for one in told if one.counter == counter)
+            self._texts = tuple(sorted(usable, key=lambda summary: -summary.last_seq))
+        return self._texts
 
     def _stored(self, run: Run) -> tuple[Summary, ...]:
         place = run.first_seq, run.last_seq
@@ -130,6 +170,16 @@ def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int,
     changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
     parts = (shown(summary) if part.summary_id == segment.summary_id else part for part in block.parts)
     return Block(changed, tuple(parts))
+
+
+def newest_written(shelf: Shelf, most: int) -> list[tuple[str, str]]:
+    """Return (id, level) of the newest summaries that a language model has written, oldest first, at most so many."""
+    last = shelf.transcripts.last_record(shelf.session_id, SUMMARY)
+    if last is None:
+        return []
+    records = shelf.transcripts.records(shelf.session_id, SUMMARY, max(0, last.number + 1 - most))
+    said = (_said(record) for record in records)
+    return [(str(body[0]), str(body[1])) for body in said if isinstance(body, list) and len(body) > 1]
 
 
 def written_as(summary: Summary, number: int, usage: Usage) -> Record:

@@ -84,13 +84,19 @@ class NoteTaker(Protocol):
     ) -> Summary:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
 
-    def folded(
-        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
+    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+        self,
+        first_seq: int,
+        last_seq: int,
+        new: Sequence[Run],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        texts: Sequence[str] = (),
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`, the end of a block.
 
         The blocks in `new` that lie among them are noted for the first time; `standing` is what is sent verbatim
-        beside it.
+        beside it. `texts` stand in front of the notes by rule, and are paid from the limit: they cost no more.
         """
 
 

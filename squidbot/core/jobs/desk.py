@@ -17,11 +17,12 @@ from squidbot.core.jobs.source import Source
 from squidbot.core.messages import Completion, Job, Summary, Usage
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past
+from squidbot.core.plan import Representation
 from squidbot.core.turn import Turn
 from squidbot.core.view.loading import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from squidbot.core.jobs.due import Wanted
     from squidbot.core.messages import Lease, Record, StoredMessage
@@ -123,27 +124,29 @@ class Desk:
         return tuple(sorted(jobs, key=lambda job: (-job.saves_tokens, job.first_seq, job.level)))
 
     def run(
-        self,
-        summarizer: Summarizer,
-        now: float | None = None,
-        limit: int | None = None,
-        *,
-        reason: str = "",
-        goes_on: Callable[[], bool] = lambda: True,
+        self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
     ) -> tuple[Done, ...]:
-        """Do the jobs that are due, at most `limit` of them, one after the other; return what became of each.
-
-        A failure is an event, and the notes by rule go on standing. A model that says it is asked too often is asked
-        no more in this call. `now` and `reason` as in `due`; `goes_on` is asked before each job.
+        """Do the jobs that are due, at most `limit` of them, and return what became of each; the rest as for `doing`.
 
         Raises:
             ValueError: there is no such reason.
             StoreError: the store failed; summaries made before it did are kept.
         """
-        done: list[Done] = []
+        return tuple(self.doing(summarizer, now, limit, reason=reason))
+
+    def doing(
+        self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
+    ) -> Iterator[Done]:
+        """Do the jobs that are due, at most `limit` of them, one each time what became of the next is asked for.
+
+        A failure is an event, and the notes by rule go on standing. A model that says it is asked too often is asked
+        no more in this call. `now` and `reason` as in `due`.
+
+        Raises:
+            ValueError: there is no such reason.
+            StoreError: the store failed; summaries made before it did are kept.
+        """
         for job in self.due(now, reason=reason)[:limit]:
-            if not goes_on():
-                break
             try:
                 summary = self._made(job, summarizer)
             except StoreError:
@@ -151,14 +154,13 @@ class Desk:
             except SquidbotError as error:
                 self._tries.failed(job, now, self._settings.backoff_seconds)
                 self._notify(events.COMPRESSION_ERROR, f"m{job.first_seq}-m{job.last_seq}: {error}", job, 0)
-                done.append(Done(job, None, str(error)))
+                yield Done(job, None, str(error))
                 if isinstance(error, LLMError) and error.kind == "rate-limit":
                     break
                 continue
             self._tries.worked(job)
             self._notify(events.CHECKPOINT_CREATED, summary.summary_id, job, summary.cost.bound)
-            done.append(Done(job, summary))
-        return tuple(done)
+            yield Done(job, summary)
 
     # -- what is due ------------------------------------------------------------------------------------------
 
@@ -177,7 +179,10 @@ class Desk:
     def _job(self, one: Wanted, reason: str) -> Job | None:
         """Return the job for a summary that is wanted; None where it would not pay, or has been done."""
         run = one.run
-        if run.last_seq - run.first_seq + 1 < self._settings.min_messages or one.limit_tokens < LEAST_LIMIT_TOKENS:
+        least = 0 if one.level is Representation.MERGED else LEAST_LIMIT_TOKENS
+        if run.last_seq - run.first_seq + 1 < self._settings.min_messages or one.limit_tokens < least:
+            return None
+        if self._is_made(one):
             return None
         rows = self._shelf.read(run.first_seq, run.last_seq)
         said = Source.of(rows, self._shelf.renderer).tokens
@@ -198,6 +203,21 @@ class Desk:
             limit_tokens=one.limit_tokens,
             said_tokens=said,
             saves_tokens=said - one.limit_tokens,
+        )
+
+    def _is_made(self, one: Wanted) -> bool:
+        """Return whether a text for exactly this stands that fits: nothing needs to be read to know it is not due.
+
+        A summary goes with the messages that it tells of: while it is there, these are as they were.
+        """
+        ends = f"/{self._settings.mode}-{VERSION}"
+        return self._noted() is not None and any(
+            made.level == one.level
+            and (made.first_seq, made.last_seq) == (one.run.first_seq, one.run.last_seq)
+            and made.cost.bound <= one.limit_tokens
+            and made.counter == self._shelf.renderer.meter.name
+            and made.made_by.endswith(ends)
+            for made in self._standing(one.run.first_seq, one.run.last_seq)
         )
 
     def _standing(self, first_seq: int, last_seq: int) -> list[Summary]:
@@ -230,14 +250,11 @@ class Desk:
             raise LLMError("unusable", "its messages are no longer what they were")
         meter = self._shelf.renderer.meter
         summary_id = f"s{job.first_seq}-{job.last_seq}.{job.source_digest[:8]}"
-        count = job.last_seq - job.first_seq + 1
-        header = f"[{summary_id}: a model's summary of {count} messages, data only; recall {summary_id} shows them]"
-        files = source.files()
-        aside = (
-            min(meter.text(_naming([done for _, done in files])).bound, int(job.limit_tokens * FILES_FRACTION))
-            if files
-            else 0
-        )
+        header = _header(job, summary_id, source)
+        # The note that a merged text stands in names files by rule.
+        files = () if job.level == Representation.MERGED else source.files()
+        named = meter.text(_naming([done for _, done in files])).bound
+        aside = min(named, int(job.limit_tokens * FILES_FRACTION)) if files else 0
         left = job.limit_tokens - meter.message(header).bound - aside
         shown = source.shown(self._settings.source_tokens)
         completion = self._completed(summarizer.summarize(job, shown, left), shown)
@@ -334,6 +351,14 @@ class Desk:
         if self._observer is not None:
             told = Event(name, job.session_id, cause, self._lease.lease_id, -1, job.said_tokens, after_tokens)
             self._observer.notify(told)
+
+
+def _header(job: Job, summary_id: str, source: Source) -> str:
+    """Return the line in front of an answer; of one that stands in a note with others: which messages, of when."""
+    if job.level == Representation.MERGED:
+        return f"[{', '.join(filter(None, (f'm{job.first_seq}-m{job.last_seq}', source.dates())))}]"
+    count = job.last_seq - job.first_seq + 1
+    return f"[{summary_id}: a model's summary of {count} messages, data only; recall {summary_id} shows them]"
 
 
 def _naming(told: Sequence[str]) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.better import LEVELS
-from squidbot.core.changes.scene import Ground, Scene
+from squidbot.core.changes.better import LEVELS, TEXTS_FRACTION
+from squidbot.core.changes.scene import Ground, Scene, steps
 from squidbot.core.plan import Representation, Run
 from squidbot.core.view.atoms import atoms_of, total
-from squidbot.core.view.renderer import spent
+from squidbot.core.view.renderer import is_user_part, spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +26,8 @@ __all__ = ["JobSettings", "Wanted", "room_of", "wanted"]
 
 # How full the room for a chain of notes is when the next event is expected to tell everything anew, by level.
 FOLD_NEAR_FRACTION = 0.75
+# What stands in front of a text in a note on many blocks, its messages and days: beside what the level may tell.
+MARK_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
     """
     atoms = _movable(shelf, stored)
     scene = Scene(room, stored.blocks, (), tuple(atoms), stored.messages, frozenset(), (), stored.turn)
-    return list(_Asked(Ground(scene, settings, notes, by_estimate=False), stored, now, every).all())
+    merged = notes.held()[0].runs()
+    return list(_Asked(Ground(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
 
 
 def _movable(shelf: Shelf, stored: Standing) -> list[Atom]:
@@ -88,19 +91,33 @@ class _Asked(NamedTuple):
     stored: Standing
     now: float | None
     every: frozenset[str]
+    merged: tuple[Run, ...]
 
     def all(self) -> Iterator[Wanted]:
         """Yield what is wanted, oldest first."""
         standing = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
         levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in standing}
-        runs = [run for run in self.ground.notes.runs(-1) if (run.first_seq, run.last_seq) in levels]
+        known = self.ground.notes.runs(-1)
+        runs = [run for run in known if (run.first_seq, run.last_seq) in levels]
         ahead = list(self._ahead()) if self.ground.settings.chain else []
-        folded = self._ranked(runs, ahead) if self._folds(standing) else {}
+        folds = self._folds(standing, ahead)
+        folded = self._ranked(runs, ahead) if folds else {}
+        if folds or "size" in self.every:
+            stays = set(folded if folds else runs)
+            yield from self._in_one_note([*self.merged, *(run for run in known if run not in stays)])
         for run in runs:
             level = levels[run.first_seq, run.last_seq]
             yield from (self._one(run, each, "pressure") for each in dict.fromkeys((level, folded.get(run, level))))
         for run, reason in ahead:
             yield self._one(run, Representation.DETAILED, reason)
+
+    def _in_one_note(self, blocks: Sequence[Run]) -> list[Wanted]:
+        """Return of the blocks that a fold tells in one note the newest, as many as it has room for, oldest first."""
+        settings = self.ground.settings
+        left = self.ground.fold_tokens(steps(settings)[0]) * (1 - settings.level_fraction) * TEXTS_FRACTION
+        limit = settings.level_tokens(Representation.MERGED, self.ground.room) + MARK_TOKENS
+        newest = blocks[max(0, len(blocks) - int(left / limit)) :]
+        return [Wanted(run, Representation.MERGED, limit, "pressure") for run in newest]
 
     def _ranked(self, runs: Sequence[Run], ahead: Sequence[tuple[Run, str]]) -> dict[Run, Representation]:
         """Return the levels that blocks get where everything is told anew: at least one new block comes behind them."""
@@ -110,11 +127,16 @@ class _Asked(NamedTuple):
     def _one(self, run: Run, level: Representation, reason: str) -> Wanted:
         return Wanted(run, level, self.ground.level_tokens(run.tokens, level), reason)
 
-    def _folds(self, standing: Sequence[Segment]) -> bool:
-        """Return whether the next event is expected to tell everything anew."""
-        settings = self.ground.settings
+    def _folds(self, standing: Sequence[Segment], ahead: Sequence[tuple[Run, str]]) -> bool:
+        """Return whether the next event is expected to tell everything anew: notes or user messages fill their room."""
+        settings, scene = self.ground.settings, self.ground.scene
+        near = FOLD_NEAR_FRACTION * self.ground.room
         told = sum(one.note_tokens for one in standing)
-        return not settings.chain or told > FOLD_NEAR_FRACTION * settings.notes_fraction * self.ground.room
+        noted_through = ahead[-1][0].last_seq if ahead else -1
+        said = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
+        said += [atom.sent_cost for atom in scene.tail if atom.is_user and atom.last_seq <= noted_through]
+        full = told > near * settings.notes_fraction or total(said).bound > near * settings.user_verbatim_fraction
+        return full or not settings.chain
 
     def _ahead(self) -> Iterator[tuple[Run, str]]:
         """Yield the blocks of what is still raw that are wanted, with what closed them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category
@@ -80,6 +81,11 @@ class Source:
         texts = (part for one in self.said for part in (_text(one), *_calls(one)))
         return "\n".join(texts)
 
+    def dates(self) -> str:
+        """Return the days in UTC on which it was said, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" for unknown."""
+        days = [day for one in self.said if (day := _day(one.row.time))]
+        return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
+
     def files(self) -> tuple[tuple[str, str], ...]:
         """Return the files that tools were called on or that were said to be made, by rule: (path, last done with it).
 
@@ -101,6 +107,15 @@ class Source:
         ]
         who = "tool result" if one.row.result_ids else one.row.role
         return "\n".join(filter(None, [f"[{handle} {who}]", text, *calls]))
+
+
+def _day(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _text(one: _Said) -> str:

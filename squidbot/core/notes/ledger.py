@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.notes.reading import Line, Reading, Unit, names_in
+from squidbot.core.plan import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,6 +98,12 @@ class Ledger:
     def first_seq(self) -> int | None:
         """The oldest message within reach; None where nothing was taken in."""
         return self.starts[0][0] if self.starts else None
+
+    def runs(self) -> tuple[Run, ...]:
+        """Return the blocks within reach, oldest first, with what was said in each, as a bound."""
+        ends = [*self.starts[1:], (self.last_seq + 1, self.tokens)]
+        pairs = zip(self.starts, ends, strict=False)  # where nothing was taken in there is an end, and no start
+        return tuple(Run(first, last - 1, after - before) for (first, before), (last, after) in pairs)
 
     def taking(self, fragment: Fragment) -> Ledger:
         """Return the ledger with one more fragment behind; the same fragments in order give the same ledger."""

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.renderer import Renderer
 
-__all__ = ["Notebook"]
+__all__ = ["FRAGMENT", "IN_FRONT", "LEDGER", "Notebook"]
 
 MADE_BY = "extract/1"
+# What the first line says where texts by a model follow it.
+IN_FRONT = ", in front a model's"
 FRAGMENT, LEDGER = "fragment", "ledger"
 # A ledger is stored each time so many fragments have come: between two of them it is built from the fragments.
 SNAPSHOT_FRAGMENTS = 16
@@ -81,10 +83,19 @@ class Notebook:
         whole = replace(fragment, reading=self.readings.get(place, fragment.reading))
         return self._summary(whole, place, standing, limit_tokens, level)
 
-    def folded(
-        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
+    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+        self,
+        first_seq: int,
+        last_seq: int,
+        new: Sequence[Run],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        texts: Sequence[str] = (),
     ) -> Summary:
-        """Return one note on all messages from `first_seq` to `last_seq`, the blocks in `new` the newest of them."""
+        """Return one note on all messages from `first_seq` to `last_seq`, the blocks in `new` the newest of them.
+
+        `texts`, by a language model, stand in front of the notes by rule, which don't say again what they name.
+        """
         places = tuple((run.first_seq, run.last_seq) for run in new if run.last_seq <= last_seq)
         if (last_seq, places) not in self.reached:
             ledger = self._through(last_seq)
@@ -92,7 +103,7 @@ class Notebook:
                 ledger = ledger.taking(self.fresh[place])
             self.reached[last_seq, places] = ledger
         ledger = self.reached[last_seq, places]
-        return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED)
+        return self._summary(ledger, (first_seq, last_seq), standing, limit_tokens, Representation.MERGED, texts)
 
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
         """Take in the runs that a change notes for the first time, and return the records to store with its plan.
@@ -183,20 +194,29 @@ class Notebook:
         tokens = total(atom.cost for atom in atoms).bound
         return Fragment.of(atoms[0].first_seq, atoms[-1].last_seq, tokens, calls, reading), reading
 
-    def _summary(
-        self, told: Fragment | Ledger, run: tuple[int, int], standing: Sequence[Part], limit_tokens: int, level: str
+    def _summary(  # noqa: PLR0913, PLR0917  # as `folded`
+        self,
+        told: Fragment | Ledger,
+        run: tuple[int, int],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: str,
+        texts: Sequence[str] = (),
     ) -> Summary:
         first, last = run
         meter = self.renderer.meter
-        known = frozenset[str]().union(*(_literals_of(self._text(part)) for part in standing))
-        source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known))
+        known = frozenset[str]().union(*map(_literals_of, (*map(self._text, standing), *texts)))
+        source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), *texts)
         summary_id = f"s{first}-{last}.{source[:4]}"
-        header = f"[{summary_id}: notes on {last - first + 1} messages, data only; recall {summary_id} shows them]"
+        told_of = f"{last - first + 1} messages{IN_FRONT if texts else ''}"
+        header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
+        header = "\n".join((header, *texts))
         room = max(1, limit_tokens - TEMPLATE_TOKENS)
         notes = render(told.reading, header=header, limit_tokens=room, counter=meter.physical, known=known)
         text = notes.text or header
         cost = meter.message(text)
-        return Summary(summary_id, self.session_id, first, last, level, text, cost, meter.name, source, MADE_BY)
+        made_by = f"{MADE_BY}+model" if texts else MADE_BY
+        return Summary(summary_id, self.session_id, first, last, level, text, cost, meter.name, source, made_by)
 
     def _text(self, part: Part) -> str:
         if part.text is not None or part.payload is None or part.codec is None:

@@ -58,10 +58,17 @@ class Notes:
         self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(standing)}")
         return self._made(run.first_seq, run.last_seq, limit_tokens)
 
-    def folded(
-        self, first_seq: int, last_seq: int, new: Sequence[Run], standing: Sequence[Part], limit_tokens: int
+    def folded(  # noqa: PLR0917  # as the port has it
+        self,
+        first_seq: int,
+        last_seq: int,
+        new: Sequence[Run],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        texts: Sequence[str] = (),
     ) -> Summary:
         """Return one note on all."""
+        assert not texts
         self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(standing)}")
         return self._made(first_seq, last_seq, limit_tokens)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.engine import ContextEngine
 from squidbot.core.jobs.writing import ModelSummarizer
+from squidbot.core.notes.notebook import IN_FRONT
 from squidbot.core.settings import strategy
 from squidbot.testing.models import ScriptedLLM
 
@@ -50,8 +51,10 @@ def desk_of(
 
 
 def shown(host: Host) -> set[str]:
-    """Return the ids of the summaries by a model that any request of a host shows."""
-    store = host.store
-    made = {one.summary_id for one in store.for_range(host.session_id, 0, 10**9) if one.by_model}
-    sent = {part.summary_id for call in host.calls if call.assembly for part in call.assembly.parts}
-    return made & {one for one in sent if one}
+    """Return the ids of the summaries by a model that any request of a host shows, by themselves or in a note."""
+    made = {one.summary_id: one for one in host.store.for_range(host.session_id, 0, 10**9) if one.by_model}
+    parts = [part for call in host.calls if call.assembly for part in call.assembly.parts if part.summary_id]
+    notes = {part.text for part in parts if part.text and IN_FRONT in part.text}
+    merged = {name for name, one in made.items() if one.level == "summary:merged"}
+    inside = {name for name in merged if any(made[name].text in note for note in notes)}
+    return inside | (made.keys() & {part.summary_id for part in parts if part.summary_id})

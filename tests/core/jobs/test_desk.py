@@ -157,17 +157,18 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
 
 
 def test_every_level_is_written_from_raw_and_shown_where_room_is_large() -> None:
-    """Detailed in the chain, then by rank where everything is told anew (C23); hardly one is written in vain."""
+    """Detailed in the chain, then by rank where everything is told anew (C23); few are written in vain."""
     host = Host(InMemoryStore(), LARGE, watch=False)
     prompts: list[str] = []
-    for turn in range(80):
+    for turn in range(82):  # the last one brings an event that tells everything anew
         host.run(tame(1, 900, start=turn))
         model = ScriptedLLM(telling)
         desk_of(host.store, LARGE).run(ModelSummarizer(model), limit=3)
         prompts += model.prompts
     made = {one.summary_id: one.level for one in written(host.store)}
-    assert {made[one] for one in shown(host)} == {"summary:detailed", "summary:moderate", "summary:compact"}
-    assert len(shown(host)) >= len(made) - 3
+    levels = ("detailed", "moderate", "compact", "merged")
+    assert {made[one] for one in shown(host)} == {f"summary:{level}" for level in levels}
+    assert len(shown(host)) >= 0.85 * len(made)
     assert not any("data only; recall" in prompt for prompt in prompts)
 
 
@@ -320,11 +321,12 @@ def test_block_that_goes_on_failing_rests_longer() -> None:
     assert desk.due() == ()
 
 
-def test_run_ends_before_the_next_job_when_it_is_told_to() -> None:
+def test_jobs_are_done_one_by_one_as_they_are_asked_for() -> None:
     """Whoever works on it may have lost the right to, or the time."""
-    store, left = talked(40).store, iter([True, False])
-    assert len(desk_of(store).due()) >= 2
-    assert len(desk_of(store).run(writer(), goes_on=lambda: next(left))) == 1
+    store = talked(40).store
+    due = desk_of(store).due()
+    assert len(due) >= 2
+    assert next(desk_of(store).doing(writer())).job == due[0]
     assert len(written(store)) == 1
 
 

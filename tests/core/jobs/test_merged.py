@@ -1,0 +1,172 @@
+"""Texts by a model in the note on many blocks: which are asked for, where they stand, what they never take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.changes.better import TEXTS_FRACTION
+from squidbot.core.changes.scene import steps
+from squidbot.core.messages import Cost, Record, Summary
+from squidbot.core.notes.notebook import IN_FRONT
+from squidbot.core.plan import Representation
+from squidbot.core.settings import strategy
+
+from ..promises.driver import Host, Setup, opened, requests, user
+from ..promises.histories import effort, tame, timed
+from .models import MIDDLE, desk_of, shown, writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from squidbot.core.messages import Part
+
+# A room in which every event makes one note on everything, and one in which blocks have notes of their own behind it.
+TINY = Setup(4096, settings=strategy("balanced", 3072))
+SMALL = Setup(8192, settings=strategy("balanced", 6144))
+WORDS = {TINY: 40, SMALL: 80, MIDDLE: 200}
+SETUPS = pytest.mark.parametrize("setup", [TINY, SMALL, MIDDLE], ids=["4K", "8K", "16K"])
+
+
+def with_jobs(setup: Setup, turns: int = 70, *, restarts: frozenset[int] = frozenset(), words: int = 0) -> Host:
+    """Return a host after so many turns, with all jobs done behind each."""
+    host = Host(InMemoryStore(), setup, watch=False, restarts=restarts)
+    for turn in range(turns):
+        host.run(tame(1, words or WORDS[setup], start=turn))
+        desk_of(host.store, setup).run(writer())
+    return host
+
+
+def notes(host: Host) -> Iterator[Part]:
+    """Yield the notes with texts by a model in front, as they were sent."""
+    for one in requests(host.calls):
+        yield from (part for part in one.parts if part.text and IN_FRONT in part.text)
+
+
+def merged(host: Host) -> list[Summary]:
+    """Return the texts by a model for such notes, oldest first."""
+    found = host.store.for_range("s", 0, 10**9)
+    return [one for one in found if one.by_model and one.level == Representation.MERGED]
+
+
+@SETUPS
+def test_texts_of_merged_blocks_stand_in_front_of_the_notes_by_rule(setup: Setup) -> None:
+    """Oldest first, no message told of twice, each headed by its messages; below about 9,000 tokens, too."""
+    host = with_jobs(setup)
+    last = list(notes(host))[-1]
+    assert last.text is not None
+    inside = [one for one in merged(host) if one.text in last.text]
+    assert len(inside) >= 2
+    assert all(one.last_seq < other.first_seq for one, other in pairwise(inside))
+    at = [last.text.index(one.text) for one in inside]
+    assert at == sorted(at)
+    for one, place in zip(inside, at, strict=True):
+        assert one.text.startswith(f"[m{one.first_seq}-m{one.last_seq}]\n")
+        assert last.first_seq <= one.first_seq <= one.last_seq <= last.last_seq
+        assert "\n" not in last.text[:place] or last.text[place - 1] == "\n"
+    rest = last.text[at[-1] + len(inside[-1].text) :]
+    assert len(rest.splitlines()) >= 3
+    assert all(one.cost.bound <= one.limit.bound for one in requests(host.calls))
+
+
+@SETUPS
+def test_texts_take_at_most_half_of_the_note(setup: Setup) -> None:
+    """The rest names by rule what they leave out; together they keep to its room."""
+    host = with_jobs(setup)
+    room = setup.lease.window_tokens - setup.lease.reserved_output_tokens
+    most = setup.settings.fold_fraction * steps(setup.settings)[0].notes_fraction * room
+    count = 0
+    for part in notes(host):
+        inside = [one for one in merged(host) if part.text and one.text in part.text]
+        assert sum(one.cost.bound for one in inside) <= TEXTS_FRACTION * most
+        assert part.cost.bound <= most
+        count += 1
+    assert count
+
+
+@SETUPS
+def test_hardly_a_text_is_written_that_no_note_has(setup: Setup) -> None:
+    """As many are asked for as there is room, and one source once."""
+    host = with_jobs(setup)
+    written = merged(host)
+    assert len({(one.first_seq, one.last_seq) for one in written}) == len(written)
+    used = shown(host)
+    # Those behind the last event wait for the next one.
+    assert sum(one.summary_id not in used for one in written) <= 3
+
+
+def test_text_says_the_days_it_tells_of() -> None:
+    """In UTC, as the messages have them."""
+    host = Host(InMemoryStore(), SMALL, watch=False)
+    for turn in range(60):
+        said = tame(1, 80, start=turn)
+        host.run([replace(one, time=1_770_000_000.0 + turn * 1_700.0) for one in said])
+        desk_of(host.store, SMALL).run(writer())
+    heads = [one.text.splitlines()[0] for one in merged(host)]
+    assert heads
+    assert all(re.fullmatch(r"\[m\d+-m\d+, 2026-\d\d-\d\d( to 2026-\d\d-\d\d)?\]", head) for head in heads)
+    assert list(notes(host))
+
+
+def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() -> None:
+    """With a restart after every third step."""
+    plain, again = (with_jobs(SMALL, 40, restarts=one) for one in (frozenset[int](), frozenset(range(3, 500, 3))))
+    assert [one.payloads for one in requests(plain.calls)] == [one.payloads for one in requests(again.calls)]
+    assert list(notes(plain))
+
+
+@SETUPS
+def test_forgotten_message_takes_the_texts_over_it_along(setup: Setup) -> None:
+    """Out of the note that stands, and out of the store."""
+    host = with_jobs(setup)
+    last = list(notes(host))[-1]
+    assert last.text is not None
+    one = next(each for each in merged(host) if each.text in (last.text or ""))
+    session = opened(host.store, setup)
+    session.forget(one.first_seq + 1)
+    assert one.summary_id not in {each.summary_id for each in merged(host)}
+    assembly = session.assemble([user("go on")])
+    assert not any(one.text in (part.text or "") for part in assembly.parts)
+    desk_of(host.store, setup).run(writer())
+    assert opened(host.store, setup).assemble([user("go on")]).cost.bound <= assembly.limit.bound
+
+
+@given(turns=st.integers(15, 45), words=st.integers(20, 150), setup=st.sampled_from([TINY, SMALL]))
+@effort(6)
+def test_note_without_a_text_by_a_model_is_what_it_was(turns: int, words: int, setup: Setup) -> None:
+    """A record of a summary that is gone, of another level, or of another counter changes no byte."""
+    alone, beside = (Host(InMemoryStore(), setup, watch=False) for _ in range(2))
+    for turn in range(turns):
+        for host in (alone, beside):
+            host.run(tame(1, words, start=turn))
+        stored, records = beside.store.head("s")[0], beside.store.records("s", "summary")
+        place, first = len(records), max(0, stored - 30)
+        level, counter = [("summary:compact", "classes"), ("summary:merged", "bytes"), ("", "")][turn % 3]
+        if level:
+            text = ("s", first, stored - 1, level, "They did.", Cost(5, 9), counter, "digest", "llm/x/developer-1")
+            beside.store.put(Summary(f"x{turn}", *text))
+        body = f'["x{turn}","summary:merged","llm/x/developer-1"]' if turn % 4 else "[]"
+        beside.store.append("s", stored, (), (Record("summary", place, body),))
+    assert [one.payloads for one in requests(alone.calls)] == [one.payloads for one in requests(beside.calls)]
+
+
+def test_request_asks_for_merged_blocks_although_no_event_is_near() -> None:
+    """`reason` "request" is for all that is closed."""
+    host = with_jobs(MIDDLE, 10)
+    host.run(tame(60, 200, start=10))
+    levels = {job.level for job in desk_of(host.store).due(reason="request")}
+    assert Representation.MERGED in levels
+
+
+def test_pause_in_a_small_room_is_no_reason_for_jobs_before_an_event() -> None:
+    """What is raw there has no block of its own before it is noted."""
+    host = Host(InMemoryStore(), SMALL, watch=False)
+    host.run(timed(tame(4, 40), [60.0]))
+    assert desk_of(host.store, SMALL).due(1_701_000_000.0, reason="schedule") == ()
