@@ -19,6 +19,8 @@ SNAPSHOT_RESTORED = "snapshot-restored"
 SNAPSHOT_ERROR = "snapshot-error"
 CONTEXT_ASSEMBLED = "context-assembled"
 CONTEXT_PRESSURE = "context-pressure"
+RELIABILITY_LOW = "reliability-low"
+ROLLOVER_COMPLETE = "rollover-complete"
 BUDGET_OVERRUN = "budget-overrun"
 BUDGET_FALLBACK = "budget-fallback"
 SILENT_TRUNCATION = "silent-truncation"
@@ -38,6 +40,8 @@ class Event(NamedTuple):
         cause: why, in one of the plan's causes or a sentence.
         lease_id, plan_id: under which lease and plan; "" and -1 where none was in force.
         tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was.
+        fraction: how full the room for history is (`context-pressure`; 1 is full), or the reliability
+            (`reliability-low`); 0 for all others.
     """
 
     name: str
@@ -47,3 +51,4 @@ class Event(NamedTuple):
     plan_id: int = -1
     tokens_before: int = 0
     tokens_after: int = 0
+    fraction: float = 0.0

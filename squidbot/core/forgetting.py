@@ -18,7 +18,8 @@ from squidbot.core.notes.retold import emptied, retold
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.core.changes.event import Change, Moment
+    from squidbot.core.changes.event import Change
+    from squidbot.core.changes.moment import Moment
     from squidbot.core.messages import Found, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.ports import SummaryStore, TranscriptStore

@@ -225,7 +225,7 @@ class Lease:
 
     `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
     is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
-    came from.
+    came from. `parameters_billion` is the size of the model, None where unknown; the id does not depend on it.
     """
 
     lease_id: str
@@ -235,6 +235,7 @@ class Lease:
     counter: str
     model: str = ""
     source: str = "default"
+    parameters_billion: float | None = None
 
 
 class Kind(StrEnum):

@@ -33,6 +33,8 @@ UNSAID: Mapping[str, object] = {
     "messages": -1,
     "lease": "",
     "pressed": False,
+    "rungs": (),
+    "noticed": False,
     "calibration": Calibration().to_json(),
     "skipped": 0,
     "rests_until": None,
@@ -54,6 +56,8 @@ class Past(NamedTuple):
             was sent, or not behind the same messages.
         lease_id, limit: the lease that it was made under, and what it might have cost.
         pressed: whether history had reached the mark at which a snapshot is made unasked.
+        rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
+            them was.
         calibration: what reported usage has taught.
         skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
             seconds since 1970; None where it does not.
@@ -72,6 +76,8 @@ class Past(NamedTuple):
     lease_id: str = ""
     limit: Cost = NOTHING
     pressed: bool = False
+    rungs: tuple[str, ...] = ()
+    noticed: bool = False
     calibration: Calibration = Calibration()
     skipped: int = 0
     rests_until: float | None = None
@@ -120,6 +126,8 @@ class Past(NamedTuple):
             "lease": self.lease_id,
             "limit": self.limit,
             "pressed": self.pressed,
+            "rungs": self.rungs,
+            "noticed": self.noticed,
             "calibration": self.calibration.to_json(),
             "skipped": self.skipped,
             "rests_until": self.rests_until,
@@ -151,6 +159,8 @@ class Past(NamedTuple):
                 lease_id=body["lease"],
                 limit=Cost(*body["limit"]),
                 pressed=body["pressed"],
+                rungs=tuple(str(rung) for rung in body["rungs"]),
+                noticed=body["noticed"],
                 calibration=Calibration.from_json(body["calibration"]),
                 skipped=body["skipped"],
                 rests_until=body["rests_until"],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.event import make_change, too_much
+from squidbot.core.changes.event import make_change
+from squidbot.core.changes.moment import too_much
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.past import digest
@@ -14,15 +15,17 @@ from squidbot.core.view.renderer import spent
 from squidbot.core.view.validity import check_request
 
 if TYPE_CHECKING:
-    from squidbot.core.changes.event import Ask, Change, Makers, Moment
+    from squidbot.core.changes.event import Ask, Change, Makers
+    from squidbot.core.changes.moment import Moment
     from squidbot.core.counting.meter import Meter
-    from squidbot.core.messages import Lease, StoredMessage
+    from squidbot.core.messages import Lease, Record, StoredMessage
+    from squidbot.core.past import Past
     from squidbot.core.pins import Pins
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.view.birth import Birth
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Call", "Inputs", "Room", "Unseen", "build", "change_for"]
+__all__ = ["Call", "Inputs", "Outcome", "Room", "Unseen", "build", "change_for"]
 
 NOTHING = Cost(0, 0)
 
@@ -94,6 +97,30 @@ class Call(NamedTuple):
     moment: Moment
     born: tuple[StoredMessage, ...]
     head: tuple[Section, ...]
+
+
+class Outcome(NamedTuple):
+    """What one call comes to.
+
+    Attributes:
+        assembly: the request.
+        change: the event that it is made under; None where it extends the one before.
+        renewed: records of notes begun anew, to store with the change.
+        leaves: what it leaves behind once it is recorded.
+        skipped: events to tell of a change that would not have paid, each with its plan.
+        pressing: whether history reaches the mark at which a snapshot is made unasked, and did not before.
+        fullness: how full the room for history is without the event; rungs: those of the ladder that it reaches with
+            this, and the request before did not.
+    """
+
+    assembly: Assembly
+    change: Change | None
+    renewed: tuple[Record, ...]
+    leaves: Past
+    skipped: tuple[tuple[str, PlanRecord], ...]
+    pressing: bool
+    fullness: float
+    rungs: tuple[str, ...]
 
 
 class Room(NamedTuple):

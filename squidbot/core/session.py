@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from squidbot.core.past import Past
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
+    from squidbot.core.request import Outcome
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.turn import Outcome
     from squidbot.core.view.assembly import Assembly
     from squidbot.core.view.standing import Shelf, Standing
 
@@ -243,8 +243,7 @@ class Session:
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
         state = self._state
         outcome = self._turn.outcome(stored, incoming, given)
-        for name, skipped in outcome.skipped:
-            state.changed(name, skipped)
+        state.decided(outcome)
         assembly = outcome.assembly
         if outcome.change is not None:
             plan = self._evented(stored, outcome, outcome.change)

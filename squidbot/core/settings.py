@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from squidbot.core.budget.ladder import Ladder
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
@@ -19,6 +20,7 @@ LEVEL_TOKENS = {
 }
 LEVEL_BASE_TOKENS = 13_600
 LEVEL_LEAST_TOKENS = 64
+LADDER = Ladder()
 # The largest session block, in tokens: a quarter of the input limit, at most this (decisions.md section 11).
 BLOCK_MOST_TOKENS = 8192
 
@@ -62,6 +64,7 @@ class HistorySettings:
         least_cached_tokens: of a request shorter than this nothing is cached.
         policy_limit: what a request may cost by the policy's counter, in its unit; None: by the lease.
         scope: "inline+summaries", or "none": nothing but the turn in flight is sent.
+        ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
     high_fraction: float = 0.7
@@ -92,6 +95,7 @@ class HistorySettings:
     least_cached_tokens: int = 0
     policy_limit: int | None = None
     scope: str = "inline+summaries"
+    ladder: Ladder = LADDER
 
     @property
     def prices(self) -> Prices:

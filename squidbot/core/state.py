@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.core import events
+from squidbot.core.budget.reliability import LEAST_FRACTION, reliability
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.leases import LEASE, due_lease
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
+    from squidbot.core.request import Outcome
     from squidbot.core.view.standing import Shelf, Standing
 
 __all__ = ["State"]
@@ -167,7 +169,18 @@ class State:
         self.changed(events.VIEW_PLAN_CHANGED, plan)
         if change.batch.summaries:
             self.changed(events.COMPRESSED, plan)
+        if plan.cause == "rollover":
+            self.changed(events.ROLLOVER_COMPLETE, plan)
+        self._doubt(stored, change.standing, plan)
         return plan
+
+    def _doubt(self, before: Standing, after: Standing, plan: PlanRecord) -> None:
+        """Tell where a plan takes from what a model can be relied on to go by, and leaves too little (O-17)."""
+        size, generations = self.lease.parameters_billion, after.generations
+        left = reliability(generations, size)
+        if left < LEAST_FRACTION and generations > before.generations:
+            cause = f"reliability {left:.0%}: a new conversation is better"
+            self._tell(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
 
     def erase(self, stored: Standing, forgetting: Forgetting, change: Change | None, told: Told) -> PlanRecord | None:
         """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
@@ -192,6 +205,20 @@ class State:
             self.changed(events.VIEW_PLAN_CHANGED, plan)
         return plan
 
+    def decided(self, outcome: Outcome) -> None:
+        """Tell what a call has decided but its event: rungs of the ladder that are new to it, events that were skipped.
+
+        Where a request waits that was never recorded, its rungs have been told of.
+        """
+        known = self.waiting.rungs if self.waiting else ()
+        tokens, plan = outcome.assembly.cost.bound, None if outcome.change else outcome.assembly.plan
+        made = Event(events.CONTEXT_PRESSURE, "", "", "", plan.plan_id if plan else -1, tokens, tokens)
+        for rung in outcome.rungs:
+            if rung not in known:
+                self._tell(made._replace(cause=rung, fraction=outcome.fullness))
+        for name, skipped in outcome.skipped:
+            self.changed(name, skipped)
+
     def changed(self, name: str, plan: PlanRecord) -> None:
         """Tell of a plan, with its cause and what a request costs on both sides of it."""
         self.notify(name, plan.cause, plan, Cost(0, plan.tokens_before), Cost(0, plan.tokens_after))
@@ -205,7 +232,9 @@ class State:
         after: Cost = NOTHING,
     ) -> None:
         """Tell the observer what happened."""
+        self._tell(Event(name, "", cause, "", plan.plan_id if plan else -1, before.bound, after.bound))
+
+    def _tell(self, event: Event) -> None:
         if self._observer is not None:
-            plan_id = plan.plan_id if plan else -1
             session_id, lease_id = self.shelf.session_id, self.lease.lease_id
-            self._observer.notify(Event(name, session_id, cause, lease_id, plan_id, before.bound, after.bound))
+            self._observer.notify(event._replace(session_id=session_id, lease_id=lease_id))

@@ -7,24 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
+from squidbot.core.budget.ladder import WARN
 from squidbot.core.budget.window import input_limit
-from squidbot.core.changes.event import (
-    Ask,
-    Change,
-    Makers,
-    Moment,
-    check_fixed,
-    due,
-    make_change,
-    pays_by_hand,
-    pressure_fraction,
-    room_of,
-    saves_enough,
-)
+from squidbot.core.changes.event import Ask, Change, Makers, due, make_change, pays_by_hand, saves_enough
+from squidbot.core.changes.moment import Moment, check_fixed, fullness, pressure_fraction, room_of
 from squidbot.core.changes.undo import again
-from squidbot.core.messages import Cost, Record
+from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
-from squidbot.core.request import Call, Inputs, Unseen, build, change_for
+from squidbot.core.request import Call, Inputs, Outcome, Unseen, build, change_for
 from squidbot.core.view.birth import Births
 from squidbot.core.view.loading import load, released
 from squidbot.core.view.renderer import spent
@@ -41,7 +31,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import Assembly
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Outcome", "Turn"]
+__all__ = ["Turn"]
 
 # Events in a row that saved too little, after which compaction rests (decisions.md section 5, 11).
 MOST_SKIPS = 2
@@ -50,24 +40,16 @@ NOTHING = Cost(0, 0)
 _KEEPING = frozenset({"tools-changed", "system-changed", "repaired", "forget"})
 
 
-class Outcome(NamedTuple):
-    """What one call comes to.
+class _Met(NamedTuple):
+    """What a call meets: its messages as they are stored, what would stand with them, and the circumstances.
 
-    Attributes:
-        assembly: the request.
-        change: the event that it is made under; None where it extends the one before.
-        renewed: records of notes begun anew, to store with the change.
-        leaves: what it leaves behind once it is recorded.
-        skipped: events to tell of a change that would not have paid, each with its plan.
-        pressing: whether history reaches the mark at which a snapshot is made unasked, and did not before.
+    `notice`: the line by which the model is told of the ladder's first rung; None where it is not.
     """
 
-    assembly: Assembly
-    change: Change | None
-    renewed: tuple[Record, ...]
-    leaves: Past
-    skipped: tuple[tuple[str, PlanRecord], ...]
-    pressing: bool
+    born: tuple[StoredMessage, ...]
+    trial: Standing
+    moment: Moment
+    notice: str | None = None
 
 
 class Turn(NamedTuple):
@@ -125,11 +107,9 @@ class Turn(NamedTuple):
         known = self._told(stored)
         news = known.news(head) if stored.messages else None
         outside = self._outside(given, head)
-        notice = "\n".join(filter(None, (given.notice, news))) or None
-        born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
-        trial = self._trial(stored, born)
-        moment = self._moment(stored, trial, given)
-        check_fixed(trial, moment)
+        given = replace(given, notice="\n".join(filter(None, (given.notice, news))) or None)
+        met = self._met(stored, incoming, given, outside)
+        born, trial, moment, notice = met
         renewed = self.notes().restart() if trial.opened else ()
         past = known._replace(outside=outside, system=given.system_digest, tools=given.tools_digest)
         call = Call(self.lease, moment, born, head)
@@ -138,14 +118,56 @@ class Turn(NamedTuple):
         told = change is not None or (news is not None and any(row.notice for row in born))
         pressed = self._pressed(trial, moment)
         leaves = self._leaving(assembly, past.told_of(head) if told else past)
+        ladder, full = self.settings.ladder, fullness(trial, moment)
+        reaches = ladder.told(fullness(assembly.standing, moment)) if change else ladder.told(full)
         return Outcome(
             assembly=assembly,
             change=change,
             renewed=renewed,
-            leaves=leaves._replace(messages=trial.messages, pressed=pressed),
+            leaves=leaves._replace(
+                messages=trial.messages,
+                pressed=pressed,
+                rungs=reaches,
+                noticed=WARN in reaches and (self.past.noticed or notice is not None),
+            ),
             skipped=skipped,
             pressing=pressed and not self.past.pressed and not self._is_again(stored),
+            fullness=full,
+            rungs=tuple(rung for rung in ladder.told(full) if rung not in self.past.rungs),
         )
+
+    def _met(self, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost) -> _Met:
+        """Return what a call meets, the model told of the ladder's first rung where that is due.
+
+        Raises:
+            BudgetError: what is sent in any case leaves no room for a conversation.
+        """
+        met = self._met_with(given.notice, stored, incoming, given, outside)
+        check_fixed(met.trial, met.moment)
+        line = self._line(met, stored)
+        if line is None:
+            return met
+        warned = self._met_with("\n".join(filter(None, (given.notice, line))), stored, incoming, given, outside)
+        # A line about the room that would itself fire an event is not worth it.
+        told = any(line in (row.notice or "") for row in warned.born)
+        return warned._replace(notice=line) if told and not self._due(warned) else met
+
+    def _met_with(
+        self, notice: str | None, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost
+    ) -> _Met:
+        born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
+        trial = self._trial(stored, born)
+        return _Met(born, trial, self._moment(stored, trial, given))
+
+    def _line(self, met: _Met, stored: Standing) -> str | None:
+        """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
+        opens = met.trial.at_turn and met.trial.turn >= stored.messages
+        if self.past.noticed or not opens or self._due(met):
+            return None
+        return self.settings.ladder.first_notice(fullness(met.trial, met.moment))
+
+    def _due(self, met: _Met) -> str | None:
+        return due(met.trial, met.moment, self._patience(met.trial))
 
     def _trial(self, stored: Standing, born: Sequence[StoredMessage]) -> Standing:
         """Return what would stand with these messages behind what is stored."""
@@ -315,7 +337,8 @@ class Turn(NamedTuple):
         """Return the settings; where somebody brought a plan back, those under which no mark changes it."""
         if not _is_held(trial):
             return self.settings
-        return replace(self.settings, high_fraction=math.inf, scope="inline+summaries")
+        ladder = self.settings.ladder.without_marks()
+        return replace(self.settings, high_fraction=math.inf, scope="inline+summaries", ladder=ladder)
 
     def _signed(
         self, change: Change, stored: Standing, outside: PlanRecord | Past | None, *, held: bool = False

@@ -6,6 +6,8 @@
 | caps       | sections cut to words or tokens |
 | allocate   | shares of a total |
 | dedupe     | summary lines that the memory document says already |
+| ladder     | how full the context is, and who is told |
+| reliability | how far a model can be relied on with what it is shown |
 | complexity | how much room an answer wants |
 | tiers      | names of window sizes |
 """

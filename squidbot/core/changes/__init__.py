@@ -3,6 +3,7 @@
 | file       | holds |
 |------------|-------|
 | undo       | an earlier plan made to stand again |
+| moment     | the circumstances of a call: the room for history, and what does not fit |
 | event      | when the plan changes, and to what |
 | better     | a language model's texts in the place of notes by rule |
 | compaction | one batch from high to low water |

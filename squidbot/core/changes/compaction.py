@@ -80,7 +80,18 @@ class Compactor(Ground):
         """
         if not step.keep_fraction:
             return self._always()
-        return max(self._always(), min(self._raw_by(step, _bound), self._raw_by(step, _estimate)))
+        raw = max(self._always(), min(self._raw_by(step, _bound), self._raw_by(step, _estimate)))
+        return raw if self.scene.raw_messages is None else max(self._always(), min(raw, self._raw_by_number()))
+
+    def _raw_by_number(self) -> int:
+        """Return how many of the newest atoms hold no more messages than may stay."""
+        left, kept = self.scene.raw_messages or 0, 0
+        for atom in reversed(self.scene.tail):
+            left -= len(atom.messages)
+            if left < 0:
+                break
+            kept += 1
+        return kept
 
     def _raw_by(self, step: Step, size: Callable[[Cost], int]) -> int:
         """Return how many of the newest atoms the low-water mark leaves in one unit; at least the floor there."""

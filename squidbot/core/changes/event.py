@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.budget.ladder import EMERGENCY
+from squidbot.core.changes.moment import fullness, pressure_fraction, room_of, too_much
 from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
-from squidbot.core.errors import BudgetError
-from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
 from squidbot.core.view.atoms import atoms_of, open_step
 from squidbot.core.view.renderer import spent, unanswerable
@@ -16,8 +17,9 @@ from squidbot.core.view.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from squidbot.core.changes.scene import NoteTaker
-    from squidbot.core.messages import Part, StoredMessage, Usage
+    from squidbot.core.changes.moment import Moment
+    from squidbot.core.changes.scene import NoteTaker, Step
+    from squidbot.core.messages import Cost, Part, StoredMessage, Usage
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.atoms import Atom
@@ -27,55 +29,11 @@ __all__ = [
     "Ask",
     "Change",
     "Makers",
-    "Moment",
-    "check_fixed",
     "due",
     "make_change",
     "pays_by_hand",
     "saves_enough",
-    "too_much",
 ]
-
-# What to change where a request does not fit (docs/configuration.md).
-_WINDOW_KEY = "window.default or models.<name>.context_window"
-_POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
-
-
-class Moment(NamedTuple):
-    """The circumstances of one call.
-
-    Attributes:
-        limit: what the whole request may cost.
-        system: the host's system text as a part; empty for none.
-        tools: what its tool definitions cost.
-        notices: what the notices cost that keep a request valid: the one in front, the one behind.
-        new_turn: whether the newest message opens a turn.
-        cold: whether the provider has forgotten the cached prefix.
-        stored: how many messages are in the store; later ones came with this call and stay raw.
-        changed: the cause that lies outside the history ("tools-changed", ...), None where there is none.
-        now: seconds since 1970, None where unknown.
-        paused: whether compaction rests, having saved too little.
-        unit: what estimates count: "tokens", or the policy's "words".
-    """
-
-    limit: Cost
-    system: tuple[Part, ...]
-    tools: Cost
-    notices: tuple[Cost, Cost]
-    new_turn: bool
-    cold: bool
-    stored: int
-    changed: str | None
-    now: float | None
-    paused: bool
-    unit: str
-
-    def outside(self, standing: Standing) -> Cost:
-        """Return what is sent beside the session: system text, tools, and the notices that it needs."""
-        opening, closing = standing.needs_notices
-        cost = spent(self.system).plus(self.tools)
-        cost = cost.plus(self.notices[0]) if opening else cost
-        return cost.plus(self.notices[1]) if closing else cost
 
 
 class Change(NamedTuple):
@@ -84,30 +42,6 @@ class Change(NamedTuple):
     record: PlanRecord
     standing: Standing
     batch: Batch
-
-
-def room_of(standing: Standing, moment: Moment) -> Cost:
-    """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
-    fixed = standing.fixed.plus(moment.outside(standing))
-    return Cost(moment.limit.estimate - fixed.estimate, moment.limit.bound - fixed.bound)
-
-
-def pressure_fraction(history: Cost, room: Cost) -> float:
-    """Return history's share of its room, in the unit that binds; above 1 where it does not fit."""
-    if room.bound <= 0 or room.estimate <= 0:
-        return float("inf") if history.bound or history.estimate else 0.0
-    return max(history.bound / room.bound, history.estimate / room.estimate)
-
-
-def check_fixed(standing: Standing, moment: Moment) -> None:
-    """Check that what is sent in any case leaves room for a conversation.
-
-    Raises:
-        BudgetError: it does not.
-    """
-    room = room_of(standing, moment)
-    if room.bound <= 0 or room.estimate <= 0:
-        raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
 
 
 def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | None:
@@ -119,7 +53,9 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
         return moment.changed
     if settings.scope == "none" and moment.new_turn and len(standing.tail.atoms) > 1:
         return "rollover"
-    return None if not moment.new_turn or moment.paused else _at_turn(standing, moment, settings, pressure)
+    if not moment.new_turn or moment.paused:
+        return None
+    return _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
 
 
 def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
@@ -131,8 +67,22 @@ def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pres
     return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
 
 
+def _marked_pressure(standing: Standing, moment: Moment, settings: HistorySettings) -> float:
+    """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
+
+    The same predicate fires an event and tells when it has done enough (C4).
+    """
+    ladder = settings.ladder
+    if 0 < ladder.compact_at_messages <= standing.tail.messages:
+        return math.inf
+    room = ladder.marked_room(room_of(standing, moment), settings.high_fraction)
+    return pressure_fraction(standing.history, room)
+
+
 # Causes that come from the history's size, or from somebody who wants it smaller.
 PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
+# Of these, the ones that a mark fires: they have done enough when it would not fire again.
+_MARKED = frozenset({"high-water", "cold-cache"})
 
 
 class Makers(NamedTuple):
@@ -183,13 +133,19 @@ class _Maker(NamedTuple):
         base = standing(self.before.plan, pieces, self.before)
         room = room_of(base, self.moment)
         pressure = pressure_fraction(base.history, room)
-        if cause not in PRESSING and pressure <= self.settings.high_fraction and not self._must:
+        if cause not in PRESSING and not self._is_marked(base) and not self._must:
             return self._same(cause, base)
-        smallest = base
-        for batch in self._batches(base, room):
+        smallest, fits = base, None
+        for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
             smallest = self._applied(base, batch)
             if pressure_fraction(smallest.history, room_of(smallest, self.moment)) <= 1:
-                return self._worth_it(self._recorded(cause, smallest, batch), base, pressure)
+                made = "rollover" if step.rollover and cause == "overflow" else cause
+                fits = fits or (made, smallest, batch)
+                if self._is_enough(cause, base, smallest):
+                    return self._worth_it(self._recorded(made, smallest, batch), base, pressure)
+        if fits is not None:
+            # No step falls below the mark: the gentlest that fits will do, and is skipped where it saves too little.
+            return self._worth_it(self._recorded(*fits), base, pressure)
         if pressure > 1:
             outside = self.moment.outside(smallest)
             raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
@@ -203,12 +159,30 @@ class _Maker(NamedTuple):
         """
         return self.retells or (self.before.opened and bool(self.before.blocks))
 
+    def _is_enough(self, cause: str, base: Standing, made: Standing) -> bool:
+        """Return whether an event that a mark fires has done enough: the mark would not fire again.
+
+        In an emergency that takes more: below the first rung, too, with levels lowered and notes merged if need be.
+        What fits is enough where no notes stand yet, and for a new lease: it shows all that a smaller one shows.
+        """
+        if cause not in _MARKED or not base.blocks or base.opened:
+            return True
+        settings, moment = self.settings, self.moment
+        mark, ladder = settings.high_fraction, settings.ladder
+        if ladder.warn_fraction and EMERGENCY in ladder.told(fullness(base, moment)):
+            mark = min(mark, ladder.warn_fraction)
+        return _marked_pressure(made, moment, settings) <= mark
+
+    def _is_marked(self, one: Standing) -> bool:
+        """Return whether history is above the mark that fires an event."""
+        return _marked_pressure(one, self.moment, self.settings) > self.settings.high_fraction
+
     def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self._same(change.record.cause, base)
 
-    def _batches(self, base: Standing, room: Cost) -> Iterator[Batch]:
+    def _batches(self, base: Standing, room: Cost) -> Iterator[tuple[Step, Batch]]:
         """Yield what the attempts of this event would send, gentlest first."""
         from squidbot.core.changes.better import Better, renewed  # noqa: PLC0415  # most calls change nothing
         from squidbot.core.changes.compaction import Compactor  # noqa: PLC0415
@@ -220,7 +194,7 @@ class _Maker(NamedTuple):
         for step in (*(retelling(self.settings) if self.retells else ()), *steps(self.settings)):
             batch = compactor.batch(step)
             if batch is not None:
-                yield batch._replace(kept_blocks=min(batch.kept_blocks, kept))
+                yield step, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
 
     def _scene(self, base: Standing, room: Cost) -> Scene:
         cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
@@ -239,7 +213,14 @@ class _Maker(NamedTuple):
             held=(*kept, *answered),
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
+            raw_messages=self._raw_messages(),
         )
+
+    def _raw_messages(self) -> int | None:
+        """Return how many messages an event leaves raw where a number of them fires it: the low mark's share of it."""
+        settings = self.settings
+        most = settings.ladder.compact_at_messages
+        return min(most - 1, int(most * settings.low_fraction / settings.high_fraction)) if most else None
 
     def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
         """Return the seqs of the atoms in which a pinned message stands."""
@@ -323,42 +304,6 @@ def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
     sent = {part.first_seq for part in before.sent if part.payload is not None}
     back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
     return back or record.tokens_after < record.tokens_before
-
-
-def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
-    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named."""
-    by_estimate = cost.bound <= moment.limit.bound
-    what = {
-        "system text": spent((*standing.lead, *moment.system)),
-        "tools": moment.tools,
-        "marked lines": spent(part for part in standing.sent if part.kind is Kind.MARKED),
-        "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
-        "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
-    }
-    rest = cost
-    for one in what.values():
-        rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
-    what["turn in flight"] = rest
-
-    def size(one: Cost) -> int:
-        return one.estimate if by_estimate else one.bound
-
-    culprit = max(what, key=lambda name: size(what[name]))
-    told = _marked_count(standing) if culprit == "marked lines" else ""
-    shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
-    unit = moment.unit if by_estimate else "tokens"
-    key = _POLICY_KEY if by_estimate else _WINDOW_KEY
-    return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
-
-
-def _marked_count(standing: Standing) -> str:
-    """Return how many lines are marked, and how they can be taken away."""
-    lines = standing.markers.between(0, standing.messages)
-    return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
-
-
-def _is_pinned(part: Part, standing: Standing) -> bool:
-    return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
 
 
 def first_changed(old: Sequence[Part], new: Sequence[Part]) -> FirstChanged:

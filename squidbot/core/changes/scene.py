@@ -34,6 +34,7 @@ class Scene(NamedTuple):
         held: messages inside `blocks` that must be sent verbatim: pinned atoms, the message that is being answered.
         in_flight_seq: the user message that is being answered.
         marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
+        raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
     """
 
     room: Cost
@@ -45,6 +46,7 @@ class Scene(NamedTuple):
     held: tuple[StoredMessage, ...]
     in_flight_seq: int
     marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
+    raw_messages: int | None = None
 
 
 class Batch(NamedTuple):
@@ -101,13 +103,17 @@ class NoteTaker(Protocol):
 
 
 class Step(NamedTuple):
-    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
+    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes.
+
+    `gentle`: notes that stand may stay. `rollover`: no notes, and no more than the newest of the user's messages.
+    """
 
     keep_fraction: float
     slim_fraction: float
     user_fraction: float
     notes_fraction: float
     gentle: bool = False
+    rollover: bool = False
 
 
 def steps(settings: HistorySettings) -> list[Step]:
@@ -125,8 +131,8 @@ def steps(settings: HistorySettings) -> list[Step]:
         # What the assistant and its tools did gives way before what the user said (C2).
         Step(0.0, 0.0, users, notes / 2),
         Step(0.0, 0.0, users, notes / 6),
-        Step(0.0, 0.0, users / 4, notes / 6),
-        Step(0.0, 0.0, 0.0, 0.0),
+        Step(0.0, 0.0, users, 0.0, rollover=True),
+        Step(0.0, 0.0, 0.0, 0.0, rollover=True),
     ]
 
 

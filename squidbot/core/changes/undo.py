@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.event import Change, first_changed, too_much
+from squidbot.core.changes.event import Change, first_changed
+from squidbot.core.changes.moment import too_much
 from squidbot.core.changes.scene import Batch
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Cost
@@ -15,7 +16,7 @@ from squidbot.core.view.loading import under
 from squidbot.core.view.renderer import spent
 
 if TYPE_CHECKING:
-    from squidbot.core.changes.event import Moment
+    from squidbot.core.changes.moment import Moment
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.standing import Shelf, Standing
 

@@ -261,6 +261,11 @@ def is_user_part(part: Part) -> bool:
     return part.kind is Kind.MESSAGE and part.role == "user" and not part.result_ids
 
 
+def is_note(part: Part) -> bool:
+    """Return whether a part stands for messages that are not sent: it shows a summary, or points to what is stored."""
+    return part.kind is Kind.SUMMARY or (part.kind is Kind.NOTICE and part.first_seq >= 0)
+
+
 def shown(summary: Summary) -> Part:
     """Return the part that shows a summary."""
     return Part(

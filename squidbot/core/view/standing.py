@@ -11,7 +11,7 @@ from squidbot.core.messages import Cost
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.view.atoms import atoms_of
-from squidbot.core.view.renderer import born, spent, unanswerable
+from squidbot.core.view.renderer import born, is_note, spent, unanswerable
 from squidbot.core.view.tail import Tail
 
 if TYPE_CHECKING:
@@ -94,6 +94,17 @@ class Standing(NamedTuple):
         """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
         said = self.prefix[self.lead_count :] + self.tail.parts
         return (*system, *self.lead, *renderer.opening(said), *said, *renderer.closing(said))
+
+    @property
+    def summaries(self) -> Cost:
+        """Tokens of what stands for messages that are not sent: notes and pointers."""
+        return spent(part for part in self.prefix[self.lead_count + len(self.head) :] if is_note(part))
+
+    @property
+    def generations(self) -> int:
+        """How often what stands for messages was told anew: 1 for notes, made from what was said; 0 for none."""
+        whole = {Representation.RAW, Representation.SLIMMED}
+        return int(any(block.segment.representation not in whole for block in self.blocks))
 
     @property
     def needs_notices(self) -> tuple[bool, bool]:

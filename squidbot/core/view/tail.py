@@ -36,6 +36,11 @@ class Tail(NamedTuple):
     last_parts: int = 0
     after_assistant: bool = False
 
+    @property
+    def messages(self) -> int:
+        """How many messages of the transcript it is made of."""
+        return sum(len(atom.messages) for atom in self.atoms)
+
     def extended(
         self,
         messages: Sequence[StoredMessage],

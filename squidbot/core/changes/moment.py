@@ -1,0 +1,122 @@
+"""The circumstances of one call: what room they leave for history, how full it is, and what does not fit in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.budget.ladder import pressure_of
+from squidbot.core.errors import BudgetError
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.view.renderer import spent
+
+if TYPE_CHECKING:
+    from squidbot.core.messages import Part
+    from squidbot.core.view.standing import Standing
+
+__all__ = ["Moment", "check_fixed", "fullness", "pressure_fraction", "room_of", "too_much"]
+
+# What to change where a request does not fit (docs/configuration.md).
+_WINDOW_KEY = "window.default or models.<name>.context_window"
+_POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
+
+
+class Moment(NamedTuple):
+    """The circumstances of one call.
+
+    Attributes:
+        limit: what the whole request may cost.
+        system: the host's system text as a part; empty for none.
+        tools: what its tool definitions cost.
+        notices: what the notices cost that keep a request valid: the one in front, the one behind.
+        new_turn: whether the newest message opens a turn.
+        cold: whether the provider has forgotten the cached prefix.
+        stored: how many messages are in the store; later ones came with this call and stay raw.
+        changed: the cause that lies outside the history ("tools-changed", ...), None where there is none.
+        now: seconds since 1970, None where unknown.
+        paused: whether compaction rests, having saved too little.
+        unit: what estimates count: "tokens", or the policy's "words".
+    """
+
+    limit: Cost
+    system: tuple[Part, ...]
+    tools: Cost
+    notices: tuple[Cost, Cost]
+    new_turn: bool
+    cold: bool
+    stored: int
+    changed: str | None
+    now: float | None
+    paused: bool
+    unit: str
+
+    def outside(self, standing: Standing) -> Cost:
+        """Return what is sent beside the session: system text, tools, and the notices that it needs."""
+        opening, closing = standing.needs_notices
+        cost = spent(self.system).plus(self.tools)
+        cost = cost.plus(self.notices[0]) if opening else cost
+        return cost.plus(self.notices[1]) if closing else cost
+
+
+def room_of(standing: Standing, moment: Moment) -> Cost:
+    """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
+    fixed = standing.fixed.plus(moment.outside(standing))
+    return Cost(moment.limit.estimate - fixed.estimate, moment.limit.bound - fixed.bound)
+
+
+def pressure_fraction(history: Cost, room: Cost) -> float:
+    """Return history's share of its room, in the unit that binds; above 1 where it does not fit."""
+    if room.bound <= 0 or room.estimate <= 0:
+        return float("inf") if history.bound or history.estimate else 0.0
+    return max(history.bound / room.bound, history.estimate / room.estimate)
+
+
+def fullness(standing: Standing, moment: Moment) -> float:
+    """Return how full the room beside the summaries is, as the ladder takes it; above 1 where it does not fit."""
+    return pressure_of(standing.history, standing.summaries, room_of(standing, moment))
+
+
+def check_fixed(standing: Standing, moment: Moment) -> None:
+    """Check that what is sent in any case leaves room for a conversation.
+
+    Raises:
+        BudgetError: it does not.
+    """
+    room = room_of(standing, moment)
+    if room.bound <= 0 or room.estimate <= 0:
+        raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
+
+
+def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
+    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named."""
+    by_estimate = cost.bound <= moment.limit.bound
+    what = {
+        "system text": spent((*standing.lead, *moment.system)),
+        "tools": moment.tools,
+        "marked lines": spent(part for part in standing.sent if part.kind is Kind.MARKED),
+        "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
+        "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
+    }
+    rest = cost
+    for one in what.values():
+        rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
+    what["turn in flight"] = rest
+
+    def size(one: Cost) -> int:
+        return one.estimate if by_estimate else one.bound
+
+    culprit = max(what, key=lambda name: size(what[name]))
+    told = _marked_count(standing) if culprit == "marked lines" else ""
+    shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
+    unit = moment.unit if by_estimate else "tokens"
+    key = _POLICY_KEY if by_estimate else _WINDOW_KEY
+    return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
+
+
+def _marked_count(standing: Standing) -> str:
+    """Return how many lines are marked, and how they can be taken away."""
+    lines = standing.markers.between(0, standing.messages)
+    return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
+
+
+def _is_pinned(part: Part, standing: Standing) -> bool:
+    return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
