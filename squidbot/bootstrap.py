@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from squidbot import hookspecs
+from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
@@ -101,6 +102,7 @@ class Wired:
             model_max_output_tokens=model.max_tokens,
             model=alias,
             source=source,
+            model_parameters_billion=model.parameters_billion,
         )
         return open_lease(asked, meter.name, meter.certificate)
 
@@ -134,6 +136,8 @@ class Wired:
         }
         room_tokens = lease.window_tokens - lease.reserved_output_tokens
         changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+        rungs = {name: getattr(pressure, name) for name in Ladder._fields}
+        changes["ladder"] = Ladder(**{name: value for name, value in rungs.items() if value is not None})
         # The values have been checked key by key; `replace` can't see that.
         charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
         return replace(charged, **changes)  # type: ignore[arg-type]

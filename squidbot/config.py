@@ -98,6 +98,7 @@ class Model:
     context_window: Tokens | None = None
     max_tokens: Tokens | None = None
     tokenizer: str | None = None
+    parameters_billion: Amount | None = None
     prices: Prices | None = None
 
 
@@ -143,6 +144,13 @@ class Pressure:
     low_water_fraction: Portion | None = None
     min_saving_fraction: Portion | None = None
     backoff_seconds: Amount | None = None
+    warn_fraction: Portion | None = None
+    journal_fraction: Portion | None = None
+    critical_fraction: Portion | None = None
+    emergency_fraction: Portion | None = None
+    notice: bool | None = None
+    compact_at_tokens: Whole | None = None
+    compact_at_messages: Whole | None = None
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.config import Loaded, load_settings
+from squidbot.core.budget.ladder import Ladder
 from squidbot.core.errors import ConfigError
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.settings import HistorySettings
@@ -66,6 +67,14 @@ OTHER_KEYS = {
     "models.<alias>.context_window",
     "models.<alias>.max_tokens",
     "models.<alias>.tokenizer",
+    "models.<alias>.parameters_billion",
+    "pressure.warn_fraction",
+    "pressure.journal_fraction",
+    "pressure.critical_fraction",
+    "pressure.emergency_fraction",
+    "pressure.notice",
+    "pressure.compact_at_tokens",
+    "pressure.compact_at_messages",
     "models.<alias>.prices.entry",
     "models.<alias>.prices.read",
     "models.<alias>.prices.write",
@@ -141,9 +150,33 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 
 
 def test_every_history_setting_of_the_core_has_a_key() -> None:
-    """What the core can be told, squidbot.toml can say; policy_limit follows from the caps."""
+    """What the core can be told, squidbot.toml can say; policy_limit follows from the caps, the ladder stands below."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    assert {field.name for field in fields(HistorySettings)} == reached | {"policy_limit"}
+    assert {field.name for field in fields(HistorySettings)} == reached | {"policy_limit", "ladder"}
+
+
+def test_rungs_reach_the_session_when_they_are_set() -> None:
+    """Each in its own place; what is not set is as the core has it."""
+    given = {
+        "warn_fraction": 0.1,
+        "journal_fraction": 0.2,
+        "critical_fraction": 0.3,
+        "emergency_fraction": 0.4,
+        "notice": False,
+        "compact_at_tokens": 5,
+        "compact_at_messages": 6,
+    }
+    assert set(given) == set(Ladder._fields)
+    assert opened({"pressure": given}).core.settings.ladder == Ladder(0.1, 0.2, 0.3, 0.4, False, 5, 6)  # noqa: FBT003  # in order
+    assert opened({}).core.settings.ladder == Ladder()
+
+
+def test_size_of_a_model_reaches_its_lease() -> None:
+    """Unknown for any other model; the lease's id is the same with and without it."""
+    sized = opened({"models": {"small": {"parameters_billion": 7.6}}}, "small").lease
+    plain = opened({"models": {"small": {}}}, "small").lease
+    assert (sized.parameters_billion, plain.parameters_billion) == (7.6, None)
+    assert sized.lease_id == plain.lease_id
 
 
 def test_snapshot_keys_reach_the_session_when_they_are_set() -> None:

@@ -6,6 +6,7 @@
 | session_id, cause, lease_id   | fields of those names, left out where they are ""                |
 | plan_id                       | field, left out where no plan is in force                        |
 | tokens_before, tokens_after   | fields, in tokens as bounds; one of them where they are equal    |
+| fraction                      | field, left out where it is 0                                    |
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["StructlogObserver"]
 
-WARNINGS = frozenset({events.BUDGET_OVERRUN, events.COMPACTION_PAUSED, events.DEGRADED, events.SILENT_TRUNCATION})
+WARNINGS = frozenset(
+    {
+        events.BUDGET_OVERRUN,
+        events.COMPACTION_PAUSED,
+        events.DEGRADED,
+        events.RELIABILITY_LOW,
+        events.SILENT_TRUNCATION,
+    }
+)
 
 
 class StructlogObserver:
@@ -55,6 +64,8 @@ def _fields(event: Event) -> dict[str, object]:
     fields = {name: value for name, value in fields.items() if value}
     if event.plan_id >= 0:
         fields["plan"] = event.plan_id
+    if event.fraction:
+        fields["fraction"] = event.fraction
     if event.tokens_before != event.tokens_after:
         return {**fields, "tokens_before": event.tokens_before, "tokens_after": event.tokens_after}
     return {**fields, "tokens": event.tokens_after} if event.tokens_after else fields

@@ -15,6 +15,7 @@ from squidbot.commands.reading.explained import SUMMARY, Explained, explained
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import ago, clock, count, percent, seqs, shorter, span
+from squidbot.core.budget.reliability import LEAST_FRACTION, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +115,11 @@ def _print_pressure(paper: Paper, found: Explained) -> None:
         bar[min(BAR_CHARS - 1, int(mark * BAR_CHARS))] = "|"
     marks = f"an event at {percent(settings.high_fraction)}, down to {percent(settings.low_fraction)}"
     paper.say(f"pressure {percent(share)} [{''.join(bar)}] {marks}")
+    if found.rungs:
+        paper.say(f"rungs reached: {', '.join(found.rungs)}")
+    level = level_of(found.reliability)
+    advice = "; a new conversation is better" if found.reliability < LEAST_FRACTION else ""
+    paper.say(f"reliability {percent(found.reliability)}, {level}{advice}")
 
 
 def _print_story(paper: Paper, found: Story, now: float) -> None:

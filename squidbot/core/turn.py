@@ -162,7 +162,8 @@ class Turn(NamedTuple):
     def _line(self, met: _Met, stored: Standing) -> str | None:
         """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
         opens = met.trial.at_turn and met.trial.turn >= stored.messages
-        if self.past.noticed or not opens or self._due(met):
+        # A call that brought an event was sent without a line, and is when it is tried again.
+        if self.past.noticed or not opens or self._is_again(stored) or self._due(met):
             return None
         return self.settings.ladder.first_notice(fullness(met.trial, met.moment))
 

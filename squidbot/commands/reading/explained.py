@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from squidbot.commands.reading.requests import plan_json, plans
 from squidbot.commands.reading.terms import session_of, terms_of
 from squidbot.commands.texts import span
+from squidbot.core.budget.ladder import pressure_of
+from squidbot.core.budget.reliability import level_of, reliability
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import Representation
@@ -103,6 +105,18 @@ class Explained:
         history = self.room.standing.history.bound
         return history / max(1, history + self.room.whole.bound)
 
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        """The rungs of the ladder that it has reached, lowest first."""
+        standing = self.room.standing
+        room = standing.history.plus(self.room.whole)
+        return self.settings.ladder.told(pressure_of(standing.history, standing.summaries, room))
+
+    @property
+    def reliability(self) -> float:
+        """The share of what was said that the model can be relied on to go by."""
+        return reliability(self.room.standing.generations, self.terms.lease.parameters_billion)
+
     def budget(self) -> list[tuple[str, int, str]]:
         """Return the lines of the budget: a name, tokens (bounds), what it is."""
         standing, lease = self.room.standing, self.terms.lease
@@ -137,6 +151,8 @@ class Explained:
             "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
             "pressure": self.pressure_fraction,
             "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
+            "rungs": list(self.rungs),
+            "reliability": {"fraction": self.reliability, "level": level_of(self.reliability)},
             "runs": [run.to_json() for run in self.runs],
             "spans": [
                 {

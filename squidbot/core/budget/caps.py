@@ -140,7 +140,7 @@ def measure_for(unit: Unit, token_count: Count | None) -> Measure:
     """Return what counts the caps: tokens only where there is a counter, else words and one warning (Q-08).
 
     The counter is used where it is given: tokens never mean words in silence. The warning is for the caller to tell
-    once, as the event `budget-fallback`.
+    once.
     """
     if unit == "words":
         return Measure("words", count_words, None)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from squidbot.core.messages import Cost
 
-__all__ = ["EMERGENCY", "WARN", "ContextUsage", "Ladder", "available", "pressure_of"]
+__all__ = ["EMERGENCY", "WARN", "ContextUsage", "Ladder", "pressure_of"]
 
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
 # fires an event at the next turn, and 1, which forces one.
@@ -83,17 +83,12 @@ class Ladder(NamedTuple):
         return self._replace(compact_at_tokens=0, compact_at_messages=0)
 
 
-def available(room: Cost, summaries: Cost) -> Cost:
-    """Return what messages may cost: the room for history less the summaries in it (O-06); 0 where these don't fit."""
-    return room.less(summaries)
-
-
 def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
     """Return how full the room beside the summaries is, in the unit that binds; above 1 where history does not fit.
 
     `history` includes the summaries. "Usage > 80 % of available" (O-06) is a pressure above .8.
     """
-    said, free = history.less(summaries), available(room, summaries)
+    said, free = history.less(summaries), room.less(summaries)
     return max(_share(said.bound, free.bound), _share(said.estimate, free.estimate))
 
 

@@ -137,9 +137,11 @@ class _Maker(NamedTuple):
             return self._same(cause, base)
         smallest, fits = base, None
         for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
+            if fits is not None and step.notes_fraction < self.settings.notes_fraction:
+                break  # to fall below a mark, levels are lowered and notes merged; they are cut where nothing else fits
             smallest = self._applied(base, batch)
             if pressure_fraction(smallest.history, room_of(smallest, self.moment)) <= 1:
-                made = "rollover" if step.rollover and cause == "overflow" else cause
+                made = "rollover" if cause == "overflow" and batch.tells_nothing else cause
                 fits = fits or (made, smallest, batch)
                 if self._is_enough(cause, base, smallest):
                     return self._worth_it(self._recorded(made, smallest, batch), base, pressure)

@@ -27,8 +27,6 @@ __all__ = ["Folding", "filled", "marks"]
 FULL_FRACTION = 0.8
 # Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
 MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
-# How many of the user's newest messages a rollover keeps at most (decisions.md section 8).
-ROLLOVER_MESSAGES = 10
 _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
 
 
@@ -162,14 +160,12 @@ class Folding(Ground):
             # One batch deep enough to last: cut to the limit itself, the next turn would cut again.
             share *= self.settings.user_low_fraction
         budget = min(share, user_tokens)
-        most = ROLLOVER_MESSAGES if step.rollover else len(sent)
         kept: list[Part] = []
-        used = said = 0
+        used = 0
         for part in reversed(sent):
             must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
             used += 0 if must else self.size(part.cost)
-            said += is_user_part(part)
-            if must or (is_user_part(part) and used <= budget and said <= most):
+            if must or (is_user_part(part) and used <= budget):
                 kept.append(part)
         return kept[::-1]
 

@@ -63,6 +63,11 @@ class Batch(NamedTuple):
     runs: tuple[tuple[int, int], ...] = ()
 
     @property
+    def tells_nothing(self) -> bool:
+        """Whether no note stands for what is not sent: beside what must be, no more than the user's words are left."""
+        return all(one.representation is Representation.ABSENT for one in self.segments)
+
+    @property
     def merged_through(self) -> int:
         """The last message that a merged summary stands for; -1 where there is none."""
         merged = [one.last_seq for one in self.segments if one.representation is Representation.MERGED]
@@ -103,17 +108,13 @@ class NoteTaker(Protocol):
 
 
 class Step(NamedTuple):
-    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes.
-
-    `gentle`: notes that stand may stay. `rollover`: no notes, and no more than the newest of the user's messages.
-    """
+    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
 
     keep_fraction: float
     slim_fraction: float
     user_fraction: float
     notes_fraction: float
     gentle: bool = False
-    rollover: bool = False
 
 
 def steps(settings: HistorySettings) -> list[Step]:
@@ -131,8 +132,8 @@ def steps(settings: HistorySettings) -> list[Step]:
         # What the assistant and its tools did gives way before what the user said (C2).
         Step(0.0, 0.0, users, notes / 2),
         Step(0.0, 0.0, users, notes / 6),
-        Step(0.0, 0.0, users, 0.0, rollover=True),
-        Step(0.0, 0.0, 0.0, 0.0, rollover=True),
+        Step(0.0, 0.0, users / 4, notes / 6),
+        Step(0.0, 0.0, 0.0, 0.0),
     ]
 
 

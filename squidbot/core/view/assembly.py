@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.budget.ladder import ContextUsage
+from squidbot.core.budget.reliability import reliability
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Representation
 
@@ -43,6 +45,7 @@ class Report(NamedTuple):
         certificate: how far the bound can be trusted.
         pressure_fraction: history's share of its room.
         spans: each message of the transcript once, in order of seq.
+        reliability: the share of what was said that the model can be relied on to go by (O-17).
     """
 
     cost: Cost
@@ -50,6 +53,12 @@ class Report(NamedTuple):
     certificate: str
     pressure_fraction: float
     spans: tuple[Span, ...]
+    reliability: float = 1.0
+
+    @property
+    def usage(self) -> ContextUsage:
+        """How much of what the request might have cost is used, as bounds."""
+        return ContextUsage(self.cost.bound, self.limit.bound)
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,8 @@ class Assembly:
             if part.payload is not None or part.kind is Kind.SLIMMED
         }
         spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
-        return Report(self.cost, self.limit, self.certificate, pressure, spans)
+        left = reliability(self.standing.generations, self.lease.parameters_billion)
+        return Report(self.cost, self.limit, self.certificate, pressure, spans, left)
 
 
 def account(

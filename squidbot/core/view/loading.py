@@ -10,6 +10,7 @@ from squidbot.core.messages import Kind
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
+from squidbot.core.view.atoms import opens_turn
 from squidbot.core.view.renderer import born, unanswerable
 from squidbot.core.view.standing import (
     NO_MARKERS,
@@ -162,7 +163,7 @@ def _with_asked(shelf: Shelf, stood: Standing) -> Standing:
     if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
         return stood
     asked = shelf.read(stood.turn, stood.turn)
-    return stood._replace(asked=asked[0].sent_cost) if asked else stood
+    return stood._replace(asked=asked[0].sent_cost) if asked and opens_turn(asked[0]) else stood
 
 
 def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:

@@ -109,8 +109,7 @@ def test_attempts_go_from_gentle_to_nothing_but_what_must_stay() -> None:
     attempts = steps(HistorySettings())
     assert attempts[0].gentle
     assert not any(step.gentle for step in attempts[1:])
-    assert attempts[-1] == Step(0.0, 0.0, 0.0, 0.0, rollover=True)
-    assert [step.rollover for step in attempts] == [False] * (len(attempts) - 2) + [True] * 2
+    assert attempts[-1] == Step(0.0, 0.0, 0.0, 0.0)
     assert [step.keep_fraction for step in attempts] == sorted((step.keep_fraction for step in attempts), reverse=True)
     assert [step.notes_fraction for step in attempts] == sorted((s.notes_fraction for s in attempts), reverse=True)
     assert [step.user_fraction for step in attempts] == sorted((s.user_fraction for s in attempts), reverse=True)

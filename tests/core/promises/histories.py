@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
+from squidbot.core.budget.ladder import Ladder
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
@@ -137,6 +138,7 @@ VARIANTS = (
     HistorySettings(user_verbatim_fraction=0.0, notes_fraction=0.0),
     HistorySettings(gap_seconds=1.0, min_note_tokens=1),
     HistorySettings(birth_fraction=1.0, step_fraction=1.0),
+    HistorySettings(ladder=Ladder(0.1, 0.2, 0.3, 0.4, compact_at_tokens=400, compact_at_messages=8)),
 )
 
 
@@ -150,6 +152,12 @@ def setups(draw: st.DrawFn, windows: Sequence[int] = (2048, 2048, 2048, 4096, 81
         limit = draw(st.sampled_from([100, 400, 1500]))
         return Setup(window, reserve, replace(settings, policy_limit=limit), WORDS)
     return Setup(window, reserve, settings, draw(st.sampled_from(METERS)))
+
+
+def unmarked(setup: Setup) -> Setup:
+    """Return the setup without the marks that fire an event whatever the room: the high-water mark alone does."""
+    settings = setup.settings
+    return replace(setup, settings=replace(settings, ladder=settings.ladder.without_marks()))
 
 
 def inputs() -> st.SearchStrategy[Inputs]:

@@ -15,7 +15,7 @@ from squidbot.core.view.atoms import atoms_of
 from squidbot.core.view.renderer import Renderer, spent
 
 from .driver import CODEC, Call, Host, Setup, held, opened, user
-from .histories import effort, histories, inputs, setups
+from .histories import effort, histories, inputs, setups, unmarked
 from .rules import is_said
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check_event(setup: Setup, call: Call) -> None:
 
 
 @effort(30)
-@given(history=histories(), setup=setups(), given=inputs(), pauses=PAUSES)
+@given(history=histories(), setup=setups().map(unmarked), given=inputs(), pauses=PAUSES)
 def test_nothing_is_hidden_while_everything_is_under_the_mark(
     history: list[Message], setup: Setup, given: Inputs, pauses: list[float]
 ) -> None:
@@ -63,7 +63,12 @@ def test_nothing_is_hidden_while_everything_is_under_the_mark(
 
 
 @effort(25)
-@given(history=histories(), setup=setups(), window=st.sampled_from([2048, 4096, 8192, 16_384]), pauses=PAUSES)
+@given(
+    history=histories(),
+    setup=setups().map(unmarked),
+    window=st.sampled_from([2048, 4096, 8192, 16_384]),
+    pauses=PAUSES,
+)
 def test_everything_is_sent_under_another_lease_where_it_fits_under_the_mark(
     history: list[Message], setup: Setup, window: int, pauses: list[float]
 ) -> None:
