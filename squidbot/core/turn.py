@@ -107,7 +107,7 @@ class Turn(NamedTuple):
         known = self._told(stored)
         news = known.news(head) if stored.messages else None
         outside = self._outside(given, head)
-        given = replace(given, notice="\n".join(filter(None, (given.notice, news))) or None)
+        given = replace(given, notice=_lines(given.notice, news))
         met = self._met(stored, incoming, given, outside)
         born, trial, moment, notice = met
         renewed = self.notes().restart() if trial.opened else ()
@@ -115,25 +115,20 @@ class Turn(NamedTuple):
         call = Call(self.lease, moment, born, head)
         change, past, skipped = self._decided(trial, call, past)
         assembly, change = self._built(trial, call, change, past)
-        told = change is not None or (news is not None and any(row.notice for row in born))
-        pressed = self._pressed(trial, moment)
+        told = change is not None or _is_noticed(born, news)
+        full, pressed = fullness(trial, moment), self._pressed(trial, moment)
         leaves = self._leaving(assembly, past.told_of(head) if told else past)
-        ladder, full = self.settings.ladder, fullness(trial, moment)
-        reaches = ladder.told(fullness(assembly.standing, moment)) if change else ladder.told(full)
+        rungs = self.settings.ladder.told(full if change is None else fullness(assembly.standing, moment))
+        heard = WARN in rungs and (self.past.noticed or notice is not None)
         return Outcome(
             assembly=assembly,
             change=change,
             renewed=renewed,
-            leaves=leaves._replace(
-                messages=trial.messages,
-                pressed=pressed,
-                rungs=reaches,
-                noticed=WARN in reaches and (self.past.noticed or notice is not None),
-            ),
+            leaves=leaves._replace(messages=trial.messages, pressed=pressed, rungs=rungs, noticed=heard),
             skipped=skipped,
             pressing=pressed and not self.past.pressed and not self._is_again(stored),
             fullness=full,
-            rungs=tuple(rung for rung in ladder.told(full) if rung not in self.past.rungs),
+            rungs=self.settings.ladder.crossed(full, self.past.rungs),
         )
 
     def _met(self, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost) -> _Met:
@@ -147,9 +142,9 @@ class Turn(NamedTuple):
         line = self._line(met, stored)
         if line is None:
             return met
-        warned = self._met_with("\n".join(filter(None, (given.notice, line))), stored, incoming, given, outside)
+        warned = self._met_with(_lines(given.notice, line), stored, incoming, given, outside)
         # A line about the room that would itself fire an event is not worth it.
-        told = any(line in (row.notice or "") for row in warned.born)
+        told = _is_noticed(warned.born, line)
         return warned._replace(notice=line) if told and not self._due(warned) else met
 
     def _met_with(
@@ -367,6 +362,14 @@ class Turn(NamedTuple):
             return past._replace(skipped=past.skipped + 1), (events.COMPRESSION_SKIPPED,)
         rested = past._replace(skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
         return rested, (events.COMPRESSION_SKIPPED, events.COMPACTION_PAUSED)
+
+
+def _is_noticed(born: Sequence[StoredMessage], text: str | None) -> bool:
+    return text is not None and any(text in (row.notice or "") for row in born)
+
+
+def _lines(*texts: str | None) -> str | None:
+    return "\n".join(filter(None, texts)) or None
 
 
 def _is_held(standing: Standing) -> bool:

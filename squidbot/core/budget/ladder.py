@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["EMERGENCY", "WARN", "ContextUsage", "Ladder", "pressure_of"]
 
@@ -61,6 +64,10 @@ class Ladder(NamedTuple):
             EMERGENCY: self.emergency_fraction,
         }
         return tuple(rung for rung, mark in marks.items() if 0 < mark <= pressure)
+
+    def crossed(self, pressure: float, before: Collection[str]) -> tuple[str, ...]:
+        """Return the rungs that a pressure has reached and that are not among those reached `before`, lowest first."""
+        return tuple(rung for rung in self.told(pressure) if rung not in before)
 
     def first_notice(self, pressure: float) -> str | None:
         """Return the line that tells the model of its first rung; None where it has not been reached."""

@@ -135,19 +135,9 @@ class _Maker(NamedTuple):
         pressure = pressure_fraction(base.history, room)
         if cause not in PRESSING and not self._is_marked(base) and not self._must:
             return self._same(cause, base)
-        smallest, fits = base, None
-        for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
-            if fits is not None and step.notes_fraction < self.settings.notes_fraction:
-                break  # to fall below a mark, levels are lowered and notes merged; they are cut where nothing else fits
-            smallest = self._applied(base, batch)
-            if pressure_fraction(smallest.history, room_of(smallest, self.moment)) <= 1:
-                made = "rollover" if cause == "overflow" and batch.tells_nothing else cause
-                fits = fits or (made, smallest, batch)
-                if self._is_enough(cause, base, smallest):
-                    return self._worth_it(self._recorded(made, smallest, batch), base, pressure)
-        if fits is not None:
-            # No step falls below the mark: the gentlest that fits will do, and is skipped where it saves too little.
-            return self._worth_it(self._recorded(*fits), base, pressure)
+        made, smallest = self._tried(cause, base, room)
+        if made is not None:
+            return self._worth_it(self._recorded(*made), base, pressure)
         if pressure > 1:
             outside = self.moment.outside(smallest)
             raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
@@ -161,19 +151,38 @@ class _Maker(NamedTuple):
         """
         return self.retells or (self.before.opened and bool(self.before.blocks))
 
-    def _is_enough(self, cause: str, base: Standing, made: Standing) -> bool:
-        """Return whether an event that a mark fires has done enough: the mark would not fire again.
+    def _tried(self, cause: str, base: Standing, room: Cost) -> tuple[tuple[str, Standing, Batch] | None, Standing]:
+        """Return the attempt to make, as its cause, what would stand and the batch; and the last one that was tried.
 
-        In an emergency that takes more: below the first rung, too, with levels lowered and notes merged if need be.
-        What fits is enough where no notes stand yet, and for a new lease: it shows all that a smaller one shows.
+        To fall below a mark, levels are lowered and notes are merged; they are cut only where nothing else fits. Where
+        nothing falls below it, the gentlest that fits will do, in an emergency the smallest.
+        """
+        found, smallest = None, base
+        mark, emergency = self._mark(cause, base)
+        for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
+            if found is not None and step.notes_fraction < self.settings.notes_fraction:
+                break
+            smallest = self._applied(base, batch)
+            if pressure_fraction(smallest.history, room_of(smallest, self.moment)) > 1:
+                continue
+            made = batch.cause(cause), smallest, batch
+            if found is None or (emergency and smallest.history.bound < found[1].history.bound):
+                found = made
+            if _marked_pressure(smallest, self.moment, self.settings) <= mark:
+                return made, smallest
+        return found, smallest
+
+    def _mark(self, cause: str, base: Standing) -> tuple[float, bool]:
+        """Return the pressure at which an event has done enough, and whether there is an emergency.
+
+        What a mark has fired goes on until it would not fire again; in an emergency below the first rung, too. What
+        fits is enough where no notes stand yet, and for a new lease, which shows all that a smaller one shows.
         """
         if cause not in _MARKED or not base.blocks or base.opened:
-            return True
-        settings, moment = self.settings, self.moment
-        mark, ladder = settings.high_fraction, settings.ladder
-        if ladder.warn_fraction and EMERGENCY in ladder.told(fullness(base, moment)):
-            mark = min(mark, ladder.warn_fraction)
-        return _marked_pressure(made, moment, settings) <= mark
+            return math.inf, False
+        mark, ladder = self.settings.high_fraction, self.settings.ladder
+        emergency = EMERGENCY in ladder.told(fullness(base, self.moment))
+        return (min(mark, ladder.warn_fraction or mark) if emergency else mark), emergency
 
     def _is_marked(self, one: Standing) -> bool:
         """Return whether history is above the mark that fires an event."""

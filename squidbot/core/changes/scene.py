@@ -62,10 +62,13 @@ class Batch(NamedTuple):
     kept_blocks: int
     runs: tuple[tuple[int, int], ...] = ()
 
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether no note stands for what is not sent: beside what must be, no more than the user's words are left."""
-        return all(one.representation is Representation.ABSENT for one in self.segments)
+    def cause(self, asked: str) -> str:
+        """Return the cause of its plan: a rollover where a request must be made to fit, and no room is left for notes.
+
+        Beside what must be sent, the newest of the user's messages are, as far as there is room.
+        """
+        told = any(one.representation is not Representation.ABSENT for one in self.segments)
+        return "rollover" if asked == "overflow" and not told else asked
 
     @property
     def merged_through(self) -> int:

@@ -10,7 +10,6 @@ from squidbot.core.messages import Kind
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
-from squidbot.core.view.atoms import opens_turn
 from squidbot.core.view.renderer import born, unanswerable
 from squidbot.core.view.standing import (
     NO_MARKERS,
@@ -159,11 +158,14 @@ def _stood(
 
 
 def _with_asked(shelf: Shelf, stood: Standing) -> Standing:
-    """Return what stands with the cost of the message that opened the newest turn, where that is not sent."""
+    """Return what stands with the cost of the message that opened the newest turn, where that is not sent.
+
+    A result that opens it has lost its call, and counts for nothing where it is sent, either.
+    """
     if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
         return stood
     asked = shelf.read(stood.turn, stood.turn)
-    return stood._replace(asked=asked[0].sent_cost) if asked and opens_turn(asked[0]) else stood
+    return stood._replace(asked=asked[0].sent_cost) if asked and not asked[0].result_ids else stood
 
 
 def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:

@@ -11,7 +11,7 @@ from squidbot.core.messages import Cost
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
 from squidbot.core.view.atoms import atoms_of
-from squidbot.core.view.renderer import born, is_note, is_user_part, spent, unanswerable
+from squidbot.core.view.renderer import born, is_note, spent, unanswerable
 from squidbot.core.view.tail import Tail
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Standing(NamedTuple):
     def in_flight(self) -> Cost:
         """Tokens of the message that opened the newest turn, sent or not: what comes behind it is cut by them."""
         for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
-            if part.first_seq == self.turn and is_user_part(part):
+            if part.first_seq == self.turn and part.payload is not None:
                 return part.cost
         return self.asked
 
