@@ -198,7 +198,8 @@ def test_assemble_stays_in_its_window_when_the_conversation_does_not() -> None:
     for number in range(50):
         assembly = one.assemble(f"Question {number}: what about part {number}?")
         assert assembly.report.cost.bound <= 4096 - one.lease.reserved_output_tokens
-        assert assembly.messages[-1] == {"role": "user", "content": f"Question {number}: what about part {number}?"}
+        asked = f"Question {number}: what about part {number}?"
+        assert str(assembly.messages[-1]["content"]).startswith(asked)
         spans = assembly.report.spans
         assert [span.first_seq for span in spans] == [0, *(span.last_seq + 1 for span in spans[:-1])]
         assert spans[-1].last_seq == 2 * number

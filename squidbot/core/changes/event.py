@@ -181,7 +181,8 @@ class _Maker(NamedTuple):
         if cause not in _MARKED or not base.blocks or base.opened:
             return math.inf, False
         mark, ladder = self.settings.high_fraction, self.settings.ladder
-        emergency = EMERGENCY in ladder.told(fullness(base, self.moment))
+        # Where the mark itself lies as high, every event is one, and jobs write the summaries of an ordinary one.
+        emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.moment))
         return (min(mark, ladder.warn_fraction or mark) if emergency else mark), emergency
 
     def _is_marked(self, one: Standing) -> bool:

@@ -354,7 +354,7 @@ class Meanwhile(InMemoryStore):
 
 def test_forgotten_message_takes_the_summaries_over_it_along() -> None:
     """And the session goes on without them; the others stay."""
-    host = with_jobs(50)
+    host = with_jobs(55)
     assert host.session is not None
     standing = [part for part in requests(host.calls)[-1].parts if part.summary_id in shown(host)]
     gone = standing[-1]
