@@ -30,6 +30,7 @@ from squidbot.core.view.marks import recalled_ids, without_recalled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from squidbot.core.markers import MarkedLine
     from squidbot.core.messages import Message, ToolCall
 
 __all__ = ["Line", "Reading", "Unit", "bounded", "names_in", "read"]
@@ -164,7 +165,7 @@ class _Reader:
         """Take in an assistant message: what it says, and the tools it calls."""
         # Goals and decisions stand word for word beside every note: they are not told once more in it.
         text, marked = parted(bounded(message.text))
-        names = dict.fromkeys(name for one in marked for _, name in find_literals(one.line))
+        names = self._marked(marked)
         if text.strip():
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
             line = self.reading.lines[key] = _said(text, weights)
@@ -173,8 +174,6 @@ class _Reader:
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
-        for made in (one.said for one in marked if one.marker == ARTIFACT):
-            self._made(made)
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
@@ -198,11 +197,13 @@ class _Reader:
         if ids:
             self.reading.lines[key] = Line(f"{ids} recalled", _CALL_WEIGHT)
 
-    def _made(self, said: str) -> None:
-        """Take in a line that says that a file was made, as the last that was done with it."""
-        target = _target([("path", word.strip("`'\"*,;:()")) for word in said.split()])
-        line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
-        line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
+    def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
+        """Take in that files were made, as the last that was done with each; return the names in marked lines."""
+        for said in (one.said for one in lines if one.marker == ARTIFACT):
+            target = _target([("path", word.strip("`'\"*,;:()")) for word in said.split()])
+            line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
+            line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
+        return dict.fromkeys(name for one in lines for _, name in find_literals(one.line))
 
     def _line(self, subject: str) -> Line:
         """Return the line of a subject, moved behind all others."""

@@ -48,19 +48,23 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | Non
     records of at least the kinds `STOOD_WITH`, is read where it is not given.
     """
     opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
-    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
-    markers = marked(shelf) if MARKED in opening.newest else NO_MARKERS
     stored = opening.newest.get(PLAN)
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
     other = plan is not None and valid is None
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
-    counts = counts._replace(pins=pins, markers=markers)
+    counts = _with_kept(shelf, counts, opening)
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:
         return _planned(shelf, valid, counts)
     return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+
+
+def _with_kept(shelf: Shelf, counts: Standing, opening: Opening) -> Standing:
+    """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
+    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
+    return counts._replace(pins=pins, markers=marked(shelf) if MARKED in opening.newest else NO_MARKERS)
 
 
 def marked(shelf: Shelf) -> Markers:

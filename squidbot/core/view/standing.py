@@ -268,16 +268,18 @@ class Shelf(NamedTuple):
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the messages of the atoms in which the named ones stand, in order, each once."""
         wanted = sorted(seqs)
-        named = self.transcripts.pick(self.session_id, wanted) if wanted else []
-        # What neither calls a tool nor answers one is a step of its own.
-        alone = (row for row in named if not row.call_ids and not row.result_ids)
-        found = {row.seq: self.renderer.counted(row) for row in alone}
+        found = self._alone(wanted) if wanted else {}
         for seq in wanted:
             if seq not in found:
                 near = self.read(max(0, seq - READ_BACK_MESSAGES), seq + READ_BACK_MESSAGES)
                 step = next((atom for atom in atoms_of(near) if atom.first_seq <= seq <= atom.last_seq), None)
                 found.update({row.seq: row for row in (step.messages if step else ())})
         return [found[seq] for seq in sorted(found)]
+
+    def _alone(self, seqs: Sequence[int]) -> dict[int, StoredMessage]:
+        """Return those of these messages that are steps of their own: they neither call a tool nor answer one."""
+        named = self.transcripts.pick(self.session_id, seqs)
+        return {row.seq: self.renderer.counted(row) for row in named if not row.call_ids and not row.result_ids}
 
     def _rows(self, segment: Segment, rows: dict[int, StoredMessage]) -> list[StoredMessage]:
         if segment.representation in {Representation.RAW, Representation.SLIMMED}:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Kind
@@ -17,6 +18,7 @@ from squidbot.core.messages import Kind
 from .driver import Host, Setup, Talk, assistant, copied, opened, requests, result, user
 from .histories import effort, histories, setups, tame, texts
 from .rules import rendered, sent
+from .test_promise_8_larger_window import larger_loses, window_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -247,3 +249,14 @@ def test_undo_gives_the_former_bytes_with_marked_lines() -> None:
     after = session.assemble([user("c?")]).payloads
     assert after[: len(before)] == before
     assert "[DECISION] two" in after[len(before)]
+
+
+@effort(20)
+@given(history=marked_histories(), setup=setups(), windows=window_pairs())
+def test_larger_window_shows_all_that_a_smaller_one_shows_beside_marked_lines(
+    history: list[Message], setup: Setup, windows: tuple[int, int]
+) -> None:
+    """Promise 8 where lines are marked: their room is taken off first in both."""
+    host = Host(InMemoryStore(), setup, watch=False)
+    host.run(history)
+    assert larger_loses(host.store, setup, Inputs(), windows) == set()

@@ -57,7 +57,7 @@ class Decided:
         if self.session is None or number % 7 == 0:
             self.session = self.opened()
         said = [f"[DECISION] number {number}.{place}: part_{number}.py stays" for place in range(A_TURN * TIMES)]
-        call, content = f"t{number}", f"content of part_{number}:\n" + f"value {number}\n" * 200
+        call, content = f"t{number}", f"content of part_{number}:\n" + f"value {number}\n" * 200 * TIMES
         self.asked(user(f"Question {number}? " + "Please look. " * 20))
         self.replied(assistant("", (call, "read", f'{{"path": "src/part_{number}.py"}}')))
         self.asked(result(call, content))
