@@ -121,5 +121,5 @@ class Engine:
         A summary that is being written has `timeout_seconds` to be ended; what comes later is not kept.
         """
         if self._jobs is not None:
-            self._jobs.jobs.stop(timeout_seconds)
+            self._jobs.close(timeout_seconds)
         self.wired.close()

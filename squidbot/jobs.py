@@ -101,7 +101,7 @@ class Jobs:
         # Those that the thread is to look at, each with the reason that was given.
         self._poked: dict[tuple[int, str], str] = {}
         self._in_flight: set[tuple[int, str]] = set()
-        self._lock = threading.Lock()
+        self._lock, self._starting = threading.Lock(), threading.Lock()
         self._due = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -174,18 +174,17 @@ class Jobs:
 
         With a `timer` that one says when an interval is over; it is stopped with the thread.
         """
-        if self._thread is not None and self._thread.is_alive() and not self._stopping.is_set():
-            return
-        # Of its own: an earlier thread may still wait for a model that hangs, and ends behind it.
-        self._stopping = threading.Event()
-        seconds = None if timer else interval_seconds
-        self._thread = threading.Thread(
-            target=self._work, args=(seconds, self._stopping), name="squidbot-jobs", daemon=True
-        )
-        self._thread.start()
-        if timer is not None:
-            self._timer = timer
-            timer.start(self._poke_for_schedule, interval_seconds)
+        with self._starting:
+            if self._thread is not None and self._thread.is_alive() and not self._stopping.is_set():
+                return
+            # Of its own: an earlier thread may still wait for a model that hangs, and ends behind it.
+            self._stopping = threading.Event()
+            work = None if timer else interval_seconds, self._stopping
+            self._thread = threading.Thread(target=self._work, args=work, name="squidbot-jobs", daemon=True)
+            self._thread.start()
+            if timer is not None:
+                self._timer = timer
+                timer.start(self._poke_for_schedule, interval_seconds)
 
     def poke(self, session: Summarized | None = None, *, reason: str = "") -> None:
         """Have the thread look for jobs now, of one session or of all that are watched; returns at once.
@@ -199,16 +198,15 @@ class Jobs:
 
         It never keeps the process from ending.
         """
-        thread, timer = self._thread, self._timer
-        self._stopping.set()
-        self._due.set()
+        with self._starting:
+            thread, timer, self._timer = self._thread, self._timer, None
+            self._stopping.set()
+            self._due.set()
         if timer is not None:
-            self._timer = None
             timer.stop()
-        if thread is not None:
+        if thread is not None and thread is not threading.current_thread():  # a listener may close its engine
             thread.join(timeout_seconds)
-            return not thread.is_alive()
-        return True
+        return thread is None or not thread.is_alive()
 
     # -- one session --------------------------------------------------------------------------------------------
 
@@ -316,6 +314,11 @@ class EngineJobs:
             except Exception as error:  # noqa: BLE001  # no thread was to be had: the turn goes on, and it is told
                 _failed(_watched(session), error)
             self.jobs.poke(session)
+
+    def close(self, timeout_seconds: float) -> None:
+        """End what works on them, for good; a summary that is being written has that long to be ended."""
+        self._is_scheduled = False
+        self.jobs.stop(timeout_seconds)
 
 
 class _Claim:

@@ -264,8 +264,8 @@ def test_load_names_what_is_offered_where_nobody_offers_the_model() -> None:
         squidbot.load(named("none"))
 
 
-@pytest.mark.parametrize("scheduler", ["thread", "apscheduler"])
-def test_turns_go_on_and_the_engine_closes_while_a_model_hangs(scheduler: str) -> None:
+@pytest.mark.parametrize(("scheduler", "file"), [("thread", ""), ("thread", "s.db"), ("apscheduler", "s.db")])
+def test_turns_go_on_and_the_engine_closes_while_a_model_hangs(scheduler: str, file: str, tmp_path: Path) -> None:
     """It is asked, and never answers: no request, no record, no close of an engine waits for it."""
     if scheduler == "apscheduler":
         pytest.importorskip("apscheduler")
@@ -276,7 +276,8 @@ def test_turns_go_on_and_the_engine_closes_while_a_model_hangs(scheduler: str) -
         never.wait(60.0)
         return GOOD
 
-    engine = squidbot.load(named(scheduler), extensions=[heard := Heard(), Brings(ScriptedLLM(hangs))])
+    settings = {**named(scheduler), "store": {"path": str(tmp_path / file) if file else ""}}
+    engine = squidbot.load(settings, extensions=[heard := Heard(), Brings(ScriptedLLM(hangs))])
     session = engine.session("s", window_tokens=16_384)
     talk(session, 50)
     assert asked.wait(10.0)
@@ -288,6 +289,34 @@ def test_turns_go_on_and_the_engine_closes_while_a_model_hangs(scheduler: str) -
     never.set()
     assert until(lambda: "squidbot-jobs" not in {thread.name for thread in threading.enumerate()})
     assert heard.named(events.DEGRADED) == []
+
+
+def test_nothing_is_begun_behind_a_close() -> None:
+    """A session in memory can still be recorded in; nobody summarizes it."""
+    model = ScriptedLLM(GOOD)
+    engine = squidbot.load(named("thread"), extensions=[Brings(model)])
+    session = engine.session("s", window_tokens=16_384)
+    engine.close()
+    talk(session, 50)
+    assert "squidbot-jobs" not in {thread.name for thread in threading.enumerate()}
+    assert model.prompts == []
+
+
+def test_listener_may_close_the_engine_from_the_thread_of_its_jobs() -> None:
+    """It hears of a summary there, and has seen enough."""
+    closed = threading.Event()
+
+    class Closes:
+        @squidbot.hookimpl
+        def on_event(self, event: Event) -> None:
+            if event.name == events.CHECKPOINT_CREATED:
+                engine.close()
+                closed.set()
+
+    engine = squidbot.load(named("thread"), extensions=[Closes(), Brings(ScriptedLLM(GOOD))])
+    talk(engine.session("s", window_tokens=16_384), 50)
+    assert closed.wait(10.0)
+    assert until(lambda: "squidbot-jobs" not in {thread.name for thread in threading.enumerate()})
 
 
 @pytest.fixture(scope="module")
