@@ -18,6 +18,8 @@ import squidbot
 from squidbot import hookspecs
 from squidbot.cli import main
 from squidbot.config import load_settings
+from squidbot.core import events
+from squidbot.core.events import Event
 from squidbot.offers import BuiltIn, Registry
 
 ROOT = Path(__file__).parent.parent
@@ -144,6 +146,19 @@ def test_every_hook_is_documented_with_its_arguments() -> None:
     for name, hook in specified.items():
         assert rows[name][0].replace("`", "").split(", ") == list(inspect.signature(hook).parameters)
         assert len((hook.__doc__ or "").split()) > 8
+
+
+def test_every_event_is_documented_and_told_somewhere() -> None:
+    """Each name of core/events.py has a row in docs/events.md and a place that tells it; each row has its name."""
+    names = {key: value for key, value in vars(events).items() if key.isupper() and isinstance(value, str)}
+    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    rows = table_rows(page)
+    assert set(rows) == set(names.values())
+    assert all(len(row[0]) > 15 for row in rows.values())
+    assert all(f"| {field}" in page or f", {field} |" in page for field in Event._fields)
+    told = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "squidbot" / "core").rglob("*.py"))
+    told += "".join((ROOT / "squidbot" / name).read_text(encoding="utf-8") for name in ("documents.py", "relay.py"))
+    assert [key for key in names if f"events.{key}" not in told] == []
 
 
 def test_every_adapter_is_documented() -> None:
