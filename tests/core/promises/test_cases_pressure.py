@@ -150,17 +150,20 @@ def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
     assert any(one.standing.history.bound > 3000 for one in calls)
 
 
-def test_emergency_goes_deeper_than_an_event_does_otherwise() -> None:
-    """A turn that jumps from below the mark to the emergency ends below the first rung, notes merged."""
-    long = [one for n in range(5) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 600))]
-    after: dict[float, float] = {}
+def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_note() -> None:
+    """A turn that jumps from below the mark to the emergency; the rung switched off, the notes before it stay."""
+    long = [one for n in range(3) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 600))]
+    made = []
     for emergency in (0.95, 0.0):
-        settings = replace(HistorySettings(), ladder=Ladder(emergency_fraction=emergency), low_fraction=0.65)
+        settings = HistorySettings(low_fraction=0.5, ladder=Ladder(emergency_fraction=emergency, notice=False))
         host = Host(InMemoryStore(), Setup(8192, None, settings), watch=False)
-        host.run([*tame(40, 60), user("go"), *long, assistant("done"), user("next " * 700)])
-        assert causes(host)[-1] in {"high-water", "overflow"}
-        after[emergency] = fullness(requests(host.calls)[-1])
-    assert after[0.95] <= after[0.0]
+        host.run([*tame(40, 60), user("go"), *long, assistant("done"), user("next " * 1300)])
+        assert causes(host)[-1] == "high-water"
+        made.append(requests(host.calls)[-1])
+    emergency_made, ordinary = made
+    assert len(emergency_made.standing.blocks) < len(ordinary.standing.blocks)
+    assert emergency_made.standing.summaries.bound < ordinary.standing.summaries.bound
+    assert fullness(emergency_made) < fullness(ordinary)
 
 
 def test_rollover_comes_before_an_error_and_is_told() -> None:
