@@ -14,6 +14,7 @@ from squidbot.core.view.renderer import is_user_part, spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import Cost
     from squidbot.core.notes.notebook import Notebook
@@ -103,16 +104,21 @@ class _Asked(NamedTuple):
         folds = self._folds(standing, ahead)
         folded = self._ranked(runs, ahead) if folds else {}
         if folds or "size" in self.every:
-            stays = set(folded if folds else runs)
-            yield from self._in_one_note([*self.merged, *(run for run in known if run not in stays)])
+            yield from self._in_one_note(known, set(folded if folds else runs))
         for run in runs:
-            level = levels[run.first_seq, run.last_seq]
-            yield from (self._one(run, each, "pressure") for each in dict.fromkeys((level, folded.get(run, level))))
-        for run, reason in ahead:
-            yield self._one(run, Representation.DETAILED, reason)
+            yield from self._by_itself(run, levels[run.first_seq, run.last_seq], folded.get(run))
+        yield from (self._one(run, Representation.DETAILED, reason) for run, reason in ahead)
 
-    def _in_one_note(self, blocks: Sequence[Run]) -> list[Wanted]:
-        """Return of the blocks that a fold tells in one note the newest, as many as it has room for, oldest first."""
+    def _by_itself(self, run: Run, level: Representation, folded: Representation | None) -> Iterator[Wanted]:
+        """Yield what is wanted of a block with notes of its own: at the level it has, and at that of the next fold."""
+        yield from (self._one(run, each, "pressure") for each in dict.fromkeys((level, folded or level)))
+
+    def _in_one_note(self, known: Sequence[Run], stays: AbstractSet[Run]) -> list[Wanted]:
+        """Return the newest blocks that a fold tells in one note, as many as it has room for, oldest first.
+
+        Of those `known` behind what was merged, the ones in `stays` keep notes of their own.
+        """
+        blocks = [*self.merged, *(run for run in known if run not in stays)]
         settings = self.ground.settings
         left = self.ground.fold_tokens(steps(settings)[0]) * (1 - settings.level_fraction) * TEXTS_FRACTION
         limit = settings.level_tokens(Representation.MERGED, self.ground.room) + MARK_TOKENS
