@@ -229,6 +229,7 @@ class Turn(NamedTuple):
             now=now,
             paused=rests or self._is_again(stored),
             unit="tokens" if self.settings.policy_limit is None else "words",
+            outside_changed=self._outside_changed(stored, given),
         )
 
     def _is_again(self, stored: Standing) -> bool:
@@ -240,9 +241,14 @@ class Turn(NamedTuple):
         if stored.opened or (stored.plan is None and not stored.messages and given.head(stored.pins)):
             return "opened"
         last = self._last_made(stored)
-        if last is None or (last.tools, last.system) == (given.tools_digest, given.system_digest):
+        if last is None or not self._outside_changed(stored, given):
             return None
         return "tools-changed" if last.tools != given.tools_digest else "system-changed"
+
+    def _outside_changed(self, stored: Standing, given: Inputs) -> bool:
+        """Return whether system text or tools are others than in the newest request, where there has been one."""
+        last = self._last_made(stored)
+        return last is not None and (last.tools, last.system) != (given.tools_digest, given.system_digest)
 
     def _last_made(self, stored: Standing) -> PlanRecord | Past | None:
         """Return what knows system text and tools of the newest request; None where there has been none.

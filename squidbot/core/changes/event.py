@@ -270,7 +270,7 @@ class _Maker(NamedTuple):
         parent = self.before.plan
         old = self.before.parts(self.moment.system, self.shelf.renderer)
         new = made.parts(self.moment.system, self.shelf.renderer)
-        outside = self.moment.changed in {"tools-changed", "system-changed"}
+        outside = self.moment.outside_changed
         changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(self._as_sent(old), new)
         whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
         unchanged = 0 if outside else changed.token_offset + self.moment.tools.bound

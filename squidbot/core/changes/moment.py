@@ -35,6 +35,7 @@ class Moment(NamedTuple):
         now: seconds since 1970, None where unknown.
         paused: whether compaction rests, having saved too little.
         unit: what estimates count: "tokens", or the policy's "words".
+        outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
     """
 
     limit: Cost
@@ -48,6 +49,7 @@ class Moment(NamedTuple):
     now: float | None
     paused: bool
     unit: str
+    outside_changed: bool = False
 
     def outside(self, standing: Standing) -> Cost:
         """Return what is sent beside the session: system text, tools, and the notices that it needs."""

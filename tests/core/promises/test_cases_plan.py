@@ -6,9 +6,11 @@ from itertools import pairwise
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
+from squidbot.core.plan import FirstChanged
+from squidbot.core.settings import HistorySettings
 
 from .driver import Host, Setup, assistant, causes, message, requests, result, user
-from .histories import tame
+from .histories import WORDS, tame
 from .rules import breaks_at
 
 SMALL = Setup(4096)
@@ -19,6 +21,22 @@ def test_tools_change_makes_one_event_and_no_more() -> None:
     host = Host(InMemoryStore(), SMALL, inputs=lambda step: Inputs(tools="[]" if step < 3 else "[1]"))
     host.run(tame(5, 4))
     assert [cause for cause in causes(host) if cause] == ["tools-changed"]
+
+
+def test_event_names_the_system_text_where_history_was_too_long_to_be_read_back_too() -> None:
+    """A message that fits nowhere is stored and the session read anew; its next request opens with another text."""
+    setup = Setup(2048, None, HistorySettings(policy_limit=100), WORDS)
+    systems = ("", "", "You are helpful.")
+    host = Host(InMemoryStore(), setup, inputs=lambda step: Inputs(system=systems[step]))
+    host.run([user("[DECISION] a"), assistant("")])
+    host.run([user("\0" * 2657), *(message("system", "\U0001f7ff" * size) for size in (426, 1301)), assistant("")])
+    host.run([user("")])
+    event = host.calls[-1].request.event
+    assert event is not None
+    assert event.outside_changed
+    assert event.first_changed == FirstChanged(0, -1, 0)
+    assert event.price is not None
+    assert event.price.written_tokens == setup.settings.prices.anew(event.tokens_after, 0)
 
 
 def test_tools_change_drops_reasoning_in_the_request_as_in_the_plan() -> None:

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from squidbot.core.settings import HistorySettings
 from squidbot.core.view.renderer import Renderer
 
 from ..history.readers import joined, opened, walked
-from .driver import CODEC, Host, Setup, assistant, copied, held, requests, result, user
+from .driver import CODEC, Host, Setup, assistant, copied, held, message, requests, result, user
 from .histories import WORDS, effort, histories, setups
 from .rules import breaks_at, pairs_broken, sent, transcript_of
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # What requests say of an id: behind `recall`, up to what ends it there.
 SHOWN = re.compile(r"recall (m\d+(?:-m\d+)?|s\d+-\d+\.[0-9a-f]+)(?=[\] ])")
+# The causes of a request that must be made to fit: what was recalled gives way at last (decisions.md section 8).
+TOO_FULL = frozenset({"overflow", "rollover"})
 # Room for any page of the histories drawn here.
 AMPLE = Setup(200_000)
 
@@ -97,7 +100,7 @@ def test_recall_between_turns_keeps_every_promise(
     for request in made[:1]:
         known = {span.first_seq: span.how for span in request.report.spans}
         shown = known.get(page.recorded or 0)
-        assert shown == "recalled" or (request.event and request.event.cause == "overflow")
+        assert shown == "recalled" or (request.event and request.event.cause in TOO_FULL)
         old = reference.session.assemble([user("and?")])
         if request.event is None and old.event is None:
             assert old.payloads[:-1] == request.payloads[: len(old.payloads) - 1]
@@ -149,3 +152,16 @@ def test_fresh_recall_stays_raw_behind_a_stray_result() -> None:
     host = Host(store, setup, pending=[user("and?"), result("a", ""), user("0" * 975)])
     spans = host.call().request.report.spans
     assert {span.first_seq: span.how for span in spans}[page.recorded or 0] == "recalled"
+
+
+@pytest.mark.parametrize(("size", "cause"), [(1418, "rollover"), (200, None)])
+def test_fresh_recall_gives_way_where_a_rollover_leaves_no_room_for_it(size: int, cause: str | None) -> None:
+    """A page, and a message behind it that leaves no room even for notes; beside a short one the page is sent."""
+    setup = Setup(4096, 0, HistorySettings(policy_limit=400), WORDS)
+    store = InMemoryStore()
+    Host(store, setup).run([user("\0" * 378), user("?"), assistant("so")])
+    page = opened(store, setup).history.recall("m0")
+    request = Host(store, setup, pending=[user("and?"), message("system", "a\xc0" * size)]).call().request
+    assert (request.event and request.event.cause) == cause
+    shown = next(span.how for span in request.report.spans if span.first_seq <= (page.recorded or 0) <= span.last_seq)
+    assert shown == ("absent" if cause else "recalled")
