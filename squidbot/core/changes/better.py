@@ -12,11 +12,10 @@ from squidbot.core.view.standing import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
 
     from squidbot.core.changes.scene import Ground, NoteTaker
     from squidbot.core.messages import Part, Summary
-    from squidbot.core.plan import Run
+    from squidbot.core.plan import Run, Segment
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.standing import Shelf
 
@@ -114,12 +113,8 @@ class Better:
     def _newest_merged(self) -> tuple[Summary, ...]:
         """Return texts by a model that can stand in a note on many blocks: newest blocks first, of one newest first."""
         if self._texts is None:
-            shelf = self._shelf
-            ids = [name for name, level in newest_written(shelf, MOST_LOOKED_AT) if level == Representation.MERGED]
-            found = shelf.summaries.by_id(shelf.session_id, ids[::-1])
-            counter = shelf.renderer.meter.name
-            told = (one for one in found if one.by_model and one.level == Representation.MERGED)
-            usable = (one for one in told if one.counter == counter)
+            counter = self._shelf.renderer.meter.name
+            usable = (one for one in _texts_of(self._shelf) if one.counter == counter)
             self._texts = tuple(sorted(usable, key=lambda summary: -summary.last_seq))
         return self._texts
 
@@ -188,21 +183,53 @@ def written_as(summary: Summary, number: int, usage: Usage) -> Record:
     return Record(SUMMARY, number, json.dumps(body, separators=(",", ":")))
 
 
-def writing_of(shelf: Shelf, summary_ids: AbstractSet[str]) -> Usage:
-    """Return what a language model took to write these summaries, all its calls together; notes by rule took nothing.
+def writing_of(shelf: Shelf, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]) -> Usage:
+    """Return what a language model took to write what a plan shows and the one before it did not, all calls together.
 
-    A record that does not say it counts as nothing: older ones don't, and a price is no reason to fail a turn.
+    Summaries that stand in segments, and texts inside of notes on many blocks; notes by rule took nothing. `made` are
+    the summaries that are not stored yet. A record that does not say what one took counts as nothing: older ones don't,
+    and a price is no reason to fail a turn.
     """
-    if not summary_ids or shelf.transcripts.last_record(shelf.session_id, SUMMARY) is None:
+    shown = {one.summary_id for one in before}
+    new = [one for one in after if one.summary_id and one.summary_id not in shown]
+    if not new or shelf.transcripts.last_record(shelf.session_id, SUMMARY) is None:
         return Usage(0)
+    wanted = {one.summary_id for one in new} | (_texts_in(shelf, new, made) - _texts_in(shelf, before))
     read = written = 0
     for record in shelf.transcripts.records(shelf.session_id, SUMMARY):
         match _said(record):
-            case [str(summary_id), _, _, int(input_tokens), int(output_tokens)] if summary_id in summary_ids:
+            case [str(summary_id), _, _, int(input_tokens), int(output_tokens)] if summary_id in wanted:
                 read, written = read + input_tokens, written + output_tokens
             case _:
                 continue
     return Usage(read, written)
+
+
+def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str | None]:
+    """Return the ids of the texts by a model inside of notes on many blocks; of equal ones that of the newest.
+
+    Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
+    """
+    notes = [one for one in segments if one.representation is Representation.MERGED]
+    if not notes:
+        return set()
+    ids = [one.summary_id or "" for one in notes]
+    known = {one.summary_id: one.text for one in (*shelf.summaries.by_id(shelf.session_id, ids), *made)}
+    told = "".join(f"\n{known.get(name, '')}\n" for name in ids)
+    lost = [one for one in notes if one.summary_id not in known]
+    found = {one.text: one for one in reversed(_texts_of(shelf))}.values()
+    return {one.summary_id for one in found if f"\n{one.text}\n" in told or any(_is_in(one, note) for note in lost)}
+
+
+def _is_in(text: Summary, note: Segment) -> bool:
+    return note.first_seq <= text.first_seq and text.last_seq <= note.last_seq
+
+
+def _texts_of(shelf: Shelf) -> list[Summary]:
+    """Return texts by a model that can stand in a note on many blocks, those written last first."""
+    ids = [name for name, level in newest_written(shelf, MOST_LOOKED_AT) if level == Representation.MERGED]
+    found = shelf.summaries.by_id(shelf.session_id, ids[::-1])
+    return [one for one in found if one.by_model and one.level == Representation.MERGED]
 
 
 def _said(record: Record) -> object:

@@ -299,11 +299,10 @@ class _Maker(NamedTuple):
         return Change(record, made._replace(plan=record, opened=False), batch)
 
     def _written(self, parent: PlanRecord | None, batch: Batch) -> Usage:
-        """Return what a model took for the summaries that the plan before did not show."""
+        """Return what a model took for the summaries that are shown and were not by the plan before."""
         from squidbot.core.changes.better import writing_of  # noqa: PLC0415  # most calls change nothing
 
-        shown = {segment.summary_id for segment in parent.segments} if parent else set()
-        return writing_of(self.shelf, {one.summary_id for one in batch.segments if one.summary_id} - shown)
+        return writing_of(self.shelf, parent.segments if parent else (), batch.segments, batch.summaries)
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:

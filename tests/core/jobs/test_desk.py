@@ -42,7 +42,7 @@ def talked(turns: int, setup: Setup = MIDDLE, words: int = 200) -> Host:
     return host
 
 
-def written(store: InMemoryStore) -> list[Summary]:
+def made_by_model(store: InMemoryStore) -> list[Summary]:
     """Return the summaries by a model that a store holds."""
     return [one for one in store.for_range("s", 0, 10**9) if one.by_model]
 
@@ -92,7 +92,7 @@ def test_block_that_waits_for_its_summary_is_due_once() -> None:
     assert all(one.summary is not None for one in done)
     assert desk_of(store).due() == ()
     assert desk_of(store).run(writer("never asked")) == ()
-    assert len(written(store)) == len({one.source_digest for one in written(store)}) == len(jobs)
+    assert len(made_by_model(store)) == len({one.source_digest for one in made_by_model(store)}) == len(jobs)
 
 
 def test_mode_is_part_of_what_is_asked() -> None:
@@ -165,7 +165,7 @@ def test_every_level_is_written_from_raw_and_shown_where_room_is_large() -> None
         model = ScriptedLLM(telling)
         desk_of(host.store, LARGE).run(ModelSummarizer(model), limit=3)
         prompts += model.prompts
-    made = {one.summary_id: one.level for one in written(host.store)}
+    made = {one.summary_id: one.level for one in made_by_model(host.store)}
     levels = ("detailed", "moderate", "compact", "merged")
     assert {made[one] for one in shown(host)} == {f"summary:{level}" for level in levels}
     assert len(shown(host)) >= 0.85 * len(made)
@@ -220,8 +220,14 @@ def test_event_that_first_shows_summaries_says_what_they_cost() -> None:
             asked[done.summary.summary_id] = read + MIDDLE.settings.output_price * written
     before: set[str] = set()
     dear = 0
-    for event in (call.event for call in requests(host.calls) if call.event):
-        ids = {one.summary_id for one in event.segments if one.summary_id}
+    texts = {one.summary_id: one.text for one in made_by_model(host.store) if one.level == "summary:merged"}
+    for made in requests(host.calls):
+        event = made.event
+        if event is None:
+            continue
+        told = "".join(part.text or "" for part in made.parts if part.summary_id)
+        ids = {one for one, text in texts.items() if text in told}
+        ids |= {one.summary_id for one in event.segments if one.summary_id}
         assert event.price is not None
         assert event.price.summary_tokens == sum(asked.get(one, 0.0) for one in ids - before)
         dear += event.price.summary_tokens > 0
@@ -298,7 +304,7 @@ def test_hostile_answer_never_enters(answer: str | LLMError) -> None:
     assert desk.due(1000.0, reason="request") != ()
     assert heard.names() == [events.COMPRESSION_ERROR] * len(jobs) * 2
     assert all(":" in one.cause and one.session_id == "s" for one in heard.events)
-    assert written(host.store) == []
+    assert made_by_model(host.store) == []
     host.run(tame(20, 200, start=40))
     assert shown(host) == set()
 
@@ -327,7 +333,7 @@ def test_jobs_are_done_one_by_one_as_they_are_asked_for() -> None:
     due = desk_of(store).due()
     assert len(due) >= 2
     assert next(desk_of(store).doing(writer())).job == due[0]
-    assert len(written(store)) == 1
+    assert len(made_by_model(store)) == 1
 
 
 def test_model_that_is_asked_too_often_is_asked_no_more() -> None:
@@ -360,8 +366,8 @@ def test_forgotten_message_takes_the_summaries_over_it_along() -> None:
     gone = standing[-1]
     forgotten = host.session.forget(gone.first_seq + 1)
     assert gone.summary_id in forgotten.summaries
-    assert all(not one.first_seq <= gone.first_seq + 1 <= one.last_seq for one in written(host.store))
-    assert written(host.store)
+    assert all(not one.first_seq <= gone.first_seq + 1 <= one.last_seq for one in made_by_model(host.store))
+    assert made_by_model(host.store)
     after = host.session.assemble([user("go on")])
     assert gone.summary_id not in {part.summary_id for part in after.parts}
 
@@ -392,7 +398,7 @@ def test_summary_of_what_is_forgotten_meanwhile_is_not_kept() -> None:
         (done,) = desk.run(writer(answer), limit=1)
         assert done.summary is None
         assert done.why == "unusable: its messages were forgotten meanwhile"
-        assert written(store) == []
+        assert made_by_model(store) == []
 
 
 def test_of_two_processes_the_first_summary_stays() -> None:
@@ -407,7 +413,7 @@ def test_of_two_processes_the_first_summary_stays() -> None:
     (done,) = desk_of(store).run(writer(late), limit=1)
     assert done.summary is not None
     assert "The first one." in done.summary.text
-    assert len(written(store)) == 1
+    assert len(made_by_model(store)) == 1
 
 
 def test_process_that_ended_before_a_summary_was_recorded_is_made_up_for() -> None:
@@ -417,7 +423,7 @@ def test_process_that_ended_before_a_summary_was_recorded_is_made_up_for() -> No
     store.broken = True
     with pytest.raises(StoreError, match="full"):
         desk_of(store).run(writer(), limit=1)
-    (left,) = written(store)
+    (left,) = made_by_model(store)
     store.broken = False
     (done,) = desk_of(store).run(writer("<summary>Another text.</summary>"), limit=1)
     assert done.summary == left
@@ -444,7 +450,7 @@ def test_summary_of_a_process_that_was_faster_stays() -> None:
     Host(store, MIDDLE, watch=False).run(tame(40, 200))
     (done,) = desk_of(store).run(writer(), limit=1)
     assert done.summary == store.first
-    assert written(store) == [store.first]
+    assert made_by_model(store) == [store.first]
 
 
 def test_job_whose_messages_were_forgotten_is_not_asked_for() -> None:

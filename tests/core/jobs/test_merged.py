@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +17,7 @@ from squidbot.core.changes.better import TEXTS_FRACTION
 from squidbot.core.changes.scene import steps
 from squidbot.core.messages import Cost, Record, Summary
 from squidbot.core.notes.notebook import IN_FRONT
-from squidbot.core.plan import Representation
+from squidbot.core.plan import PlanRecord, Representation
 from squidbot.core.settings import strategy
 
 from ..promises.driver import Host, Setup, opened, requests, user
@@ -101,6 +102,54 @@ def test_hardly_a_text_is_written_that_no_note_has(setup: Setup) -> None:
     used = shown(host)
     # Those behind the last event wait for the next one.
     assert sum(one.summary_id not in used for one in written) <= 3
+
+
+@SETUPS
+def test_event_that_first_shows_texts_in_a_note_says_what_they_cost(setup: Setup) -> None:
+    """Each once, while it stands there, beside summaries that stand by themselves; also by a process just started."""
+    host = with_jobs(setup, 50, restarts=frozenset(range(5, 300, 7)))
+    cost, texts = costs(host), merged(host)
+    before = set[str]()
+    inside = 0
+    for made in requests(host.calls):
+        if made.event is None:
+            continue
+        told = [part.text or "" for part in made.parts if part.summary_id]
+        held = {one.summary_id for one in texts if any(one.text in note for note in told)}
+        ids = held | {one.summary_id for one in made.event.segments if one.summary_id}
+        assert made.event.price is not None
+        assert made.event.price.summary_tokens == pytest.approx(sum(cost.get(one, 0.0) for one in ids - before))
+        inside += len(held - before)
+        before = ids
+    assert inside >= 2
+
+
+def costs(host: Host) -> dict[str, float]:
+    """Return what each summary by a model took, in input tokens."""
+    records = (json.loads(one.body) for one in host.store.records("s", "summary"))
+    price = host.setup.settings.output_price
+    return {name: read + price * written for name, _, _, read, written in records}
+
+
+def test_event_of_a_forgotten_message_does_not_pay_again_for_texts_that_stood_there() -> None:
+    """The note that held them is gone; what the one in its place has beside them is new."""
+    host = with_jobs(SMALL)
+    stood = list(notes(host))[-1].text or ""
+    one = next(each for each in merged(host) if each.text in stood)
+    session = opened(host.store, SMALL)
+    session.forget(one.first_seq + 1)
+    parts = session.assemble([user("go on")]).parts
+    stands = "".join(part.text or "" for part in parts if part.summary_id)
+    kept, new = (
+        [each for each in merged(host) if each.text in stands and (each.text in stood) == old] for old in (1, 0)
+    )
+    assert len(kept) > len(new)
+    record = host.store.last_record("s", "plan")
+    assert record is not None
+    plan = PlanRecord.from_json(record.body)
+    assert plan.cause == "forget"
+    assert plan.price is not None
+    assert plan.price.summary_tokens == sum(costs(host)[each.summary_id] for each in new)
 
 
 def test_text_says_the_days_it_tells_of() -> None:
