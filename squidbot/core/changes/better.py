@@ -55,9 +55,9 @@ class Better:
         self._any: bool | None = None
         self._texts: tuple[Summary, ...] | None = None
 
-    def reach(self, first_seq: int) -> int:
-        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
-        return self._notes.reach(first_seq)
+    def reach(self, first_seq: int, new_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""
+        return self._notes.reach(first_seq, new_seq)
 
     def runs(self, after_seq: int) -> tuple[Run, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""

@@ -79,7 +79,7 @@ class Folding(Ground):
         if limit < self.settings.min_note_tokens:
             return Batch((_absent(first, last, kept),), (), last + 1, 0)
         new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
-        reach = min(last + 1, self.notes.reach(told_from))
+        reach = min(last + 1, self.notes.reach(first, told_from))
         unreached = (_absent(first, reach - 1, kept),) if reach > first else ()
         if reach > last:
             return Batch(unreached, (), last + 1, 0)

@@ -80,8 +80,11 @@ class Batch(NamedTuple):
 class NoteTaker(Protocol):
     """Makes the notes that stand for messages until a language model has summarized them."""
 
-    def reach(self, first_seq: int) -> int:
-        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
+    def reach(self, first_seq: int, new_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything tells of.
+
+        Of messages that nothing stands for now, too, where they were noted; `new_seq` where nothing was noted before.
+        """
 
     def runs(self, after_seq: int) -> tuple[Run, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""

@@ -56,10 +56,12 @@ class Notebook:
     # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
     reached: dict[tuple[int, tuple[tuple[int, int], ...]], Ledger] = field(default_factory=dict)
 
-    def reach(self, first_seq: int) -> int:
-        """Return the oldest seq, `first_seq` or later, that one note on everything can still stand for."""
+    def reach(self, first_seq: int, new_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""
         oldest = self._opened().first_seq
-        return first_seq if oldest is None else max(first_seq, oldest)
+        if oldest is None:
+            oldest = self.pending[0].first_seq if self.pending else new_seq
+        return max(first_seq, oldest)
 
     def runs(self, after_seq: int) -> tuple[Run, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""

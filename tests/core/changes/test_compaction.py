@@ -34,14 +34,14 @@ SETTINGS = HistorySettings(gap_seconds=1e9, min_recent_messages=0, keep_fraction
 class Notes:
     """Makes notes of 10 tokens, and remembers for what."""
 
-    oldest: int = 0
+    oldest: int | None = None
     asked: list[str] = field(default_factory=list)
     kept: tuple[Run, ...] = ()
     limits: list[int] = field(default_factory=list)
 
-    def reach(self, first_seq: int) -> int:
+    def reach(self, first_seq: int, new_seq: int) -> int:
         """Return the oldest seq that a fold may stand for."""
-        return max(first_seq, self.oldest)
+        return max(first_seq, new_seq if self.oldest is None else self.oldest)
 
     def runs(self, after_seq: int) -> tuple[Run, ...]:
         """Return the blocks that were noted before."""

@@ -90,13 +90,13 @@ def test_ledger_is_stored_every_16_fragments() -> None:
     assert len(store.records("s", "ledger")) == 20 // SNAPSHOT_FRAGMENTS
     fresh = Notebook("s", RENDERER, store)
     assert fresh.folded(0, 239, [], [], 300) == book.folded(0, 239, [], [], 300)
-    assert fresh.reach(0) == book.reach(0) == 0
+    assert fresh.reach(0, 5) == book.reach(0, 5) == 0
 
 
 def test_reach_is_the_first_message_asked_for_where_nothing_was_noted() -> None:
     """And never before it."""
     store, _ = stored(2)
-    assert Notebook("s", RENDERER, store).reach(5) == 5
+    assert Notebook("s", RENDERER, store).reach(0, 5) == 5
 
 
 def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
@@ -130,7 +130,7 @@ def test_another_lease_begins_its_notes_anew() -> None:
     fresh = Notebook("s", RENDERER, store)
     one, two = (each.folded(0, 23, [each.took(atoms[:18])], [], 300) for each in (fresh, book))
     assert one == two
-    assert fresh.reach(0) == 0
+    assert fresh.reach(0, 5) == 5
 
 
 def test_notes_that_were_not_stored_are_forgotten() -> None:
@@ -150,4 +150,4 @@ def test_damaged_notes_are_told(kind: str) -> None:
     store, _ = stored(2)
     write(store, (Record(kind, 0, "{"),))
     with pytest.raises(DamagedStoreError):
-        Notebook("s", RENDERER, store).reach(0)
+        Notebook("s", RENDERER, store).reach(0, 0)

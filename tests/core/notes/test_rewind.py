@@ -97,7 +97,7 @@ def test_nothing_is_written_where_nothing_was_noted() -> None:
     write(store, (record,))
     book.reopen()
     assert book.runs(-1) == ()
-    assert book.reach(5) == 5
+    assert book.reach(0, 5) == 5
 
 
 def test_notes_that_are_no_longer_stored_are_named() -> None:

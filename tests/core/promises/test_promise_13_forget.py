@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -203,6 +203,7 @@ STEPS = st.lists(
 
 @effort(40)
 @given(steps=STEPS, window=st.sampled_from([2_048, 4_096, 16_384]))
+@example(steps=[*(("say", turns) for turns in (1, 3, 1, 1, 1, 1, 4, 1)), ("forget", [3])], window=2_048)
 def test_whatever_happens_forgotten_words_stay_away_and_others_stay(
     steps: list[tuple[str, object]], window: int
 ) -> None:
