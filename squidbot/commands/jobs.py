@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from squidbot.commands import options
-from squidbot.commands.ending import ANSWER_IS_NO, complain
+from squidbot.commands.ending import ANSWER_IS_NO, complain, exit_code
 from squidbot.commands.paper import Paper
+from squidbot.commands.reading.due import due_of
 from squidbot.commands.reading.opened import opened
-from squidbot.commands.reading.terms import seen_of
 from squidbot.commands.texts import count, shorter, span
-from squidbot.core.errors import ConfigError, LLMError
+from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.jobs import Jobs
 from squidbot.replay.table import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from squidbot.commands.reading.due import Due
     from squidbot.commands.reading.opened import Opened
-    from squidbot.commands.reading.terms import Seen
     from squidbot.core.jobs.desk import Done
     from squidbot.core.messages import Completion, Job
 
@@ -31,12 +29,29 @@ ID_CHARS = 28
 REASONS = ("schedule", "request")
 
 
-class _Due(NamedTuple):
-    """What is due of the sessions that were asked for: at most so many, and how many there are."""
+class _Found(NamedTuple):
+    """What is due, what became of it (None where nothing was to be done), and how to name a model where none is."""
 
-    sessions: dict[str, Seen]
-    jobs: list[Job]
-    every: int
+    due: Due
+    done: list[Done] | None
+    missing: str | None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        done = self.done
+        return {
+            "jobs": [_json(one) for one in self.due.jobs],
+            "total": self.due.every,
+            "done": None if done is None else [_told(one) for one in done],
+            "model": self.missing is None,
+            "failed": [{"session": name, "why": str(error)} for name, error in self.due.failed.items()],
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """That of the worst that happened: a session that can't be worked on, a summary that was not written."""
+        unwritten = self.done is not None and sum(one.summary is not None for one in self.done) < len(self.due.jobs)
+        return max(ANSWER_IS_NO if unwritten else 0, *map(exit_code, self.due.failed.values()), 0)
 
 
 @click.command()
@@ -51,28 +66,23 @@ def jobs(  # noqa: PLR0913  # one for each option
 ) -> None:
     """List the summaries that are due of a language model, those that save most first; --run has them written.
 
-    Without SESSION those of all sessions. said: what was said in the block, the user's messages left out; room: what
-    its summary may cost; both are bounds, in tokens.
+    Without SESSION those of all sessions that can be opened. said: what was said in the block, the user's messages
+    left out; room: what its summary may cost; both are bounds, in tokens.
     """
     with opened(store, writes=run) as place:
-        made = Jobs(place.wired.llm() if run else _Nobody(), place.wired.job_settings())
-        due = _due(place, made, session_id, reason or "", limit)
-        done = _done(made, due, reason or "") if run else []
-        missing = _missing(place)
-    left = due.every - sum(one.summary is not None for one in done)
+        found = _found(place, session_id, reason or "", limit, run=run)
     if as_json:
-        jobs_found = [_json(one) for one in due.jobs]
-        told = [{**_json(one.job), "summary": _id(one), "why": one.why or None} for one in done] if run else None
-        options.print_json({"jobs": jobs_found, "total": due.every, "done": told, "model": missing is None})
+        options.print_json(found.to_json())
     else:
-        _print(due, done if run else None, missing)
-    for one in done:
-        if one.summary is None:
-            complain(f"{one.job.session_id} {span(one.job.first_seq, one.job.last_seq)}: {one.why}")
-    if run and len(done) < len(due.jobs):
-        complain(f"{count(len(due.jobs) - len(done), 'job')} left: another process works there, or the model rests")
-    failed = run and left > due.every - len(due.jobs)
-    click.get_current_context().exit(ANSWER_IS_NO if failed else 0)
+        _print(found)
+    _complain(found)
+    click.get_current_context().exit(found.exit_code)
+
+
+def _found(place: Opened, session_id: str | None, reason: str, limit: int, *, run: bool) -> _Found:
+    made = Jobs(place.wired.llm() if run else _Nobody(), place.wired.job_settings())
+    due = due_of(place, made, session_id, reason, limit)
+    return _Found(due, _done(made, due, reason) if run else None, _missing(place))
 
 
 class _Nobody:
@@ -85,16 +95,8 @@ class _Nobody:
         raise LLMError("unreachable", "what is due is listed, and not done")
 
 
-def _due(place: Opened, made: Jobs, session_id: str | None, reason: str, limit: int) -> _Due:
-    ids = [place.find(session_id)] if session_id else [name for name, _ in place.sessions()]
-    sessions = {name: seen_of(place, name) for name in ids}
-    found = [job for seen in sessions.values() for job in made.due(seen, reason=reason)]
-    found.sort(key=lambda job: -job.saves_tokens)
-    return _Due(sessions, found[:limit], len(found))
-
-
-def _done(made: Jobs, due: _Due, reason: str) -> list[Done]:
-    """Do what is due, session by session, and return what became of it."""
+def _done(made: Jobs, due: Due, reason: str) -> list[Done]:
+    """Do what is due, session by session, and return what became of it; a session that can't be worked on is noted."""
     done: list[Done] = []
     with progress(len(due.jobs), "summarizing") as tick:
 
@@ -104,7 +106,10 @@ def _done(made: Jobs, due: _Due, reason: str) -> list[Done]:
 
         for name in dict.fromkeys(job.session_id for job in due.jobs):
             most = sum(job.session_id == name for job in due.jobs)
-            made.run(due.sessions[name], limit=most, reason=reason, told=told)
+            try:
+                made.run(due.sessions[name], limit=most, reason=reason, told=told)
+            except SquidbotError as error:
+                due.failed[name] = error
     return done
 
 
@@ -119,8 +124,8 @@ def _missing(place: Opened) -> str | None:
     return None
 
 
-def _id(one: Done) -> str | None:
-    return one.summary.summary_id if one.summary else None
+def _told(one: Done) -> dict[str, object]:
+    return {**_json(one.job), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
 
 
 def _json(job: Job) -> dict[str, object]:
@@ -141,8 +146,23 @@ def _level(job: Job) -> str:
     return job.level.rpartition(":")[2]
 
 
-def _print(due: _Due, done: Sequence[Done] | None, missing: str | None) -> None:
-    paper = Paper()
+def _complain(found: _Found) -> None:
+    """Say on standard error what went wrong, a line for each."""
+    for name, error in found.due.failed.items():
+        complain(f"{name}: {error}")
+    if found.done is None:
+        return
+    for one in found.done:
+        if one.summary is None:
+            complain(f"{one.job.session_id} {span(one.job.first_seq, one.job.last_seq)}: {one.why}")
+    left = sum(job.session_id not in found.due.failed for job in found.due.jobs)
+    left -= sum(one.job.session_id not in found.due.failed for one in found.done)
+    if left > 0:
+        complain(f"{count(left, 'job')} left: another process works there, or the model rests")
+
+
+def _print(found: _Found) -> None:
+    paper, (due, done, missing) = Paper(), found
     if done is not None:
         written = [one for one in done if one.summary]
         saved = sum(one.job.said_tokens - one.summary.cost.bound for one in done if one.summary)

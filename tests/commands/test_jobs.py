@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +46,10 @@ def made(rest):
     PROMPTS.append(model.prompts)
     return model
 """
+
+# The first session, support/42: its lease, without which it can't be opened, and a message that jobs are to read.
+DAMAGED_LEASE = "UPDATE records SET body = 'x' WHERE session = 1 AND kind = 'lease'"
+DAMAGED_MESSAGE = "UPDATE messages SET turn = 7777 WHERE key = (1 << 32 | :seq)"
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +179,28 @@ def test_jobs_of_a_session_that_another_process_works_on_are_left_to_it(
     assert result.exit_code == 1
     assert "left: another process works there" in result.output
     assert prompts() == []
+
+
+@pytest.mark.parametrize("damage", [DAMAGED_LEASE, DAMAGED_MESSAGE], ids=["to open", "to work on"])
+def test_jobs_pass_over_a_session_that_is_damaged(run: Callable[..., Result], tmp_path: Path, damage: str) -> None:
+    """It is named on standard error, those of the others are written, and the exit code is that of damage."""
+    settle(tmp_path, 'llm = "acme:good"\n')
+    first = json.loads(run("support/42", "--json").output)["jobs"][0]["first"]
+    with closing(sqlite3.connect(tmp_path / "kept.db")) as connection, connection:
+        assert connection.execute(damage, {"seq": int(first[1:])}).rowcount == 1
+    result = run("--run", "--json")
+    assert result.exit_code == 4
+    told = json.loads(result.stdout)
+    assert [one["session"] for one in told["failed"]] == ["support/42"]
+    assert {one["session"] for one in told["done"] if one["summary"]} == {"support/43"}
+    assert json.loads(run("support/43", "--json").output)["total"] == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("squidbot: support/42: ")
+    assert told["failed"][0]["why"] in line
+    assert run("support/43", "--run").exit_code == 0
+    alone = run("support/42", "--run")
+    assert alone.exit_code == 4
+    assert alone.stderr.startswith("squidbot: ")
 
 
 def test_jobs_without_a_model_can_not_run(run: Callable[..., Result], tmp_path: Path) -> None:

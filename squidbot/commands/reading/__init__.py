@@ -12,5 +12,6 @@
 | stories   | what became of one message |
 | recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |
+| due       | summaries that are due of a language model, of one session or of all |
 | forms     | a session in the forms of hosts |
 """

@@ -205,24 +205,24 @@ def writing_of(shelf: Shelf, before: Sequence[Segment], after: Sequence[Segment]
     return Usage(read, written)
 
 
-def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str | None]:
+def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
     """Return the ids of the texts by a model inside of notes on many blocks; of equal ones that of the newest.
 
     Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
     """
-    notes = [one for one in segments if one.representation is Representation.MERGED]
+    notes = [one for one in segments if one.summary_id and one.representation is Representation.MERGED]
     if not notes:
         return set()
-    ids = [one.summary_id or "" for one in notes]
-    known = {one.summary_id: one.text for one in (*shelf.summaries.by_id(shelf.session_id, ids), *made)}
-    told = "".join(f"\n{known.get(name, '')}\n" for name in ids)
-    lost = [one for one in notes if one.summary_id not in known]
-    found = {one.text: one for one in reversed(_texts_of(shelf))}.values()
-    return {one.summary_id for one in found if f"\n{one.text}\n" in told or any(_is_in(one, note) for note in lost)}
+    stored = shelf.summaries.by_id(shelf.session_id, [one.summary_id or "" for one in notes])
+    told = {one.summary_id: one.text for one in (*stored, *made)}
+    texts = {one.text: one for one in reversed(_texts_of(shelf))}.values()
+    return {one.summary_id for one in texts if any(_holds(note, told.get(note.summary_id or ""), one) for note in notes)}
 
 
-def _is_in(text: Summary, note: Segment) -> bool:
-    return note.first_seq <= text.first_seq and text.last_seq <= note.last_seq
+def _holds(note: Segment, told: str | None, text: Summary) -> bool:
+    if told is None:
+        return note.first_seq <= text.first_seq and text.last_seq <= note.last_seq
+    return f"\n{text.text}\n" in f"\n{told}\n"
 
 
 def _texts_of(shelf: Shelf) -> list[Summary]:

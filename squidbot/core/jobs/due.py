@@ -96,18 +96,22 @@ class _Asked(NamedTuple):
 
     def all(self) -> Iterator[Wanted]:
         """Yield what is wanted, oldest first."""
+        ahead = list(self._ahead()) if self.ground.settings.chain else []
+        yield from self._of_noted(ahead)
+        yield from (self._one(run, Representation.DETAILED, reason) for run, reason in ahead)
+
+    def _of_noted(self, ahead: Sequence[tuple[Run, str]]) -> Iterator[Wanted]:
+        """Yield what is wanted of blocks that notes stand for, with those in `ahead` behind them."""
         standing = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
         levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in standing}
         known = self.ground.notes.runs(-1)
         runs = [run for run in known if (run.first_seq, run.last_seq) in levels]
-        ahead = list(self._ahead()) if self.ground.settings.chain else []
         folds = self._folds(standing, ahead)
         folded = self._ranked(runs, ahead) if folds else {}
         if folds or "size" in self.every:
             yield from self._in_one_note(known, set(folded if folds else runs))
         for run in runs:
             yield from self._by_itself(run, levels[run.first_seq, run.last_seq], folded.get(run))
-        yield from (self._one(run, Representation.DETAILED, reason) for run, reason in ahead)
 
     def _by_itself(self, run: Run, level: Representation, folded: Representation | None) -> Iterator[Wanted]:
         """Yield what is wanted of a block with notes of its own: at the level it has, and at that of the next fold."""
