@@ -216,13 +216,13 @@ def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary]
     stored = shelf.summaries.by_id(shelf.session_id, [one.summary_id or "" for one in notes])
     told = {one.summary_id: one.text for one in (*stored, *made)}
     texts = {one.text: one for one in reversed(_texts_of(shelf))}.values()
-    return {one.summary_id for one in texts if any(_holds(note, told.get(note.summary_id or ""), one) for note in notes)}
+    return {one.summary_id for one in texts if any(_holds(note, told, one) for note in notes)}
 
 
-def _holds(note: Segment, told: str | None, text: Summary) -> bool:
-    if told is None:
+def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:
+    if note.summary_id not in told:
         return note.first_seq <= text.first_seq and text.last_seq <= note.last_seq
-    return f"\n{text.text}\n" in f"\n{told}\n"
+    return f"\n{text.text}\n" in f"\n{told[note.summary_id]}\n"
 
 
 def _texts_of(shelf: Shelf) -> list[Summary]:
