@@ -86,7 +86,7 @@ class _Call(NamedTuple):
                 gently = min(gently, self._folded(stand) + behind[cut])
             hard = min(hard, self._folded(stand) + behind[cut]) if cut < atoms else hard
             event = min(appended - self._standing(stand), hard if most > model.room or cut > last else gently)
-            if not permitted_by(self.rules, model, self.call, most):
+            if not permitted_by(self.rules, model, self.call, cut, most):
                 event = _NEVER
             found[cut] = min(self._extended(stand) + behind[cut], event)
             if cut <= last:

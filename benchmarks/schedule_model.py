@@ -23,6 +23,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.folding import filled
+from squidbot.core.changes.scene import HEADER_TOKENS
 from squidbot.core.plan import Representation
 from squidbot.core.view.atoms import session_blocks
 
@@ -91,20 +92,24 @@ class Stand(NamedTuple):
 class Rules(NamedTuple):
     """When an event is permitted, as shares of the room that the history has to pass, and what it has to leave.
 
-    `turn_fraction` before a new turn, `cold_fraction` there if the cache is cold; `loop_fraction` inside a tool loop.
+    `first_fraction` before a turn for the first event: what fits below it is sent whole (promise 9). For later ones
+    `turn_fraction`, `cold_fraction` if the cache is cold; `loop_fraction` inside a tool loop, for any.
     The engine's rule for what stays raw, with this `low_fraction`, says what it leaves; 0 for no more than
     `keep_fraction`. Where the history does not fit, an event is always permitted.
     """
 
+    first_fraction: float
     turn_fraction: float
     cold_fraction: float
     loop_fraction: float
     low_fraction: float
 
-    def mark(self, *, new_turn: bool, cold: bool) -> float:
+    def mark(self, *, new_turn: bool, cold: bool, first: bool) -> float:
         """Return the share that the history has to pass at a call."""
         if not new_turn:
             return self.loop_fraction
+        if first:
+            return self.first_fraction
         return min(self.turn_fraction, self.cold_fraction) if cold else self.turn_fraction
 
 
@@ -230,7 +235,7 @@ class Model:
         """Return the engine's room for a detailed note on so many tokens."""
         settings = self.settings
         most = settings.level_tokens(Representation.DETAILED, self.room)
-        return max(settings.min_note_tokens, min(most, round(said_tokens * settings.note_rate)))
+        return max(settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * settings.note_rate)))
 
     def floor(self, stand: Stand, notes: float, atoms: int, low_fraction: float) -> int:
         """Return the last cut of an event: by the engine's rule for what stays raw, from a low-water mark down.
@@ -259,7 +264,10 @@ class Model:
         if self.users_bound(Stand(cut, users)) > share:
             share *= self.settings.user_low_fraction
         room = filled(self.room)
-        share = min(share, room - attempt.least_notes_tokens - behind)
+        left = room - attempt.least_notes_tokens - behind
+        if left < min(share, self.users_bound(Stand(cut, users))) and self._raw_can_yield(cut, atoms, attempt):
+            return None
+        share = min(share, left)
         stand = Stand(cut, self._users_from(cut, users, share))
         left = room - behind - self.users_bound(stand)
         limit = min(attempt.notes_fraction * self.room * self.settings.fold_fraction, left)
@@ -269,6 +277,11 @@ class Model:
         notes = min(self.fills.folded * limit, told) if limit >= self.settings.min_note_tokens else 0.0
         return stand, notes
 
+    def _raw_can_yield(self, cut: int, atoms: int, attempt: Attempt) -> bool:
+        """Return whether raw messages have to give way before the user's do: the order of loss of the engine."""
+        least = 0.0 if attempt.user_fraction < self.settings.user_verbatim_fraction else self.settings.keep_fraction
+        return bool(least) and cut < self.last_cut(atoms, least)
+
     def _users_from(self, cut: int, users: int, share: float) -> int:
         """Return the first of the user's messages that stays: the newest ones, and the one that is being answered."""
         said = self.said_by(cut)
@@ -276,10 +289,10 @@ class Model:
         return min(first, max(users, said - 1))
 
 
-def permitted_by(rules: Rules, model: Model, call: int, history: float) -> bool:
-    """Return whether a history of this size permits an event at a call."""
+def permitted_by(rules: Rules, model: Model, call: int, cut: int, history: float) -> bool:
+    """Return whether a history of this size, notes standing for it up to a cut, permits an event at a call."""
     moment = model.sizes.moments[call]
-    return history > min(1.0, rules.mark(new_turn=moment.new_turn, cold=moment.cold)) * model.room
+    return history > min(1.0, rules.mark(new_turn=moment.new_turn, cold=moment.cold, first=not cut)) * model.room
 
 
 def _price(tokens: float, cached: float) -> float:

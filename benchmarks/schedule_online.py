@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.schedule_model import Fills, Model, Moment, Sizes, Stand
+from benchmarks.schedule_model import READ_PRICE, WRITE_PRICE, Fills, Model, Moment, Sizes, Stand
 from benchmarks.schedule_search import Change, Found
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.notes.extract import render
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.replay.runner import Call, Outcome
     from squidbot.replay.wiring import Terms
 
-__all__ = ["Online", "driven", "run"]
+__all__ = ["Online", "Spent", "driven", "run", "spent_on"]
 
 # Between two messages without a time; as the replay assumes it.
 ASSUMED_STEP_SECONDS = 8.0
@@ -43,6 +43,15 @@ class Online(NamedTuple):
     outcome: Outcome
     model: Model
     changes: tuple[Change, ...]
+
+
+class Spent(NamedTuple):
+    """What a schedule's price is spent on, in input-token equivalents: they add up to it."""
+
+    what_is_new: float
+    read_again: float
+    written_anew_at_events: float
+    written_anew_after_pauses: float
 
 
 class _Event(NamedTuple):
@@ -97,6 +106,32 @@ def driven(model: Model, changes: Iterable[Change]) -> tuple[Found, float]:
             price += model.changed(call, stand, notes, kept)
         tokens += model.request_billed(stand, notes, moment.atoms)
     return Found(price, tuple(by_call.values())), tokens / max(1, len(model.sizes.moments))
+
+
+def spent_on(model: Model, changes: Iterable[Change]) -> Spent:
+    """Return what a schedule's price is spent on."""
+    by_call = {change.call: change for change in changes}
+    stand, notes, said = Stand(), 0.0, 0
+    parts = Spent(0.0, 0.0, 0.0, 0.0)
+    for call, moment in enumerate(model.sizes.moments):
+        before = model.request_billed(stand, notes, said) if call else 0.0
+        kept, change = before, by_call.get(call)
+        if change is not None:
+            kept = model.sizes.fixed.estimate if change.folds else model.standing_billed(stand, notes)
+            stand, notes = change.stand, change.notes_tokens
+        tokens = model.request_billed(stand, notes, moment.atoms)
+        cached = 0.0 if moment.cold or not call else kept
+        new = model.billed[moment.atoms] - model.billed[said] if call else tokens
+        anew = WRITE_PRICE * (tokens - cached - new)
+        cold = bool(call) and moment.cold
+        parts = Spent(
+            parts.what_is_new + WRITE_PRICE * new,
+            parts.read_again + READ_PRICE * cached,
+            parts.written_anew_at_events + (0.0 if cold else anew),
+            parts.written_anew_after_pauses + (anew if cold else 0.0),
+        )
+        said = moment.atoms
+    return parts
 
 
 def _moments(rows: Sequence[StoredMessage], atoms: Sequence[Atom], calls: Sequence[Call]) -> tuple[Moment, ...]:

@@ -17,7 +17,14 @@ from benchmarks.schedule_model import Stand, permitted_by
 if TYPE_CHECKING:
     from benchmarks.schedule_model import Attempt, Model, Rules
 
-__all__ = ["Change", "Found", "cheapest"]
+__all__ = ["FULL_TRIES", "Change", "Found", "cheapest"]
+
+
+# What the notes of a state that is given up may have more than those of the one that stands for it, as a share of the
+# room: the more, the fewer states, and the lower the bound.
+MOST_LENT_FRACTION = 1.0
+# The first attempts of an event give up raw messages only; those behind them notes, and what the user said.
+FULL_TRIES = 2
 
 
 class Change(NamedTuple):
@@ -94,6 +101,7 @@ class _Search:
         self._at_most = at_most + 1e-6
         self._call = self._atoms = 0
         self._new: _Front = {}
+        self._most_lent = MOST_LENT_FRACTION * model.room
 
     def through(self, call: int, front: _Front) -> _Front:
         """Return the states behind a call, given those in front of it."""
@@ -108,7 +116,7 @@ class _Search:
             for state in states:
                 if state.notes + other <= model.room:
                     self._add(stand, state._replace(price=state.price + extended + a_note * state.notes))
-                if permitted_by(self._rules, model, call, state.permits + other):
+                if permitted_by(self._rules, model, call, stand.cut, state.permits + other):
                     permitted.setdefault(stand, []).append(state)
         self._append(permitted)
         self._fold(permitted)
@@ -150,7 +158,7 @@ class _Search:
         model = self._model
         last = max(stand.cut, model.floor(stand, state.notes, self._atoms, self._rules.low_fraction))
         now = model.history(stand, state.notes, self._atoms)
-        return cut > last or not permitted_by(self._rules, model, self._call, now)
+        return cut > last or not permitted_by(self._rules, model, self._call, stand.cut, now)
 
     def _fold(self, front: _Front) -> None:
         """Fold from every state; of those that a fold makes equal the cheapest is enough."""
@@ -175,7 +183,9 @@ class _Search:
         for stand, states in front.items():
             for state in states:
                 reach = max(stand.cut, last) if tries else self._reach(stand, state)
-                for cut in (*cuts[bisect_left(cuts, stand.cut) : bisect_left(cuts, reach)], reach):
+                # Notes and the user's messages give way only once no raw message can.
+                gentler = cuts[bisect_left(cuts, stand.cut) : bisect_left(cuts, reach)] if tries < FULL_TRIES else []
+                for cut in (*gentler, reach):
                     if cut and (cut not in found or state.price < found[cut][1].price):
                         found[cut] = stand, state
         return found
@@ -202,13 +212,18 @@ class _Search:
             return
         states = self._new.setdefault(stand, [])
         for at, other in enumerate(states):
-            if _is_no_worse(other, state):
+            if self._stands_for(other, state):
                 states[at] = self._heir(other, [state])
                 return
-        beaten = [other for other in states if _is_no_worse(state, other)]
+        beaten = [other for other in states if self._stands_for(state, other)]
         if beaten:
-            states[:] = [other for other in states if not _is_no_worse(state, other)]
+            states[:] = [other for other in states if not self._stands_for(state, other)]
         states.append(self._heir(state, beaten))
+
+    def _stands_for(self, state: _State, other: _State) -> bool:
+        """Return whether a state is neither dearer nor has more notes, nor would inherit more than a little."""
+        lent = other.permits - state.notes if self._inherits else 0.0
+        return _is_no_worse(state, other) and lent <= self._most_lent
 
     def _heir(self, state: _State, beaten: list[_State]) -> _State:
         """Return a state with the permissions of those that it stands for, too."""

@@ -113,6 +113,7 @@ class Wired:
         given: dict[str, float | str | None] = {
             "high_fraction": pressure.compact_at_fraction,
             "low_fraction": pressure.low_water_fraction,
+            "patience": pressure.patience,
             "min_saving_fraction": pressure.min_saving_fraction,
             "backoff_seconds": pressure.backoff_seconds,
             "scope": history.scope,

@@ -142,6 +142,7 @@ class Pressure:
     strategy: Strategy = STRATEGY
     compact_at_fraction: Share | None = None
     low_water_fraction: Portion | None = None
+    patience: Amount | None = None
     min_saving_fraction: Portion | None = None
     backoff_seconds: Amount | None = None
     warn_fraction: Portion | None = None

@@ -34,6 +34,7 @@ def opened(settings: dict[str, object], model: str = "") -> Session:
 HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "pressure.compact_at_fraction": (0.71, "high_fraction"),
     "pressure.low_water_fraction": (0.31, "low_fraction"),
+    "pressure.patience": (1.3, "patience"),
     "pressure.min_saving_fraction": (0.21, "min_saving_fraction"),
     "pressure.backoff_seconds": (31.0, "backoff_seconds"),
     "history.scope": ("none", "scope"),

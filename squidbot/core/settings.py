@@ -39,6 +39,8 @@ class HistorySettings:
 
     Attributes:
         high_fraction: an event comes before the next user turn above it; inside a tool loop only when nothing fits.
+        patience: below the high-water mark an event comes as soon as there is so much to take out of the request, 1
+            being where events cost least in the long run (`changes.pricing.Upkeep`); 0 to wait for the mark.
         low_fraction: what an event goes down to, if its notes and user messages leave that much room.
         slim_fraction: what messages with cut tool outputs may take between the notes and the raw ones.
         keep_fraction: raw messages that stay at an event in any case, if they fit at all.
@@ -68,11 +70,12 @@ class HistorySettings:
     """
 
     high_fraction: float = 0.7
-    low_fraction: float = 0.3
+    low_fraction: float = 0.1
+    patience: float = 0.7
     slim_fraction: float = 0.0
     keep_fraction: float = 0.1
-    notes_fraction: float = 0.45
-    note_rate: float = 0.08
+    notes_fraction: float = 0.6
+    note_rate: float = 0.15
     chain: bool = True
     fold_fraction: float = 0.6
     detailed_blocks: int = 5
@@ -133,13 +136,18 @@ class HistorySettings:
         return max(32, min(1500, room_tokens // 16))
 
 
-# Measured on one recorded coding session at 32K and 128K windows (README has the table). Of the marks that section 8 of
-# decisions.md names, .80 -> .70 cost 2,845 and 8,933 input tokens' worth a call there, .60 -> .40 2,220 and 6,146, and
-# .50 -> .25 2,123 and 4,754, all with recall beyond 8,000 tokens between .91 and .98; "balanced" costs 2,251 and 5,320.
+# Three points on the front of cost and recall. On one recorded coding session they cost so many input tokens' worth a
+# call, with such a recall beyond 8,000 tokens: at 32K 2,348 with .945, 2,228 with .947 and 2,078 with .932, at 64K
+# 3,600 with .957, 3,330 with .956 and 2,876 with .967, at 128K 5,857 with .993, 4,272 with .990 and 3,531 with .990.
+# Richer notes cost nearly nothing in a large room: with .08 instead of .15 tokens a token, recall beyond 32,000 tokens
+# was .94 instead of .98 at 128K for 2 % less. Deep batches are cheap ones: down to .3 of the room instead of .1 cost
+# 18 % more there, with as much recall.
 STRATEGIES: dict[str, HistorySettings] = {
-    "coherence": HistorySettings(high_fraction=0.95, low_fraction=0.6, keep_fraction=0.2, slim_fraction=0.1),
+    "coherence": HistorySettings(
+        high_fraction=0.95, low_fraction=0.3, patience=0.0, note_rate=0.2, notes_fraction=0.75
+    ),
     "balanced": HistorySettings(),
-    "speed": HistorySettings(high_fraction=0.4, low_fraction=0.15, keep_fraction=0.05, notes_fraction=0.3),
+    "speed": HistorySettings(high_fraction=0.4, patience=0.5, keep_fraction=0.05, notes_fraction=0.45),
 }
 # Rooms below these can't hold a chain of notes, or an event's batch, beside a working set: what is saved by waiting is
 # nothing there, and what is forgotten is much.
@@ -187,6 +195,8 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
         low_fraction=0.5,
         slim_fraction=0.0,
         notes_fraction=0.6,
+        # One note on everything gets its share of the room whatever was said; only what stays raw depends on the rate.
+        note_rate=0.08,
         chain=False,
         fold_fraction=1.0,
         user_verbatim_fraction=0.15 if room_tokens < TINY_ROOM_TOKENS else 0.3,

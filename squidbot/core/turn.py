@@ -340,7 +340,7 @@ class Turn(NamedTuple):
         if not _is_held(trial):
             return self.settings
         ladder = self.settings.ladder.without_marks()
-        return replace(self.settings, high_fraction=math.inf, scope="inline+summaries", ladder=ladder)
+        return replace(self.settings, high_fraction=math.inf, patience=0.0, scope="inline+summaries", ladder=ladder)
 
     def _signed(
         self, change: Change, stored: Standing, outside: PlanRecord | Past | None, *, held: bool = False

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.schedule_least import least_rest
 from benchmarks.schedule_model import Fills, Model, Moment, Rules, Sizes, Stand, permitted_by
-from benchmarks.schedule_online import driven
-from benchmarks.schedule_search import cheapest
+from benchmarks.schedule_online import driven, spent_on
+from benchmarks.schedule_search import FULL_TRIES, cheapest
 from squidbot.core.messages import Category, Cost, StoredMessage
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.atoms import Atom
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEVER = float("inf")
 BASE = HistorySettings(high_fraction=0.6, low_fraction=0.3, keep_fraction=0.2, min_note_tokens=4, note_rate=0.2)
-ANYWHERE = Rules(0.0, 0.0, 0.0, 0.0)
+ANYWHERE = Rules(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _atom(seq: int, tokens: int, *, user: bool) -> Atom:
@@ -52,7 +52,15 @@ def _models(draw: st.DrawFn) -> Model:
     return Model(Sizes(atoms, moments, Cost(5, 5), told, limit), chosen, fills, depths=draw(st.sampled_from((0, 3))))
 
 
-_RULES = st.sampled_from((ANYWHERE, Rules(0.6, 0.45, 1.0, 0.3), Rules(0.0, 0.0, 1.0, 0.3), Rules(0.0, 0.0, 1.0, 0.0)))
+_RULES = st.sampled_from(
+    (
+        ANYWHERE,
+        Rules(0.6, 0.6, 0.45, 1.0, 0.3),
+        Rules(0.0, 0.0, 0.0, 1.0, 0.3),
+        Rules(0.6, 0.0, 0.0, 1.0, 0.3),
+        Rules(0.6, 0.0, 0.0, 1.0, 0.0),
+    )
+)
 
 
 def _least(model: Model, rules: Rules, call: int = 0, stand: Stand = Stand(), notes: float = 0.0) -> float:  # noqa: B008
@@ -74,7 +82,7 @@ def _events(model: Model, rules: Rules, call: int, stand: Stand, notes: float) -
     """Yield what each event leaves that is permitted: the stand, its notes, and the billed tokens kept in front."""
     atoms = model.sizes.moments[call].atoms
     history = model.history(stand, notes, atoms)
-    if not permitted_by(rules, model, call, history):
+    if not permitted_by(rules, model, call, stand.cut, history):
         return
     reach = max(stand.cut, model.floor(stand, notes, atoms, rules.low_fraction))
     cuts = {cut for cut in model.cuts(atoms, model.settings.keep_fraction) if stand.cut <= cut <= reach} | {reach}
@@ -86,7 +94,8 @@ def _events(model: Model, rules: Rules, call: int, stand: Stand, notes: float) -
     for tries, attempt in enumerate(model.attempts()):
         if tries:
             reach = max(stand.cut, model.last_cut(atoms, attempt.keep_fraction))
-            cuts = {cut for cut in model.cuts(atoms, attempt.keep_fraction) if stand.cut <= cut <= reach} | {reach}
+            gentler = model.cuts(atoms, attempt.keep_fraction) if tries < FULL_TRIES else []
+            cuts = {cut for cut in gentler if stand.cut <= cut <= reach} | {reach}
         made = [model.folded(cut, stand.users, atoms, attempt) for cut in sorted(cuts) if cut]
         fitting = [each for each in made if each and model.history(*each, atoms) <= model.room]
         for left, then in fitting:
@@ -102,7 +111,7 @@ def test_a_dearer_way_with_fewer_notes_is_kept_when_it_may_turn_out_cheaper() ->
     moments = tuple(Moment(at + 1, new_turn=True, cold=False) for at in range(len(atoms)))
     chosen = replace(BASE, note_rate=0.5, notes_fraction=0.9, fold_fraction=0.1)
     model = Model(Sizes(atoms, moments, Cost(5, 5), (0, *(4,) * len(atoms)), 94), chosen)
-    rules = Rules(0.0, 0.0, 1.0, 0.0)
+    rules = Rules(0.0, 0.0, 0.0, 1.0, 0.0)
     found = cheapest(model, rules, inherits=False)
     assert found is not None
     assert found.price == pytest.approx(240.35)
@@ -142,6 +151,7 @@ def test_a_schedule_costs_what_the_search_says_when_it_is_driven_through_the_mod
     if found is not None:
         again, mean = driven(model, found.changes)
         assert again.price == pytest.approx(found.price)
+        assert sum(spent_on(model, found.changes)) == pytest.approx(found.price)
         assert mean > 0
 
 
@@ -165,4 +175,5 @@ def test_a_limit_leaves_the_cheapest_schedule_when_it_costs_no_more(model: Model
         again = cheapest(model, rules, found.price)
         assert again is not None
         assert again.price == pytest.approx(found.price)
+        assert sum(spent_on(model, found.changes)) == pytest.approx(found.price)
         assert cheapest(model, rules, found.price * 0.99 - 1) is None

@@ -8,6 +8,7 @@
 | better     | a language model's texts in the place of notes by rule |
 | compaction | one batch from high to low water |
 | folding    | everything told anew, the newest blocks by level |
+| upkeep     | when going on costs more than an event |
 | scene      | what a batch is chosen from, and how hard an event tries |
 | pricing    | what a break costs, and what it brings |
 """

@@ -162,7 +162,8 @@ class Compactor(Ground):
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
         full = standing + added > step.notes_fraction * self.room
-        if full or self._said(zones.noted, self.size) > step.user_fraction * self.room:
+        said = self._said(zones.noted, self.size)
+        if full or said > self.user_tokens(step, said):
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
         raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))

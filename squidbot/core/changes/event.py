@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.budget.ladder import EMERGENCY
 from squidbot.core.changes.moment import fullness, pressure_fraction, room_of, too_much
 from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
+from squidbot.core.changes.upkeep import pays
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
 from squidbot.core.view.atoms import atoms_of, open_step
 from squidbot.core.view.renderer import spent, unanswerable
@@ -60,7 +61,7 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
 
 def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
     """Return why the plan changes before a new turn although it need not yet, or None."""
-    if pressure > settings.high_fraction:
+    if pressure > settings.high_fraction or pays(standing, moment, settings):
         return "high-water"
     # A session that still fits whole is sent whole, whatever the cache does (promise 9).
     middle = (settings.high_fraction + settings.low_fraction) / 2
@@ -175,15 +176,19 @@ class _Maker(NamedTuple):
     def _mark(self, cause: str, base: Standing) -> tuple[float, bool]:
         """Return the pressure at which an event has done enough, and whether there is an emergency.
 
-        What a mark has fired goes on until it would not fire again; in an emergency below the first rung, too. What
-        fits is enough where no notes stand yet, and for a new lease, which shows all that a smaller one shows.
+        What a mark in tokens or messages has fired goes on until it would not fire again, and an emergency below the
+        first rung. Elsewhere what fits and saves is enough: where notes and the user's words fill the room up to the
+        mark, telling them anew each time to get below it cost a fifth more than leaving them (benchmarks, talk at 32K).
+        So it is where no notes stand yet, and for a new lease, which shows all that a smaller one shows.
         """
         if cause not in _MARKED or not base.blocks or base.opened:
             return math.inf, False
         mark, ladder = self.settings.high_fraction, self.settings.ladder
         # Where the mark itself lies as high, every event is one, and jobs write the summaries of an ordinary one.
         emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.moment))
-        return (min(mark, ladder.warn_fraction or mark) if emergency else mark), emergency
+        if emergency:
+            return min(mark, ladder.warn_fraction or mark), True
+        return (mark if ladder.compact_at_tokens or ladder.compact_at_messages else math.inf), False
 
     def _is_marked(self, one: Standing) -> bool:
         """Return whether history is above the mark that fires an event."""
@@ -226,6 +231,7 @@ class _Maker(NamedTuple):
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
+            unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
 
     def _raw_messages(self) -> int | None:

@@ -155,11 +155,8 @@ class Folding(Ground):
 
     def _verbatim(self, sent: Sequence[Part], step: Step, user_tokens: float) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
-        share = step.user_fraction * self.room
-        if self.size(total(part.cost for part in sent if is_user_part(part))) > share:
-            # One batch deep enough to last: cut to the limit itself, the next turn would cut again.
-            share *= self.settings.user_low_fraction
-        budget = min(share, user_tokens)
+        said = self.size(total(part.cost for part in sent if is_user_part(part)))
+        budget = min(self.user_tokens(step, said), user_tokens)
         kept: list[Part] = []
         used = 0
         for part in reversed(sent):

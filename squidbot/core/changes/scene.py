@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Ground", "NoteTaker", "Scene", "Step", "noted_as", "retelling", "steps"]
 
 
+# What heads a note, its id, how many messages it is on and how to see them, costs 34 to 44 tokens by the default
+# counter; with one line beside it even a note on two turns says which file they touched.
+HEADER_TOKENS = 64
+
+
 class Scene(NamedTuple):
     """What a batch is chosen from.
 
@@ -35,6 +40,7 @@ class Scene(NamedTuple):
         in_flight_seq: the user message that is being answered.
         marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
         raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
+        unread: whether older messages were not read back: what the user said in them is not known.
     """
 
     room: Cost
@@ -47,6 +53,7 @@ class Scene(NamedTuple):
     in_flight_seq: int
     marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
     raw_messages: int | None = None
+    unread: bool = False
 
 
 class Batch(NamedTuple):
@@ -174,10 +181,10 @@ class Ground:
         return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
 
     def level_tokens(self, said_tokens: int, level: Representation) -> int:
-        """Return the room for notes of a level: a share of what was said, from the smallest useful note to the cap."""
+        """Return the room for notes of a level: a share of what was said beside what heads a note, up to the cap."""
         most = self.settings.level_tokens(level, self.scene.room.bound)
         share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
-        return max(self.settings.min_note_tokens, min(most, round(said_tokens * share)))
+        return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
 
     def fold_tokens(self, step: Step) -> int:
         """Return the room for all notes where everything is told anew."""
@@ -186,6 +193,15 @@ class Ground:
     def stays(self, atom: Atom) -> bool:
         """Return whether an atom is sent verbatim behind its notes."""
         return atom.is_user or any(message.seq in self.scene.pinned for message in atom.messages)
+
+    def user_tokens(self, step: Step, said: int) -> float:
+        """Return what the user's messages may cost behind notes, if so much was said: by high and low water.
+
+        Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
+        reads more, may have to cut; so the low one holds (promise 8).
+        """
+        share = step.user_fraction * self.room
+        return share * self.settings.user_low_fraction if said > share or self.scene.unread else share
 
     @property
     def foldable(self) -> list[Block]:

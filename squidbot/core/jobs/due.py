@@ -130,9 +130,20 @@ class _Asked(NamedTuple):
         return [Wanted(run, Representation.MERGED, limit, "pressure") for run in newest]
 
     def _ranked(self, runs: Sequence[Run], ahead: Sequence[tuple[Run, str]]) -> dict[Run, Representation]:
-        """Return the levels that blocks get where everything is told anew: at least one new block comes behind them."""
-        newer = max(1, len(ahead))
-        return dict(zip(reversed(runs), self.ground.settings.ranks()[newer:], strict=False))
+        """Return the levels that blocks get where everything is told anew: at least one new block comes behind them.
+
+        Only as many as have room together, as a fold has it.
+        """
+        ground, settings = self.ground, self.ground.settings
+        new = [run for run, _ in reversed(ahead)] or [Run(-1, -1, settings.block_max_tokens(ground.room))]
+        left = settings.level_fraction * ground.fold_tokens(steps(settings)[0])
+        ranked: dict[Run, Representation] = {}
+        for run, level in zip((*new, *reversed(runs)), settings.ranks(), strict=False):
+            left -= ground.level_tokens(run.tokens, level)
+            if left < 0:
+                break
+            ranked[run] = level
+        return {run: level for run, level in ranked.items() if run not in new}
 
     def _one(self, run: Run, level: Representation, reason: str) -> Wanted:
         return Wanted(run, level, self.ground.level_tokens(run.tokens, level), reason)

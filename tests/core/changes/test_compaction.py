@@ -123,12 +123,12 @@ def test_nothing_is_moved_where_all_must_stay() -> None:
 
 
 def test_history_gives_way_down_to_the_low_water_mark() -> None:
-    """300 of 1,000, notes included; the questions stay verbatim behind the notes."""
-    rows = [row(seq, "assistant" if seq % 2 else "user", tokens=50 if seq % 2 else 10) for seq in range(40)]
-    at = scene([*rows, row(40, turn=40)])
+    """1,200 of 4,000, notes included; the questions stay verbatim behind the notes."""
+    rows = [row(seq, "assistant" if seq % 2 else "user", tokens=200 if seq % 2 else 40) for seq in range(40)]
+    at = scene([*rows, row(40, turn=40)], room=4000)
     made = batch(at, note_rate=0.04)
     assert made is not None
-    assert sum(atom.cost.bound for atom in at.tail if atom.first_seq >= made.tail_from_seq) <= 300
+    assert sum(atom.cost.bound for atom in at.tail if atom.first_seq >= made.tail_from_seq) <= 1200
     assert made.tail_from_seq in {32, 33}
     assert {one[2] for one in runs(made)} == {"summary+user"}
     assert [seq for one in runs(made) for seq in one[3]] == list(range(0, made.tail_from_seq, 2))
@@ -188,7 +188,7 @@ def aged(notes: Notes, **settings: object) -> Batch:
         for run in AGED
     )
     notes.kept = AGED
-    at = scene([*turns(4, 30, start=40), row(48, turn=48)], blocks=blocks)
+    at = scene([*turns(4, 30, start=40), row(48, turn=48)], room=2000, blocks=blocks)
     made = batch(at, HARD, notes, chain=False, min_note_tokens=8, **settings)
     assert made is not None
     return made
@@ -197,7 +197,7 @@ def aged(notes: Notes, **settings: object) -> Batch:
 def test_newest_blocks_keep_notes_of_their_own_by_rank_when_all_is_told_anew() -> None:
     """The newest detailed, the one before moderate, then compact, all older ones in one note."""
     notes = Notes()
-    made = aged(notes, detailed_blocks=1, moderate_blocks=1, compact_blocks=1)
+    made = aged(notes, detailed_blocks=1, moderate_blocks=1, compact_blocks=1, level_fraction=0.6)
     found = [(first, last, level.removeprefix("summary:")) for first, last, level, _ in runs(made)]
     assert found == [(0, 19, "merged"), (20, 29, "compact"), (30, 39, "moderate"), (40, 47, "detailed")]
     assert [asked.split(" beside")[0] for asked in notes.asked] == [

@@ -12,9 +12,8 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError, RecallError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.notes.ledger import Fragment
-from squidbot.core.settings import HistorySettings
 
-from ..promises.driver import CODEC, Heard, Host, Setup, assistant, held, requests, result, user
+from ..promises.driver import BY_MARKS, CODEC, Heard, Host, Setup, assistant, held, requests, result, user
 from ..promises.histories import tame
 from ..promises.rules import breaks_at, sent
 from .readers import Opened, joined, opened, shown, walked
@@ -171,7 +170,8 @@ def test_answers_of_one_step_share_the_room() -> None:
 
 def test_recalled_is_in_the_next_request_when_that_passes_the_mark() -> None:
     """What has not been sent yet is not summarized: an event takes what is older."""
-    store, one = talked(setup=replace(LARGE, settings=HistorySettings(high_fraction=0.5, low_fraction=0.2)))
+    chosen = replace(BY_MARKS, high_fraction=0.5, low_fraction=0.1, min_saving_fraction=0.05)
+    store, one = talked(setup=replace(LARGE, settings=chosen))
     page = one.history.recall("m0-m60")
     made = one.session.assemble([user("and this " * 350)])
     assert made.event

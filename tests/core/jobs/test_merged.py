@@ -96,7 +96,7 @@ def test_texts_take_at_most_half_of_the_note(setup: Setup) -> None:
 def test_hardly_a_text_is_written_that_no_note_has(setup: Setup) -> None:
     """As many are asked for as there is room, and one source once."""
     # Right behind an event: those written for the next one are not shown yet.
-    host = with_jobs(setup, 68)
+    host = with_jobs(setup, 75)
     written = merged(host)
     assert len({(one.first_seq, one.last_seq) for one in written}) == len(written)
     used = shown(host)

@@ -9,7 +9,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.plan import FirstChanged
 from squidbot.core.settings import HistorySettings
 
-from .driver import Host, Setup, assistant, causes, message, requests, result, user
+from .driver import BY_MARKS, Host, Setup, assistant, causes, message, requests, result, user
 from .histories import WORDS, tame
 from .rules import breaks_at
 
@@ -93,8 +93,8 @@ def test_first_changed_counts_the_messages_that_are_sent() -> None:
 
 def test_event_of_another_process_is_not_repaired() -> None:
     """A session that comes back to a plan that somebody else has changed takes it as it is."""
-    store = InMemoryStore()
-    host, other = Host(store, SMALL), Host(store, SMALL)
+    store, setup = InMemoryStore(), Setup(4096, settings=BY_MARKS)
+    host, other = Host(store, setup), Host(store, setup)
     host.run(tame(4, 60))
     other.run(tame(12, 60, start=4))
     assert any(causes(other))

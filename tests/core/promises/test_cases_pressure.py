@@ -17,7 +17,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError
 from squidbot.core.settings import HistorySettings
 
-from .driver import Heard, Host, Setup, assistant, causes, changed, opened, requests, result, user
+from .driver import BY_MARKS, Heard, Host, Setup, assistant, causes, changed, opened, requests, result, user
 from .histories import effort, tame
 
 if TYPE_CHECKING:
@@ -142,12 +142,12 @@ def test_number_of_messages_fires_an_event_and_holds_no_more_after_it() -> None:
 
 def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
     """Where the room's own mark is far away; inside a tool loop it waits."""
-    setup = changed(Setup(32_768), ladder=Ladder(compact_at_tokens=3000), min_saving_fraction=0.0)
+    setup = changed(Setup(32_768), ladder=Ladder(compact_at_tokens=3950), min_saving_fraction=0.0)
     host = Host(InMemoryStore(), setup, watch=False)
     calls = requests(host.run(tame(30, 60)))
     assert set(causes(host)) == {None, "high-water"}
-    assert all(one.standing.history.bound <= 3000 for one in calls if one.standing.at_turn)
-    assert any(one.standing.history.bound > 3000 for one in calls)
+    assert all(one.standing.history.bound <= 3950 for one in calls if one.standing.at_turn)
+    assert any(one.standing.history.bound > 3950 for one in calls)
 
 
 def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_note() -> None:
@@ -155,9 +155,9 @@ def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_no
     long = [one for n in range(3) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 600))]
     made = []
     for emergency in (0.95, 0.0):
-        settings = HistorySettings(low_fraction=0.5, ladder=Ladder(emergency_fraction=emergency, notice=False))
+        settings = replace(BY_MARKS, low_fraction=0.5, ladder=Ladder(emergency_fraction=emergency, notice=False))
         host = Host(InMemoryStore(), Setup(8192, None, settings), watch=False)
-        host.run([*tame(40, 60), user("go"), *long, assistant("done"), user("next " * 1300)])
+        host.run([*tame(40, 60), user("go"), *long, assistant("done"), user("next " * 900)])
         assert causes(host)[-1] == "high-water"
         made.append(requests(host.calls)[-1])
     emergency_made, ordinary = made

@@ -12,7 +12,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.plan import PlanRecord, Section
 
-from .driver import Host, Meddled, Setup, assistant, changed, held, message, opened, requests, result, user
+from .driver import BY_MARKS, Host, Meddled, Setup, assistant, changed, held, message, opened, requests, result, user
 from .histories import tame
 from .rules import breaks_at
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Record, StoredMessage
 
-SETUP = Setup(8192)
+SETUP = Setup(8192, settings=BY_MARKS)
 
 
 def evented(setup: Setup = SETUP, turns: int = 40, **fields: object) -> Host:
