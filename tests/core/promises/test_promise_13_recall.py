@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from squidbot.core.settings import HistorySettings
 from squidbot.core.view.renderer import Renderer
 
 from ..history.readers import joined, opened, walked
-from .driver import BY_MARKS, CODEC, Host, Setup, assistant, copied, held, message, requests, result, user
+from .driver import CODEC, Host, Setup, assistant, copied, held, message, requests, result, user
 from .histories import WORDS, effort, histories, setups
 from .rules import breaks_at, pairs_broken, sent, transcript_of
 
@@ -155,10 +154,10 @@ def test_fresh_recall_stays_raw_behind_a_stray_result() -> None:
     assert {span.first_seq: span.how for span in spans}[page.recorded or 0] == "recalled"
 
 
-@pytest.mark.parametrize(("size", "cause"), [(1418, "rollover"), (200, None)])
+@pytest.mark.parametrize(("size", "cause"), [(1480, "rollover"), (200, None)])
 def test_fresh_recall_gives_way_where_a_rollover_leaves_no_room_for_it(size: int, cause: str | None) -> None:
     """A page, and a message behind it that leaves no room even for notes; beside a short one the page is sent."""
-    setup = Setup(4096, 0, replace(BY_MARKS, policy_limit=400), WORDS)
+    setup = Setup(4096, 0, HistorySettings(policy_limit=400), WORDS)
     store = InMemoryStore()
     Host(store, setup).run([user("\0" * 378), user("?"), assistant("so")])
     page = opened(store, setup).history.recall("m0")
