@@ -158,9 +158,10 @@ class Turn(NamedTuple):
         """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
         opens = met.trial.at_turn and met.trial.turn >= stored.messages
         # A call that brought an event was sent without a line, and is when it is tried again.
-        if self.past.noticed or not opens or self._is_again(stored) or self._due(met):
+        if self.past.noticed or not opens or self._is_again(stored):
             return None
-        return self.settings.ladder.first_notice(fullness(met.trial, met.moment))
+        line = self.settings.ladder.first_notice(fullness(met.trial, met.moment))
+        return None if line is None or self._due(met) else line
 
     def _due(self, met: _Met) -> str | None:
         return due(met.trial, met.moment, self._patience(met.trial))
