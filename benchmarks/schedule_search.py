@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["FULL_TRIES", "Change", "Found", "cheapest"]
 
 
-# What the notes of a state that is given up may have more than those of the one that stands for it, as a share of the
-# room: the more, the fewer states, and the lower the bound.
-MOST_LENT_FRACTION = 1.0
 # The first attempts of an event give up raw messages only; those behind them notes, and what the user said.
 FULL_TRIES = 2
 
@@ -101,7 +98,6 @@ class _Search:
         self._at_most = at_most + 1e-6
         self._call = self._atoms = 0
         self._new: _Front = {}
-        self._most_lent = MOST_LENT_FRACTION * model.room
 
     def through(self, call: int, front: _Front) -> _Front:
         """Return the states behind a call, given those in front of it."""
@@ -212,18 +208,13 @@ class _Search:
             return
         states = self._new.setdefault(stand, [])
         for at, other in enumerate(states):
-            if self._stands_for(other, state):
+            if _is_no_worse(other, state):
                 states[at] = self._heir(other, [state])
                 return
-        beaten = [other for other in states if self._stands_for(state, other)]
+        beaten = [other for other in states if _is_no_worse(state, other)]
         if beaten:
-            states[:] = [other for other in states if not self._stands_for(state, other)]
+            states[:] = [other for other in states if not _is_no_worse(state, other)]
         states.append(self._heir(state, beaten))
-
-    def _stands_for(self, state: _State, other: _State) -> bool:
-        """Return whether a state is neither dearer nor has more notes, nor would inherit more than a little."""
-        lent = other.permits - state.notes if self._inherits else 0.0
-        return _is_no_worse(state, other) and lent <= self._most_lent
 
     def _heir(self, state: _State, beaten: list[_State]) -> _State:
         """Return a state with the permissions of those that it stands for, too."""

@@ -121,6 +121,10 @@ class HistorySettings:
         """Return the size that closes a session block, in tokens."""
         return max(1, min(BLOCK_MOST_TOKENS, room_tokens // 4))
 
+    def raw_tokens(self, share: float, room: float, beside: float) -> float:
+        """Return what may stay raw of a room, in its unit: up to a share of it less `beside`, at least the floor."""
+        return max(share * room - beside, self.keep_fraction * room)
+
     def level_tokens(self, level: Representation, room_tokens: int) -> int:
         """Return the largest summary of a level, in tokens."""
         return max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
@@ -193,7 +197,6 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
         chosen,
         high_fraction=0.95,
         low_fraction=0.5,
-        slim_fraction=0.0,
         notes_fraction=0.6,
         # One note on everything gets its share of the room whatever was said; only what stays raw depends on the rate.
         note_rate=0.08,

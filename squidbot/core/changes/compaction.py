@@ -114,7 +114,7 @@ class Compactor(Ground):
         prefix = size(total(block.cost for block in self.scene.blocks))
         tail = size(total(atom.sent_cost for atom in self.scene.tail))
         notes = min(tail * settings.note_rate, step.notes_fraction * room)
-        raw = max((step.keep_fraction - step.slim_fraction) * room - prefix - notes, settings.keep_fraction * room)
+        raw = settings.raw_tokens(step.keep_fraction - step.slim_fraction, room, prefix + notes)
         least_notes = step.notes_fraction * settings.fold_fraction * room / 2
         beside = step.slim_fraction * room + self._held(size)
         said = step.user_fraction * room

@@ -74,7 +74,7 @@ def _upkeep(standing: Standing, room: int, settings: HistorySettings) -> Upkeep:
     said = standing.tail.cost.bound
     prefix = standing.history.bound - said
     notes = min(settings.note_rate * said, settings.notes_fraction * room)
-    keeps = max(settings.low_fraction * room - prefix - notes, settings.keep_fraction * room)
+    keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
     calls = passed = taken = 0
     for atom in reversed(standing.tail.atoms):
         tokens = atom.sent_cost.bound

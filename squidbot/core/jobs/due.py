@@ -184,7 +184,7 @@ class _Asked(NamedTuple):
         """Return what stays behind notes at an event at most: a block with as much behind it will be noted whole."""
         settings, room = self.ground.settings, self.ground.room
         prefix = sum(block.cost.bound for block in self.ground.scene.blocks)
-        raw = max((settings.low_fraction - settings.slim_fraction) * room - prefix, settings.keep_fraction * room)
+        raw = settings.raw_tokens(settings.low_fraction - settings.slim_fraction, room, prefix)
         return raw + settings.slim_fraction * room
 
 
