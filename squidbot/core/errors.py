@@ -8,6 +8,9 @@ SquidbotError
 ├── RecallError            nothing can be brought back for an id, an offset or a query: what would do
 ├── ConfigError            a setting is wrong: what, where, what would be right
 ├── NotFoundError          what was asked for by name or number is not there, or no longer
+├── ModelFileError         a model file is damaged, or not what it says: file, byte, what to do
+├── ModelLoadError         a runtime could not load a model: what it said last
+├── SizingError            how much memory a model takes can't be said, or it can't be loaded: why, what would do
 ├── TranscriptError        a recorded conversation can't be read: file, line, what to do
 └── StoreError             stored data can't be written or read; says whether anything was written
 └── DamagedStoreError  stored data contradict themselves or their checksum
@@ -22,8 +25,11 @@ __all__ = [
     "DamagedStoreError",
     "InvalidRequestError",
     "LLMError",
+    "ModelFileError",
+    "ModelLoadError",
     "NotFoundError",
     "RecallError",
+    "SizingError",
     "SquidbotError",
     "StoreError",
     "TranscriptError",
@@ -99,6 +105,18 @@ class ConfigError(SquidbotError):
 
 class NotFoundError(SquidbotError):
     """What was asked for by name or number is not there, or no longer. The text says what is, or what to do."""
+
+
+class ModelFileError(SquidbotError):
+    """A model file is damaged, not whole, or not what it says. The text names what, where, and what to do."""
+
+
+class ModelLoadError(SquidbotError):
+    """A runtime could not load a model with the window that it was given. The text has what the runtime said last."""
+
+
+class SizingError(SquidbotError):
+    """How much memory a model takes can't be said, or it can't be loaded. The text says why, and what would do."""
 
 
 class TranscriptError(SquidbotError):

@@ -22,6 +22,7 @@ __all__ = [
     "Opening",
     "Part",
     "Record",
+    "Reply",
     "Role",
     "StoredMessage",
     "Summary",
@@ -202,6 +203,23 @@ class Completion(NamedTuple):
     text: str
     input_tokens: int
     output_tokens: int
+
+
+class Reply(NamedTuple):
+    """What a language model said next in a conversation.
+
+    Attributes:
+        message: the assistant's message in the model's own form, tool calls included.
+        finish: "stop", "tool_calls", or "length" where the answer reached its limit.
+        input_tokens, output_tokens: as its provider reports them; `input_tokens` counts cached ones too.
+        cached_tokens: of the input, read from the prompt cache.
+    """
+
+    message: Mapping[str, object]
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
 
 
 class Found(NamedTuple):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from squidbot.core.devices import Probed
     from squidbot.core.events import Event
     from squidbot.core.messages import (
         Completion,
@@ -17,15 +18,21 @@ if TYPE_CHECKING:
         Opening,
         Part,
         Record,
+        Reply,
         StoredMessage,
         Summary,
     )
+    from squidbot.core.sizing.context import Served
 
 __all__ = [
     "LLM",
     "Certificate",
+    "Chat",
     "Claims",
     "Codec",
+    "Embedder",
+    "GpuProbe",
+    "LoadedModel",
     "Observer",
     "Summarizer",
     "SummaryStore",
@@ -203,6 +210,87 @@ class LLM(Protocol):
             ContextOverflowError: the prompt and the room for the answer don't fit the model's window.
             LLMError: there is no whole answer: the model was not reached, refused, or was cut off; `kind` says which.
         """
+
+
+class Chat(LLM, Protocol):
+    """A language model that goes on with a conversation; it may take minutes."""
+
+    @property
+    def form(self) -> str:
+        """The form of its messages: the tag of their codec, for example "openai.chat"."""
+
+    @property
+    def window_tokens(self) -> int | None:
+        """Input and output together, as the model is really served; None where that is not known."""
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_output_tokens: int,
+        tools: Sequence[Mapping[str, object]] = (),
+        told: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Return the next message of the assistant, which may call `tools`, of at most `max_output_tokens`.
+
+        `told` gets the pieces of its text as they come; what it raises ends the answer and goes to the caller.
+
+        Raises:
+            ContextOverflowError: messages, tools and the room for the answer don't fit the model's window.
+            LLMError: there is no answer: the model was not reached, or refused; `kind` says which.
+        """
+
+
+class Embedder(Protocol):
+    """Texts as vectors that lie close together where the texts mean the same; never called on a request's way."""
+
+    @property
+    def name(self) -> str:
+        """Which model made the vectors; those of two names are never compared."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector of length 1 for each text, in order; the same text always gets the same, but for rounding.
+
+        Raises:
+            ContextOverflowError: a text is too long for it.
+            LLMError: there are no vectors.
+        """
+
+
+class LoadedModel(Chat, Protocol):
+    """A model that a runtime in this process, or a server, holds ready: it chats, counts and embeds."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Counts with the model's own vocabulary."""
+
+    @property
+    def served(self) -> Served:
+        """What the runtime really set up."""
+
+    def embedder(self) -> Embedder:
+        """Return what makes vectors with this model; a context of its own may be made at its first use.
+
+        Raises:
+            LLMError: this model, or its runtime, makes none.
+        """
+
+    def close(self) -> None:
+        """Give back all memory; a second call does nothing."""
+
+
+class GpuProbe(Protocol):
+    """Looks for devices that a model could be put on; never called on a request's way."""
+
+    @property
+    def name(self) -> str:
+        """Its name in settings and in `Device.source`."""
+
+    def probe(self) -> Probed:
+        """Return what is there now, by number, and what each source that was tried said. Never raises."""
 
 
 class Summarizer(Protocol):
