@@ -22,12 +22,13 @@ from squidbot.relay import Relay
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.config import Loaded, Model, Prices
+    from squidbot.config import Loaded
     from squidbot.core.jobs.due import JobSettings
     from squidbot.core.messages import Lease
     from squidbot.core.ports import LLM, Codec, TokenCounter
     from squidbot.core.settings import HistorySettings
     from squidbot.offers import Timer
+    from squidbot.tables import Model, Prices
 
 __all__ = ["Wired", "wire"]
 

@@ -1,0 +1,222 @@
+"""The tables of squidbot.toml as frozen settings: a class for each, a field for each key.
+
+What a key does stands in docs/configuration.md. None means: as the strategy, the counter or the model has it.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from squidbot.checks import (
+    Amount,
+    Lifetime,
+    Minutes,
+    Mode,
+    Names,
+    Portion,
+    Scheduler,
+    Scope,
+    Share,
+    Strategy,
+    Tokens,
+    Whole,
+)
+from squidbot.core.budget.caps import Caps
+from squidbot.core.snapshots import Retention
+from squidbot.prices import Entry
+
+__all__ = [
+    "Budget",
+    "History",
+    "Model",
+    "Pressure",
+    "Prices",
+    "Settings",
+    "Snapshots",
+    "Store",
+    "Summary",
+    "Window",
+]
+
+# Where neither the model nor the user names a window (C10).
+WINDOW_TOKENS = Tokens(32_768)
+STRATEGY = Strategy("balanced")
+SCOPE = Scope("inline+summaries")
+# B-40: every 15 to 30 minutes.
+INTERVAL_MINUTES = Minutes(30)
+SCHEDULER = Scheduler("thread")
+# The core's own (decisions.md, section 11).
+KEEPING = Retention()
+SNAPSHOTS_MAX, SNAPSHOTS_NTH = Whole(KEEPING.most_named), Whole(KEEPING.keep_every_nth)
+SNAPSHOTS_AUTO = Portion(KEEPING.auto_fraction)
+SNAPSHOTS_HOURS, SNAPSHOTS_DAYS = Amount(KEEPING.keep_all_hours), Amount(KEEPING.most_days)
+NO_NAMES = Names(())
+
+
+@attrs.frozen
+class Window:
+    """`[window]`: the context window of sessions whose model says nothing else."""
+
+    default: Tokens = WINDOW_TOKENS
+    safety_fraction: Share | None = None
+
+
+@attrs.frozen
+class Prices:
+    """`[prices]`: what tokens cost, an uncached input token being 1, and how long a provider keeps a cached prefix.
+
+    What is None is as in the entry of the price table that `entry` names. `prices = "NAME"` is short for that.
+    """
+
+    entry: str | None = None
+    read: Amount | None = None
+    write: Amount | None = None
+    output: Amount | None = None
+    ttl_seconds: Lifetime | None = None
+    least_tokens: Whole | None = None
+
+
+@attrs.frozen
+class Model:
+    """`[models.<alias>]`: one model; the alias is what `Engine.session` is given."""
+
+    context_window: Tokens | None = None
+    max_tokens: Tokens | None = None
+    tokenizer: str | None = None
+    parameters_billion: Amount | None = None
+    prices: Prices | None = None
+
+
+@attrs.frozen
+class Budget:
+    """`[budget]`: how tokens are counted, the room for the answer, and the caps of document 001 by their own names."""
+
+    counter: str = "classes"
+    reserved_output_tokens: Whole | None = None
+    policy: bool | None = None
+    context_budget_mode: str = "words"
+    context_memory_max_words: int = 300
+    context_summary_max_words: int = 500
+    context_history_max_words: int = 2500
+    context_total_max_words: int = 4500
+    context_min_recent_messages: int = 2
+    context_dedupe_summary_against_memory: bool = True
+
+    @property
+    def caps(self) -> Caps:
+        """The caps as the core takes them.
+
+        Raises:
+            ConfigError: a cap is out of its range.
+        """
+        return Caps(
+            memory=self.context_memory_max_words,
+            summary=self.context_summary_max_words,
+            history=self.context_history_max_words,
+            total=self.context_total_max_words,
+            min_recent_messages=self.context_min_recent_messages,
+            unit=self.context_budget_mode,  # type: ignore[arg-type]  # Caps refuses what is no unit, in its own words
+            dedupe=self.context_dedupe_summary_against_memory,
+        )
+
+
+@attrs.frozen
+class Pressure:
+    """`[pressure]`: when history gives way, and how far."""
+
+    strategy: Strategy = STRATEGY
+    compact_at_fraction: Share | None = None
+    low_water_fraction: Portion | None = None
+    patience: Amount | None = None
+    min_saving_fraction: Portion | None = None
+    backoff_seconds: Amount | None = None
+    warn_fraction: Portion | None = None
+    journal_fraction: Portion | None = None
+    critical_fraction: Portion | None = None
+    emergency_fraction: Portion | None = None
+    notice: bool | None = None
+    compact_at_tokens: Whole | None = None
+    compact_at_messages: Whole | None = None
+
+
+@attrs.frozen
+class History:
+    """`[history]`: what stays verbatim."""
+
+    scope: Scope = SCOPE
+    keep_fraction: Portion | None = None
+    slim_fraction: Portion | None = None
+    user_verbatim_fraction: Portion | None = None
+    user_low_fraction: Portion | None = None
+    birth_fraction: Portion | None = None
+    step_fraction: Portion | None = None
+
+
+@attrs.frozen
+class Summary:
+    """`[summary]`: where session blocks end, how much of the room notes take, and which model writes summaries."""
+
+    gap_seconds: Amount | None = None
+    notes_fraction: Portion | None = None
+    note_rate: Portion | None = None
+    chain: bool | None = None
+    fold_fraction: Portion | None = None
+    detailed_blocks: Whole | None = None
+    moderate_blocks: Whole | None = None
+    compact_blocks: Whole | None = None
+    level_fraction: Portion | None = None
+    min_note_tokens: Whole | None = None
+    llm: str | None = None
+    mode: Mode | None = None
+    min_messages: Whole | None = None
+    min_input_tokens: Whole | None = None
+    source_tokens: Tokens | None = None
+    backoff_seconds: Amount | None = None
+    scheduler: Scheduler = SCHEDULER
+    interval_minutes: Minutes = INTERVAL_MINUTES
+
+
+@attrs.frozen
+class Snapshots:
+    """`[snapshots]`: when a restore point is made unasked, and which are kept."""
+
+    max: Whole = SNAPSHOTS_MAX
+    auto_fraction: Portion = SNAPSHOTS_AUTO
+    keep_all_hours: Amount = SNAPSHOTS_HOURS
+    keep_every_nth: Whole = SNAPSHOTS_NTH
+    max_age_days: Amount = SNAPSHOTS_DAYS
+
+    @property
+    def retention(self) -> Retention:
+        """The same as the core takes it."""
+        return Retention(self.max, self.auto_fraction, self.keep_all_hours, self.keep_every_nth, self.max_age_days)
+
+
+@attrs.frozen
+class Store:
+    """`[store]`: where sessions are kept. Without a path, and without an adapter: in memory."""
+
+    path: str = ""
+    adapter: str | None = None
+
+
+@attrs.frozen
+class Settings:
+    """All of squidbot.toml."""
+
+    window: Window = Window()
+    models: dict[str, Model] = attrs.Factory(dict)
+    prices: Prices = Prices()
+    price_table: dict[str, Entry] = attrs.Factory(dict)
+    budget: Budget = Budget()
+    pressure: Pressure = Pressure()
+    history: History = History()
+    summary: Summary = Summary()
+    snapshots: Snapshots = Snapshots()
+    store: Store = Store()
+    observers: Names = NO_NAMES
+    extensions: Names = NO_NAMES
+
+    def model(self, alias: str) -> Model:
+        """Return what is known of a model; nothing but defaults for one that is not named."""
+        return self.models.get(alias, Model())
