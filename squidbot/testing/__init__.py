@@ -6,6 +6,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 
 from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
+from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store
@@ -19,4 +20,6 @@ __all__ = [
     "check_transcript_store",
     "made_message",
     "made_summary",
+    "offline_chat_model",
+    "write_gguf",
 ]
