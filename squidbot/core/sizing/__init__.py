@@ -3,7 +3,13 @@
 | file         | holds |
 |--------------|-------|
 | header       | what a model file says of itself |
-| context      | how a model is to be loaded, in llama.cpp's words, and what follows for the cache |
+| context      | how a model is to be loaded, in llama.cpp's words |
 | tensor_types | how many bytes a row of each type of tensor takes |
+| cache_types  | the types that keys and values can be cached in |
+| families     | which architectures keep what, by the names that llama.cpp gives them |
 | layers       | what each layer of a model keeps for each token: the cache's layout |
+| cells        | what llama.cpp makes of batch and window, and how many tokens a layer's cache holds |
+| placement    | which layer is on which device, and the weights of each device |
+| caches       | the bytes of keys, values and recurrent state on each device, and for each token |
+| validity     | what llama.cpp would refuse, or die of, said before it is asked |
 """
