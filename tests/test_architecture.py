@@ -192,6 +192,10 @@ def test_core_reaches_nothing_outside(path: Path) -> None:
 # -- adapters ---------------------------------------------------------------------------------------------------------
 
 
+# Adapters that need no package: named after what they read, or where they look.
+PACKAGELESS = frozenset({"stdlib", "gguf", "hub"})
+
+
 def rooms() -> list[Path]:
     """Return the adapters: files, or folders, named after their package."""
     return sorted(path for path in (PACKAGE / "adapters").iterdir() if not path.name.startswith("__"))
@@ -203,9 +207,9 @@ def test_adapter_imports_one_package_and_is_named_after_it(room: Path) -> None:
     files = [room] if room.is_file() else sources(room)
     used = {name.partition(".")[0] for file in files for name in imports(file)} - {"squidbot"}
     foreign = used - sys.stdlib_module_names
-    if room.stem in sys.stdlib_module_names or room.stem == "stdlib":
+    if room.stem in sys.stdlib_module_names | PACKAGELESS:
         assert not foreign
-        assert room.stem in used or room.stem == "stdlib"
+        assert room.stem in used | PACKAGELESS
     else:
         assert foreign == {room.stem}
 
@@ -214,7 +218,7 @@ def test_adapter_packages_are_dependencies_or_extras() -> None:
     """What an adapter imports can be installed by its name: `squidbot[tiktoken]`."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for room in rooms():
-        if room.stem not in sys.stdlib_module_names and room.stem != "stdlib":
+        if room.stem not in sys.stdlib_module_names | PACKAGELESS:
             (distribution, *_) = packages_distributions().get(room.stem, [room.stem])
             assert re.search(rf'^    "{distribution}>=', text, re.MULTILINE) or f"\n{room.stem} = [" in text
 

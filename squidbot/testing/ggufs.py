@@ -114,7 +114,9 @@ def _write(path: Path, head: bytes, tensors: Sequence[Tensor], data: Data | None
         file.write(head)
         for tensor, size in zip(tensors, sizes, strict=True):
             if data is not None:
-                file.write(data(tensor).ljust(size, b"\0"))
+                raw = data(tensor)
+                assert len(raw) == tensor_bytes(tensor), f"{tensor.name} has {len(raw)} bytes"
+                file.write(raw.ljust(size, b"\0"))
         file.truncate(len(head) + offsets[-1])
 
 
@@ -141,16 +143,17 @@ def _string(text: str) -> bytes:
 
 
 def _kind(value: Item | Sequence[Item]) -> str:
-    items = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    if all(isinstance(item, bool) for item in items):
-        return "bool"
-    if all(isinstance(item, str) for item in items):
-        return "string"
-    whole = [item for item in items if isinstance(item, int)]
-    if len(whole) < len(items):
-        return "f32"
+    items = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    for name, plain in (("bool", bool), ("string", str)):
+        if all(isinstance(item, plain) for item in items):
+            return name
+    numbers = [item for item in items if isinstance(item, int)]
+    return _whole(numbers) if len(numbers) == len(items) else "f32"
+
+
+def _whole(numbers: Sequence[int]) -> str:
     ranges = {"u32": (0, 2**32), "i32": (-(2**31), 2**31), "u64": (0, 2**64), "i64": (-(2**63), 2**63)}
-    return next(kind for kind, (low, end) in ranges.items() if low <= min(whole) and max(whole) < end)
+    return next(kind for kind, (low, end) in ranges.items() if low <= min(numbers) and max(numbers) < end)
 
 
 # -- the tiny chat model ----------------------------------------------------------------------------------------------
