@@ -12,4 +12,9 @@
 | placement    | which layer is on which device, and the weights of each device |
 | caches       | the bytes of keys, values and recurrent state on each device, and for each token |
 | validity     | what llama.cpp would refuse, or die of, said before it is asked |
+| compute      | the compute buffer of a device, and how far to trust it |
+| model        | all of that which does not depend on window and devices, worked out once |
+| memory       | what each device holds, as a value: what is printed, and decided by |
+| measure      | the same, worked out: for one window after the other |
+| fit          | the largest window that fits, and what would fit where none does |
 """
