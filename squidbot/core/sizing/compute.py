@@ -200,21 +200,17 @@ def compute_of(shape: Shape, work: Work, seat: Seat) -> Compute:
     reason = _unknown(shape, work, seat)
     if reason:
         return Compute(0, 0, "unknown", reason)
-    one = _Terms(shape, work, seat)
-    piped = seat.devices > 1 and not seat.partial
-    copied = _COPIES * one.x + (_COPIES - 1) * one.mask if piped else 0
-    layer = max(one.attention(), one.feed_forward()) + copied
-    logits = one.logits() + copied + (one.mask if piped else 0) if seat.logits else 0
-    closed, borrowed = max(layer, logits), 0
-    if seat.partial:
-        borrowed = seat.copied_bytes
+    terms = _Terms(shape, work, seat)
+    layer = max(terms.attention(), terms.feed_forward()) + terms.in_flight
+    guarded, closed = layer + terms.layer_guard(), layer
+    if seat.logits:
+        logits = terms.logits() + terms.in_flight + (terms.mask if terms.in_flight else 0)
+        guarded, closed = max(guarded, logits + terms.logits_guard()), max(closed, logits)
     reason = _wide(shape, seat)
-    if reason:
-        guard = closed // 2 + one.mask + 64 * MIB
-    else:
-        guard = max(layer + one.layer_guard(), (logits + one.logits_guard()) if seat.logits else 0) + 16 * MIB - closed
-    room = 64 * MIB if seat.partial else 0
-    return Compute(closed + borrowed, guard + room, "wide" if reason else "guarded", reason)
+    guard = closed // 2 + terms.mask + 64 * MIB if reason else guarded + 16 * MIB - closed
+    if seat.partial:  # weights that stay in main memory come in for one operation at a time
+        closed, guard = closed + seat.copied_bytes, guard + 64 * MIB
+    return Compute(closed, guard, "wide" if reason else "guarded", reason)
 
 
 def beside_of(shape: Shape, work: Work, *, partial: bool) -> Compute:
@@ -240,6 +236,8 @@ class _Terms:
         self.z = 4 * work.tokens * shape.value_length * shape.heads
         self.mask = self._mask()
         self.copies = self._copies() if seat.kind in _COPYING else 0
+        piped = seat.devices > 1 and not seat.partial
+        self.in_flight = _COPIES * self.x + (_COPIES - 1) * self.mask if piped else 0
 
     def _mask(self) -> int:
         shape, work = self.shape, self.work

@@ -63,19 +63,7 @@ def model_of(header: Header) -> Model:
     """
     layers = layers_of(header)
     blocks, _ = blocks_of(header)
-    inside: list[dict[Form, int]] = [{} for _ in layers]
-    outside: list[Tensor] = []
-    sizes: dict[Form, int] = {}
-    for tensor in header.tensors:
-        place, _, rest = tensor.name.partition(".")
-        number = rest.partition(".")[0] if place == "blk" else ""
-        if not number.isdecimal():
-            outside.append(tensor)
-        elif int(number) < len(layers):
-            form, forms = (tensor.shape, tensor.type_id), inside[int(number)]
-            if form not in sizes:
-                sizes[form] = tensor_bytes(tensor)
-            forms[form] = forms.get(form, 0) + 1
+    forms, largest, outside = _sorted(header, len(layers))
     matrix = header.tensor("output.weight") or header.tensor("token_embd.weight")
     return Model(
         header,
@@ -84,7 +72,25 @@ def model_of(header: Header) -> Model:
         blocks,
         shape_of(header, layers),
         header.number("context_length", 0),
-        tuple(inside),
-        tuple(max((sizes[form] for form in forms), default=0) for forms in inside),
+        forms,
+        largest,
         tensor_bytes(matrix) if matrix else 0,
     )
+
+
+def _sorted(header: Header, layers: int) -> tuple[tuple[dict[Form, int], ...], tuple[int, ...], list[Tensor]]:
+    """Return the forms and the largest tensor of each layer, and the tensors that are in no block."""
+    forms: tuple[dict[Form, int], ...] = tuple({} for _ in range(layers))
+    outside: list[Tensor] = []
+    sizes: dict[Form, int] = {}
+    for tensor in header.tensors:
+        place, _, rest = tensor.name.partition(".")
+        number = rest.partition(".")[0] if place == "blk" else ""
+        if not number.isdecimal():
+            outside.append(tensor)
+        elif int(number) < layers:
+            form, own = (tensor.shape, tensor.type_id), forms[int(number)]
+            if form not in sizes:
+                sizes[form] = tensor_bytes(tensor)
+            own[form] = own.get(form, 0) + 1
+    return forms, tuple(max((sizes[form] for form in own), default=0) for own in forms), outside
