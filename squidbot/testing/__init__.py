@@ -6,15 +6,19 @@ each time it is called; a store with a `close` method is closed after use. Run t
 
 from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
+from squidbot.testing.embedders import check_embedder
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
+from squidbot.testing.loaded import check_loaded_model
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store
 from squidbot.testing.values import made_message, made_summary
 
 __all__ = [
     "check_claims",
+    "check_embedder",
     "check_llm",
+    "check_loaded_model",
     "check_summary_store",
     "check_token_counter",
     "check_transcript_store",

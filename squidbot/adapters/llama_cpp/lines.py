@@ -16,8 +16,9 @@ _BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) M
 # "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,  1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
 _CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]*\), ([KR]) ")
 
-# What says why stands before lines that only say that it failed: "failed to load model", "failed to initialize ...".
-_REASON = re.compile(r"error loading model|GGML_ASSERT|GGML_ABORT|(?<!\w)Error: ", re.ASCII)
+# Where llama.cpp dies it says where; where it gives up, the lines behind the reason only say that it failed.
+_DEATH = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):")
+_NO_REASON = re.compile(r"failed to (load model|decode)\b")
 
 
 class CacheLine(NamedTuple):
@@ -62,10 +63,11 @@ def read_lines(lines: Iterable[str]) -> BufferLines:
 
 
 def last_words(lines: Sequence[str]) -> str:
-    """Return the line that says most of a failure: the last that says why, else the last with text, else ""."""
+    """Return the line that says most of a failure: where it died, else the last reason, else ""."""
     said = [line.strip() for line in lines if line.strip()]
-    reasons = [line for line in said if _REASON.search(line)]
-    return (reasons or said or [""])[-1]
+    deaths = [line for line in said if _DEATH.search(line)]
+    reasons = [line for line in said if not _NO_REASON.search(line)]
+    return (deaths or reasons or said or [""])[-1]
 
 
 def _bytes(mib: str) -> int:

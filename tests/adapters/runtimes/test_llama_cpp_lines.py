@@ -44,7 +44,9 @@ def test_lines_are_read_as_sizes_by_buffer_when_a_model_was_loaded() -> None:
         ([], ""),
         (["", "  "], ""),
         (["a", "b ", ""], "b"),
-        (["llama_model_load: error loading model: no tensor", "failed to load model"], "no tensor"),
+        (["load: error loading model: no tensor", "load_from_file: failed to load model"], "no tensor"),
+        (["init: invalid token", "llama_decode: failed to decode, ret = -1"], "invalid token"),
+        (["failed to load model"], "failed to load model"),
         (["x.cpp:12: GGML_ASSERT(n > 0) failed", "see the manual"], "GGML_ASSERT(n > 0) failed"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +11,10 @@ from squidbot.adapters.llama_cpp.verify import verify
 from squidbot.core.errors import SizingError
 from squidbot.core.sizing.context import Loading
 
-# -- without llama-cpp-python -------------------------------------------------------------------------------------------
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# -- without llama-cpp-python ----------------------------------------------------------------------------------------
 
 
 def python_that_says(folder: Path, script: str) -> str:
