@@ -193,7 +193,7 @@ def test_core_reaches_nothing_outside(path: Path) -> None:
 
 
 # Adapters that need no package: named after what they read, or where they look.
-PACKAGELESS = frozenset({"stdlib", "gguf", "hub"})
+PACKAGELESS = frozenset({"stdlib", "gguf", "gpus", "hub"})
 
 
 def rooms() -> list[Path]:

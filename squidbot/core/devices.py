@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = ["Device", "Pressure", "Probed", "Tried", "Vendor"]
+__all__ = ["Device", "MainMemory", "Pressure", "Probed", "Tried", "Vendor", "shown", "sound"]
+
+# No device has more: 1 PiB. A figure above it is a mistake, not memory.
+MOST_BYTES = 1 << 50
+# Names of devices, and reasons, are one line for people.
+SHOWN_CHARS = 200
 
 Vendor = Literal["nvidia", "amd", "apple", "intel", "other"]
 # How hard an operating system with unified memory says it is pressed.
@@ -53,3 +58,34 @@ class Probed(NamedTuple):
 
     devices: tuple[Device, ...]
     tried: tuple[Tried, ...]
+
+
+class MainMemory(NamedTuple):
+    """Main memory as this process may use it, in bytes: all of it, and what can still be taken without swapping."""
+
+    total_bytes: int
+    available_bytes: int
+
+
+def shown(text: str) -> str:
+    """Return what somebody else wrote as one printable line of at most 200 characters."""
+    words = " ".join(text[: 8 * SHOWN_CHARS].split())
+    line = "".join(char if char.isprintable() else "?" for char in words)
+    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 3] + "..."
+
+
+def sound(device: Device) -> Device | None:
+    """Return a device as the values above promise it, whatever a driver or program said; None where it has no memory.
+
+    Free memory is at most the total (Intel's driver on Windows has said more), and None where it was negative; a
+    utilisation outside of 0 to 1 is None; texts are one printable line.
+    """
+    total, free, busy = device.total_bytes, device.free_bytes, device.utilisation_fraction
+    if not 0 < total <= MOST_BYTES:
+        return None
+    return device._replace(
+        uuid=shown(device.uuid),
+        name=shown(device.name) or "GPU",
+        free_bytes=None if free is None or free < 0 else min(free, total),
+        utilisation_fraction=busy if busy is not None and 0 <= busy <= 1 else None,
+    )

@@ -1,0 +1,1 @@
+"""What tests of GPU probes share is in `fakes`."""

@@ -1,0 +1,165 @@
+"""NVIDIA's devices by NVML: a library compiled by the test, called by the real nvidia-ml-py and by our own ctypes."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.core.devices import Device, Probed
+
+from .fakes import probed_in_child
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIB = 1 << 20
+MAIN = "lambda: MainMemory(128 << 30, 100 << 30)"
+CALLERS = {
+    "pynvml": "from squidbot.adapters.pynvml import PynvmlProbe as P",
+    "nvml": "from squidbot.adapters.gpus.nvml import Nvml as P",
+}
+
+
+@pytest.fixture(params=CALLERS)
+def caller(request: pytest.FixtureRequest) -> str:
+    """Each way to call NVML; nvidia-ml-py where it is installed."""
+    if request.param == "pynvml" and find_spec("pynvml") is None:
+        pytest.skip("nvidia-ml-py is not installed")
+    return str(request.param)
+
+
+def looked(caller: str, folder: Path | None, scenario: str = "", main: str = MAIN) -> Probed:
+    """Look at the fake library in a new process, twice: the second look finds what the first found."""
+    code = f"""
+from squidbot.core.devices import MainMemory
+{CALLERS[caller]}
+probe = P({main})
+found = probe.probe()
+assert probe.name == {caller!r} and probe.probe() == found
+"""
+    environ = {"FAKE_NVML": scenario} | ({"LD_LIBRARY_PATH": str(folder)} if folder else {})
+    return probed_in_child(code, environ)
+
+
+def test_nvml_counts_what_others_use_when_there_are_two_cards(caller: str, nvml_folder: Path) -> None:
+    """Free is total less what any program has and what the driver keeps, in bytes; names and numbers are NVML's."""
+    probed = looked(caller, nvml_folder)
+    assert probed.devices == (
+        Device(
+            0,
+            "GPU-00000009-0000",
+            "NVIDIA GeForce RTX 4090",
+            "nvidia",
+            24576 * MIB,
+            (24576 - 7000 - 500) * MIB,
+            unified=False,
+            source=caller,
+            utilisation_fraction=0.37,
+        ),
+        Device(
+            1,
+            "GPU-11111119-0000",
+            "NVIDIA GeForce RTX 3060",
+            "nvidia",
+            12288 * MIB,
+            (12288 - 300) * MIB,
+            unified=False,
+            source=caller,
+            utilisation_fraction=0.37,
+        ),
+    )
+    assert probed.tried == ((caller, 2, ""),)
+
+
+def test_nvml_lists_mig_devices_and_not_their_card_when_mig_is_on(caller: str, nvml_folder: Path) -> None:
+    """Each MIG device has its own memory; empty places between them are passed over; the next card follows."""
+    probed = looked(caller, nvml_folder, "mig")
+    assert [(device.number, device.uuid, device.total_bytes // MIB) for device in probed.devices] == [
+        (0, "MIG-00000000-0000", 9856),
+        (1, "MIG-00000002-0000", 9856),
+        (2, "GPU-11111119-0000", 12288),
+    ]
+    assert [device.free_bytes for device in probed.devices[:2]] == [(9856 - 1013) * MIB, (9856 - 1213) * MIB]
+    assert probed.devices[0].utilisation_fraction is None
+
+
+def test_nvml_uses_the_first_version_when_the_driver_is_old(
+    caller: str, nvml_folder: Path, old_nvml_folder: Path
+) -> None:
+    """A driver that has no second version, or that refuses it, gives the same figures by the first."""
+    figures = [(device.total_bytes, device.free_bytes) for device in looked(caller, nvml_folder).devices]
+    for probed in (looked(caller, old_nvml_folder), looked(caller, nvml_folder, "no-v2")):
+        assert [(device.total_bytes, device.free_bytes) for device in probed.devices] == figures
+
+
+def test_nvml_reads_main_memory_when_the_device_has_none(caller: str, nvml_folder: Path) -> None:
+    """GB10 and Jetson answer "not supported": memory is shared, and what main memory has free is free."""
+    first, second = looked(caller, nvml_folder, "unified").devices
+    assert (first.unified, first.total_bytes, first.free_bytes) == (True, 128 << 30, 100 << 30)
+    assert second.unified
+    probed = looked(caller, nvml_folder, "unified", "lambda: None")
+    assert probed.devices == ()
+    assert "main memory" in probed.tried[0].reason
+
+
+@pytest.mark.parametrize(
+    ("scenario", "reason"),
+    [
+        ("no-driver", "the NVIDIA driver is not loaded"),
+        ("mismatch", "different versions: restart the machine"),
+        ("no-permission", "permission"),
+        ("forbidden", "device 0: the permission to ask it is missing; device 1: "),
+        ("none", "the NVIDIA driver knows no device"),
+        ("garbage", "device 0: it says that it has 18446744073709551615 bytes"),
+    ],
+)
+def test_nvml_says_why_when_nothing_is_found(caller: str, nvml_folder: Path, scenario: str, reason: str) -> None:
+    """No device, no exception, and a sentence that says what to do about it."""
+    probed = looked(caller, nvml_folder, scenario)
+    assert probed.devices == ()
+    ((source, found, said),) = probed.tried
+    assert (source, found) == (caller, 0)
+    assert reason in said
+
+
+@pytest.mark.parametrize(("scenario", "left"), [("lost", 1), ("lost-late", 0)])
+def test_nvml_keeps_the_others_and_their_numbers_when_a_gpu_is_lost(
+    caller: str, nvml_folder: Path, scenario: str, left: int
+) -> None:
+    """A GPU that is lost is a reason; the one that is left keeps its number on the bus."""
+    probed = looked(caller, nvml_folder, scenario)
+    assert [device.number for device in probed.devices] == [left]
+    assert probed.tried == ((caller, 1, f"device {1 - left}: the GPU is lost: it has fallen off the bus, or failed"),)
+
+
+def test_nvml_never_has_more_free_than_there_is_when_the_driver_says_so(caller: str, nvml_folder: Path) -> None:
+    """Free is clamped to the total; a count of 4 billion cards ends; an unknown MIG mode is none."""
+    assert [device.free_bytes for device in looked(caller, nvml_folder, "more-free").devices] == [
+        24576 * MIB,
+        12288 * MIB,
+    ]
+    assert [device.number for device in looked(caller, nvml_folder, "absurd").devices] == [0, 1]
+    assert len(looked(caller, nvml_folder, "no-mig").devices) == 2
+
+
+def test_nvml_says_that_the_library_is_missing_when_it_is(caller: str) -> None:
+    """Without a driver there is no library: a sentence, no exception."""
+    probed = looked(caller, None)
+    if probed.tried[0].found:
+        pytest.skip("this machine has NVIDIA's driver")
+    assert probed.devices == ()
+    assert probed.tried == ((caller, 0, "NVIDIA's library libnvidia-ml is not installed"),)
+
+
+def test_nvml_shuts_down_what_it_started_when_it_has_looked(caller: str, nvml_folder: Path) -> None:
+    """The library's own count of starts is 0 again, so that a host's use of it is not disturbed."""
+    code = f"""
+import ctypes
+from squidbot.core.devices import MainMemory
+{CALLERS[caller]}
+found = P({MAIN}).probe()
+assert ctypes.CDLL("libnvidia-ml.so.1").fakeStarts() == 0
+"""
+    assert probed_in_child(code, {"LD_LIBRARY_PATH": str(nvml_folder)}).tried[0].found == 2
