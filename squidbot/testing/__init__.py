@@ -9,22 +9,16 @@ from squidbot.testing.counters import check_token_counter
 from squidbot.testing.embedders import check_embedder
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
-<<<<<<< HEAD
 from squidbot.testing.loaded import check_loaded_model
-=======
 from squidbot.testing.probes import check_gpu_probe
->>>>>>> 3c0c91d (Which GPUs there are and what of their memory is free: NVML by two ways, programs, /sys, Apple; every failure is a reason)
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store
 from squidbot.testing.values import made_message, made_summary
 
 __all__ = [
     "check_claims",
-<<<<<<< HEAD
     "check_embedder",
-=======
     "check_gpu_probe",
->>>>>>> 3c0c91d (Which GPUs there are and what of their memory is free: NVML by two ways, programs, /sys, Apple; every failure is a reason)
     "check_llm",
     "check_loaded_model",
     "check_summary_store",
