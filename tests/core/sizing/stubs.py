@@ -13,7 +13,7 @@ from squidbot.core.sizing.tensor_types import type_id
 if TYPE_CHECKING:
     from squidbot.core.sizing.header import Value
 
-__all__ = ["LIKE_Q4_K_M", "Types", "made", "stub", "with_keys"]
+__all__ = ["LIKE_Q4_K_M", "Types", "stub", "with_keys"]
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -32,7 +32,7 @@ class Types(NamedTuple):
         return type_id(dict(self.others).get(short, self.usual))
 
 
-LIKE_Q4_K_M = Types("q4_K", tuple((short, "q6_K") for short in ("attn_v", "ffn_down", "ffn_down_exps", "output")))
+LIKE_Q4_K_M = Types("q4_K", tuple((short, "q6_K") for short in ("attn_v", "ffn_down", "output")))
 
 # What each architecture cannot be without, beside what all have.
 SSM: dict[str, Value] = {"ssm.conv_kernel": 4, "ssm.inner_size": 512, "ssm.state_size": 16, "ssm.time_step_rank": 8}
@@ -63,9 +63,22 @@ NEEDS: dict[str, dict[str, Value]] = {
 
 
 def stub(
-    architecture: str, *, types: Types = LIKE_Q4_K_M, tied: bool = False, vocabulary: int = 512, **keys: Value
+    architecture: str,
+    *,
+    types: Types = LIKE_Q4_K_M,
+    tied: bool = False,
+    vocabulary: int = 512,
+    **keys: Value,
 ) -> Header:
-    """Return the header of a small model: 4 blocks, 256 wide, 4 heads of 64, 2 of them cached, but as `keys` say."""
+    """Return the header of a small model: 4 blocks, 256 wide, 4 heads of 64, 2 of them cached, but as `keys` say.
+
+    Args:
+        architecture: llama.cpp's name of it.
+        types: of the tensors.
+        tied: whether the token embedding is the output, too.
+        vocabulary: tokens.
+        keys: of the architecture, "__" for a dot.
+    """
     own: dict[str, Value] = {
         "context_length": 32_768,
         "embedding_length": 256,
@@ -76,14 +89,12 @@ def stub(
         **NEEDS.get(architecture, {}),
         **{key.replace("__", "."): value for key, value in keys.items()},
     }
-    header = Header({f"{architecture}.{key}": value for key, value in own.items()}, ())
-    metadata = {"general.architecture": architecture, **header.metadata}
-    return made(Header(metadata, ()), _shapes(Header(metadata, ()), vocabulary, tied=tied), types)
-
-
-def made(header: Header, shapes: Shapes, types: Types) -> Header:
-    """Return a header with tensors of the shapes, and of their types."""
-    return Header(header.metadata, tuple(Tensor(name, shape, types.of(name, shape)) for name, shape in shapes.items()))
+    metadata = {"general.architecture": architecture, **{f"{architecture}.{key}": own[key] for key in own}}
+    shapes = _shapes(Header(metadata, ()))
+    shapes = {"token_embd.weight": (shapes["output_norm.weight"][0], vocabulary)} | shapes
+    if not tied:
+        shapes["output.weight"] = shapes["token_embd.weight"]
+    return Header(metadata, tuple(Tensor(name, shape, types.of(name, shape)) for name, shape in shapes.items()))
 
 
 def with_keys(header: Header, **keys: Value | None) -> Header:
@@ -94,27 +105,25 @@ def with_keys(header: Header, **keys: Value | None) -> Header:
     return Header({key: value for key, value in metadata.items() if key not in gone}, header.tensors)
 
 
-def _shapes(header: Header, vocabulary: int, *, tied: bool) -> Shapes:
+def _shapes(header: Header) -> Shapes:
     """Return the tensors of a transformer with the header's dimensions; of those without attention, just as if."""
     width, blocks = header.number("embedding_length"), header.number("block_count")
     heads, cached = (header.numbers(f"attention.head_count{end}", blocks, 0) for end in ("", "_kv"))
     feeds = header.numbers("feed_forward_length", blocks, 0)
     key = header.number("attention.key_length", width // max(*heads, 1))
     value = header.number("attention.value_length", width // max(*heads, 1))
-    shapes: Shapes = {"token_embd.weight": (width, vocabulary), "output_norm.weight": (width,)}
-    if not tied:
-        shapes["output.weight"] = (width, vocabulary)
+    shapes: Shapes = {"output_norm.weight": (width,)}
     for number in range(blocks):
-        parts: Shapes = {
-            "attn_norm": (width,),
-            "attn_q": (width, key * heads[number]),
-            "attn_k": (width, key * cached[number]),
-            "attn_v": (width, value * cached[number]),
-            "attn_output": (value * heads[number], width),
-            "ffn_norm": (width,),
-            "ffn_gate": (width, feeds[number]),
-            "ffn_up": (width, feeds[number]),
-            "ffn_down": (feeds[number], width),
+        block: Shapes = {
+            "attn_norm.weight": (width,),
+            "attn_q.weight": (width, key * heads[number]),
+            "attn_k.weight": (width, key * cached[number]),
+            "attn_v.weight": (width, value * cached[number]),
+            "attn_output.weight": (value * heads[number], width),
+            "ffn_norm.weight": (width,),
+            "ffn_gate.weight": (width, feeds[number]),
+            "ffn_up.weight": (width, feeds[number]),
+            "ffn_down.weight": (feeds[number], width),
         }
-        shapes |= {f"blk.{number}.{part}.weight": shape for part, shape in parts.items() if 0 not in shape}
+        shapes |= {f"blk.{number}.{part}": shape for part, shape in block.items() if 0 not in shape}
     return shapes
