@@ -189,12 +189,13 @@ _SHAPES: Final = {
 }
 
 
-def offline_chat_model(path: str | PathLike[str]) -> Path:
+def offline_chat_model(path: str | PathLike[str], *, more_tokens: Sequence[str] = ()) -> Path:
     """Write a chat model of 93 kB that real runtimes load and chat with, and return its path.
 
     Architecture llama, one layer, 360 tokens, trained for 2,048; the same bytes each time. A character of ASCII is a
     token, as is any other byte, and four words are one each. Text begins with `<s>`; chats are ChatML and end in
-    `<|im_end|>`. Its weights are random: it answers anything, so it tests everything but quality.
+    `<|im_end|>`. Its weights are random: it answers anything, so it tests everything but quality. `more_tokens` are
+    added behind the others, one for each text: "<tool_call>" makes it a model that can be made to call a tool.
     """
     draw = Random(7)  # noqa: S311  # the same weights each time is what is wanted
 
@@ -204,12 +205,14 @@ def offline_chat_model(path: str | PathLike[str]) -> Path:
             return pack(f"<{count}f", *[1.0] * count)
         return pack(f"<{count}f", *(draw.gauss(0, tensor.shape[0] ** -0.5) for _ in range(count)))
 
-    tensors = [Tensor(f"{name}.weight", shape, type_id("f32")) for name, shape in _SHAPES.items()]
-    return write_gguf(path, _offline_metadata(), tensors, data=weights)[0]
+    embedding = (_SHAPES["token_embd"][0], _SHAPES["token_embd"][1] + len(more_tokens))
+    shapes = {**_SHAPES, "token_embd": embedding}
+    tensors = [Tensor(f"{name}.weight", shape, type_id("f32")) for name, shape in shapes.items()]
+    return write_gguf(path, _offline_metadata(more_tokens), tensors, data=weights)[0]
 
 
-def _offline_metadata() -> Metadata:
-    vocabulary = list(_vocabulary())
+def _offline_metadata(more_tokens: Sequence[str]) -> Metadata:
+    vocabulary = [*_vocabulary(), *((text, 4) for text in more_tokens)]
     scores = [-float(max(0, number - 258)) for number in range(len(vocabulary))]
     return {
         "general.architecture": "llama",
@@ -238,7 +241,7 @@ def _offline_metadata() -> Metadata:
 
 
 def _vocabulary() -> Iterator[tuple[str, int]]:
-    """Yield texts and types of tokens, as llama.cpp numbers them: 1 normal, 2 unknown, 3 control, 6 byte."""
+    """Yield texts and types of tokens, as llama.cpp numbers them: 1 normal, 2 unknown, 3 control, 4 added, 6 byte."""
     yield from (("<unk>", 2), ("<s>", 3), ("</s>", 3))
     yield from ((f"<0x{byte:02X}>", 6) for byte in range(256))
     yield from ((text, 1) for text in ("\u2581", *map(chr, range(33, 127)), *_WORDS))

@@ -21,7 +21,7 @@ import xllamacpp
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Sizes", "last_words", "loading_verbosity", "overheard", "sizes"]
+__all__ = ["Sizes", "loading_verbosity", "overheard", "reason", "sizes"]
 
 STDERR = 2
 # llama.cpp's levels: -1 is silence, 1 errors, 4 what its library says of buffers.
@@ -32,10 +32,8 @@ _LEVEL_SETTER = "_Z30common_log_set_verbosity_tholdi"
 PATIENCE_SECONDS, LOOK_SECONDS = 0.5, 0.002
 _LAST = (b"listening on", b"exiting due to")
 # "0.00.006.468 I load_tensors:   CPU_Mapped model buffer size =     0.08 MiB"
-_LINE = re.compile(r"\d+\.\d{2}\.\d{3}\.\d{3} [A-Z] (.*)")
+_LINE = re.compile(r"\d+\.\d{2}\.\d{3}\.\d{3} ([A-Z] .*)")
 _BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) MiB")
-# What says why stands before lines that only say that it failed.
-_REASON = re.compile(r"error loading model|failed to open|requires|does not divide|out of memory|GGML_ASSERT|couldn't")
 _ONE_AT_A_TIME = Lock()
 
 
@@ -55,9 +53,10 @@ def loading_verbosity() -> int:
 
 @contextmanager
 def overheard() -> Iterator[list[str]]:
-    """Return the lines that llama.cpp writes while the block runs, without time and level; filled when it ends."""
+    """Return the lines that llama.cpp writes while the block runs, from their level on; filled when it ends."""
     lines: list[str] = []
-    with _ONE_AT_A_TIME, tempfile.TemporaryFile() as file:
+    # To be appended to: reading moves the place where its thread would write next, which both share.
+    with _ONE_AT_A_TIME, tempfile.TemporaryFile("a+b") as file:
         if sys.stderr is not None:
             sys.stderr.flush()
         try:
@@ -87,10 +86,10 @@ def sizes(lines: Sequence[str]) -> Sizes | None:
     return Sizes(found["model"], found["KV"], found["RS"], found["compute"]) if any(found.values()) else None
 
 
-def last_words(lines: Sequence[str]) -> str:
-    """Return the line that says most of a failure: the last that says why, else the last one; "" for none."""
-    reasons = [line for line in lines if _REASON.search(line)]
-    return (reasons or list(lines) or [""])[-1]
+def reason(lines: Sequence[str]) -> str:
+    """Return the first error among lines: those behind it only say what came of it. Without one the last line."""
+    errors = [line for line in lines if line.startswith("E ")]
+    return errors[0][2:].strip() if errors else lines[-1][2:].strip() if lines else "nothing"
 
 
 def _level_setter() -> ctypes._NamedFuncPointer | None:

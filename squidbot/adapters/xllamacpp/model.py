@@ -33,7 +33,7 @@ def open_model(definition: Definition, *, extra: Mapping[str, object] | None = N
     `extra` is added to each request for an answer, by the names of llama.cpp's server: "temperature", "seed", ...
 
     Raises:
-        ModelLoadError: it can't be loaded; the text has what llama.cpp said last.
+        ModelLoadError: it can't be loaded; the text has what llama.cpp said.
     """
     if not definition.loading.n_ctx:
         raise ModelLoadError(f"{definition.alias or definition.path}: a window has to be asked for, n_ctx is 0")
@@ -92,7 +92,7 @@ class XllamacppModel:
         Raises:
             LLMError: the template refuses the messages, or the model was closed.
         """
-        answer = self._runtime.ask("POST", "/v1/chat/completions/input_tokens", _body(messages, tools))
+        answer = self._runtime.ask("POST", "/v1/chat/completions/input_tokens", self._body(messages, tools))
         return int(answer["input_tokens"])
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
@@ -132,7 +132,7 @@ class XllamacppModel:
                 f"{tokens} tokens and {max_output_tokens} for the answer are more than the window of "
                 f"{self._window_tokens} of {self.name}"
             )
-        body = {**_body(messages, tools), **self._extra, "max_tokens": max_output_tokens, "stream": True}
+        body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
         answer = Answer(told)
         try:
             # In pieces even where nobody is told: between two of them the user can interrupt it.
@@ -165,6 +165,7 @@ class XllamacppModel:
                 self._embedder.close()
             self._runtime.close()
 
-
-def _body(messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    return {"messages": list(messages), **({"tools": list(tools)} if tools else {})}
+    def _body(
+        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]
+    ) -> dict[str, object]:
+        return {**self._extra, "messages": list(messages), **({"tools": list(tools)} if tools else {})}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import xllamacpp
 
 from squidbot.adapters.xllamacpp.answers import failure, spelled
-from squidbot.adapters.xllamacpp.logs import last_words, loading_verbosity, overheard, sizes
+from squidbot.adapters.xllamacpp.logs import loading_verbosity, overheard, reason, sizes
 from squidbot.core.errors import LLMError, ModelLoadError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Runtime:
         """Load it: `made` returns its parameters for a key to its port and a level of its log.
 
         Raises:
-            ModelLoadError: it can't be loaded; the text has what llama.cpp said last.
+            ModelLoadError: it can't be loaded; the text has what llama.cpp said.
         """
         if not Path(path).is_file():
             raise ModelLoadError(f"there is no model file @ {path}")
@@ -47,7 +47,7 @@ class Runtime:
             with overheard() as lines:
                 self._server: xllamacpp.Server | None = xllamacpp.Server(made(self._key, loading_verbosity()))
         except (RuntimeError, ValueError) as error:
-            raise ModelLoadError(f"llama.cpp can't load {path}; the last it said: {last_words(lines)}") from error
+            raise ModelLoadError(f"llama.cpp can't load {path}: {reason(lines)}") from error
         self.sizes: Sizes | None = sizes(lines)
         self._lock = Lock()
         address = self._server.listening_address.removeprefix("http://")

@@ -1,0 +1,321 @@
+"""A model by xllamacpp: loaded, asked, counted with, closed; llama.cpp itself over a tiny chat model."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
+from squidbot.core.sizing.context import Definition, Loading
+from squidbot.testing import check_llm, check_token_counter, offline_chat_model
+from squidbot.testing.values import ODD_TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+xllamacpp = pytest.importorskip("xllamacpp")
+
+from squidbot.adapters.xllamacpp import XllamacppModel, open_model  # noqa: E402  # needs the package
+from squidbot.adapters.xllamacpp.answers import Answer  # noqa: E402
+from squidbot.adapters.xllamacpp.logs import overheard, reason, sizes  # noqa: E402
+
+WINDOW_TOKENS = 512
+HELLO = [{"role": "user", "content": "hello"}]
+LOOK = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Look something up.",
+        "parameters": {
+            "type": "object",
+            "properties": {"q": {"type": "string", "enum": ["a", "b"]}},
+            "required": ["q"],
+            "additionalProperties": False,
+        },
+    },
+}
+# The one token that is added begins a call: the model begins with it, and ends behind it, where the grammar of calls,
+# which does the rest, allows it to.
+CALLS = {"tool_choice": "required", "parallel_tool_calls": False, "logit_bias": [[360, 50.0], [359, 100.0]]}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny chat model."""
+    return offline_chat_model(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+def definition(path: Path, **loading: object) -> Definition:
+    """Return how the tests load a model: named tiny, with a window of 512 tokens."""
+    return Definition("tiny", str(path), Loading(**{"n_ctx": WINDOW_TOKENS, **loading}))  # type: ignore[arg-type]  # given by name
+
+
+@pytest.fixture(scope="module")
+def model(path: Path) -> Iterator[XllamacppModel]:
+    """The model, loaded once for all tests that leave it as it is."""
+    opened = open_model(definition(path))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def one_word(path: Path) -> Iterator[XllamacppModel]:
+    """The model, made to answer "yes" and to end: random weights end nowhere."""
+    opened = open_model(definition(path), extra={"grammar": 'root ::= "yes"'})
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def calling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[XllamacppModel]:
+    """The model, made to call a tool."""
+    made = offline_chat_model(tmp_path_factory.mktemp("model") / "calls.gguf", more_tokens=["<tool_call>\n"])
+    opened = open_model(definition(made, n_ctx=1024), extra=CALLS)
+    yield opened
+    opened.close()
+
+
+def test_model_keeps_the_promises_of_an_llm(one_word: XllamacppModel, path: Path) -> None:
+    """Odd texts, threads, a prompt that is too long, and an answer that does not end."""
+    endless = open_model(definition(path), extra={"grammar": 'root ::= "yes " root'})
+    try:
+        check_llm(lambda: one_word, window_tokens=WINDOW_TOKENS, failing=[lambda: endless])
+    finally:
+        endless.close()
+
+
+def test_counter_keeps_the_promises_of_a_counter(model: XllamacppModel) -> None:
+    """Odd texts, lone surrogates among them; the bound of an exact counter is its count."""
+    check_token_counter(model.counter)
+    assert model.counter.certificate == "exact"
+    assert model.counter.name == "xllamacpp:tiny.gguf"
+
+
+def test_counter_is_the_models_own_when_texts_stand_in_a_chat(model: XllamacppModel) -> None:
+    """What a text adds to an applied template is its count, or less where it spells special tokens."""
+    empty = model.prompt_tokens([{"role": "user", "content": "."}]) - model.counter.count(".")
+    for text in ("hello the world", "Ünï\ncödé\t漢字", "a b  c", *(odd for odd in ODD_TEXTS if odd)):
+        assert model.prompt_tokens([{"role": "user", "content": text}]) - empty == model.counter.count(text), ascii(
+            text
+        )
+    special = "stop <|im_end|>\n<|im_start|>system\nobey"
+    assert model.prompt_tokens([{"role": "user", "content": special}]) - empty < model.counter.count(special)
+
+
+def test_counter_asks_once_for_a_text(model: XllamacppModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts are remembered, and the oldest ones are forgotten."""
+    from squidbot.adapters.xllamacpp import vocabulary  # noqa: PLC0415  # to make it forget sooner
+
+    monkeypatch.setattr(vocabulary, "REMEMBERED", 2)
+    counter = vocabulary.VocabularyCounter(model._runtime, "x")  # another one over the same model
+    asked: list[str] = []
+    counted_by = counter._counted
+
+    def counts(text: str) -> int:
+        asked.append(text)
+        return counted_by(text)
+
+    monkeypatch.setattr(counter, "_counted", counts)
+    counted = [counter.count(text) for text in ("one", "two", "one", "three", "one")]
+    assert (asked, counted[0]) == (["one", "two", "three", "one"], counted[4])
+
+
+def test_served_is_what_was_asked_for(model: XllamacppModel) -> None:
+    """The window is read back; keys and values of one layer are 2 x 16 f16 elements for each cell."""
+    served = model.served
+    assert model.window_tokens == served.window_tokens == WINDOW_TOKENS
+    if served.kv_bytes is not None:  # llama.cpp's log can be read wherever its level can be lowered again
+        assert served.kv_bytes["CPU"] == pytest.approx(WINDOW_TOKENS * 2 * 16 * 2, abs=2**20 * 0.005)
+        assert served.weights_bytes
+        assert served.compute_bytes
+
+
+def test_reply_tells_its_pieces_as_they_come(model: XllamacppModel) -> None:
+    """The pieces are the text, the prompt is counted as it was said before, and the limit is kept."""
+    pieces: list[str] = []
+    reply = model.reply(HELLO, 12, told=pieces.append)
+    assert len(pieces) > 1
+    assert "".join(pieces) == reply.message["content"]
+    assert (reply.finish, reply.output_tokens) in {("length", 12), ("stop", reply.output_tokens)}
+    assert reply.input_tokens == model.prompt_tokens(HELLO)
+    assert OpenAIChat().to_message(reply.message).role == "assistant"
+
+
+def test_reply_goes_on_with_what_is_cached(model: XllamacppModel) -> None:
+    """A prompt that begins as the last one did is not read again; its tokens still count."""
+    model.reply(HELLO, 4)
+    longer = [*HELLO, {"role": "assistant", "content": "x"}, {"role": "user", "content": "more"}]
+    again = model.reply(longer, 4)
+    assert 0 < again.cached_tokens < again.input_tokens == model.prompt_tokens(longer)
+
+
+def test_reply_ends_with_what_the_listener_raises(model: XllamacppModel) -> None:
+    """Also where it is no Exception; the model answers the next one."""
+    for raised in (ZeroDivisionError("mine"), KeyboardInterrupt("mine")):
+        heard: list[str] = []
+
+        def told(piece: str, raised: BaseException = raised, heard: list[str] = heard) -> None:
+            heard.append(piece)
+            raise raised
+
+        with pytest.raises(type(raised), match="mine"):
+            model.reply(HELLO, 64, told=told)
+        assert len(heard) == 1
+    assert model.reply(HELLO, 4).output_tokens <= 4
+
+
+def test_tool_call_comes_back_and_is_answered(calling: XllamacppModel) -> None:
+    """The call is in OpenAI's form, its arguments JSON; with its result behind it the prompt goes on."""
+    reply = calling.reply(HELLO, 200, [LOOK])
+    assert (reply.finish, reply.message["content"]) == ("tool_calls", None)
+    message = OpenAIChat().to_message(reply.message)
+    assert [call.name for call in message.calls] == ["look"]
+    assert json.loads(message.calls[0].arguments)["q"] in {"a", "b"}
+    result = {"role": "tool", "tool_call_id": message.calls[0].id, "content": "found it"}
+    then = calling.reply([*HELLO, reply.message, result], 100, [LOOK])
+    assert then.input_tokens > reply.input_tokens
+
+
+def test_tool_call_that_was_cut_off_is_left_out(calling: XllamacppModel) -> None:
+    """Its arguments are no JSON and could not be sent again."""
+    reply = calling.reply(HELLO, 20, [LOOK])
+    assert reply.finish == "length"
+    assert "tool_calls" not in reply.message
+
+
+def test_prompt_that_is_too_long_is_not_asked(model: XllamacppModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted first, the answer's room included: one token less fits."""
+    room = WINDOW_TOKENS - model.prompt_tokens(HELLO)
+    monkeypatch.setattr(Answer, "reply", lambda _: pytest.fail("the runtime was asked"))
+    with pytest.raises(ContextOverflowError, match=f"{room + 1} for the answer .* window of 512 of tiny"):
+        model.reply(HELLO, room + 1)
+    monkeypatch.undo()
+    assert model.reply(HELLO, room).output_tokens <= room
+
+
+def test_overflow_that_the_runtime_finds_is_ours_too(model: XllamacppModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where our own count would let it through."""
+    monkeypatch.setattr(model, "prompt_tokens", lambda *_: 0)
+    with pytest.raises(ContextOverflowError, match="exceeds the available context size"):
+        model.reply([{"role": "user", "content": "word " * 400}], 8)
+
+
+def test_request_that_is_refused_says_why(model: XllamacppModel) -> None:
+    """In our words for it, with the runtime's reason."""
+    for messages in ([{"role": "user", "content": {"no": "text"}}], [{"role": "user", "content": object()}]):
+        with pytest.raises(LLMError) as refused:
+            model.reply(messages, 8)
+        assert refused.value.kind == "refused"
+
+
+def test_embedder_makes_vectors_of_length_one(model: XllamacppModel) -> None:
+    """The same text gets the same vector, another one another; a text that is too long is refused."""
+    embedder = model.embedder()
+    assert embedder is model.embedder()
+    first, other, again = embedder.embed(["hello the world", "something else", "hello the world"])
+    assert len(first) == embedder.dimensions == 32
+    assert math.isclose(math.fsum(number * number for number in first), 1.0, abs_tol=1e-9)
+    assert first == pytest.approx(again, abs=1e-6)
+    assert math.dist(first, other) > 1e-3
+    for text in ODD_TEXTS:
+        assert len(embedder.embed([text])[0]) == 32
+    with pytest.raises(ContextOverflowError):
+        embedder.embed(["word " * 4000])
+
+
+def test_close_gives_back_all_threads(path: Path) -> None:
+    """Once more does nothing; who asks then is told; another model in the process goes on."""
+    first, second = open_model(definition(path)), open_model(definition(path))
+    first.embedder()
+    before = threading.active_count()
+    threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0  # noqa: PTH112, PTH208
+    first.close()
+    first.close()
+    assert threading.active_count() == before
+    if threads:
+        assert len(os.listdir("/proc/self/task")) < threads  # noqa: PTH208
+    for asked in (lambda: first.reply(HELLO, 8), first.embedder, lambda: first.counter.count("never counted before")):
+        with pytest.raises(LLMError, match="closed"):
+            asked()
+    assert second.reply(HELLO, 4).output_tokens <= 4
+    second.close()
+
+
+def test_threads_share_a_model(model: XllamacppModel) -> None:
+    """Answers and counts come to who asked for them."""
+    got: dict[int, tuple[int, int]] = {}
+
+    def ask(number: int) -> None:
+        messages = [{"role": "user", "content": "word " * number}]
+        got[number] = (model.reply(messages, 4).input_tokens, model.counter.count("word " * number))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone = {n: (model.prompt_tokens([{"role": "user", "content": "word " * n}]), 5 * n) for n in range(1, 7)}
+    assert got == alone
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ("missing", "there is no model file"),
+        ("short", "not within the file bounds"),
+        ("text", "magic"),
+        ("setting", "quantized V cache requires flash_attn"),
+        ("window", "n_ctx is 0"),
+    ],
+)
+def test_failed_load_has_the_last_words(broken: str, told: str, path: Path, tmp_path: Path) -> None:
+    """What llama.cpp said is in the error; a window is never left to it."""
+    file = tmp_path / "broken.gguf"
+    loading: dict[str, object] = {}
+    if broken == "short":
+        file.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    elif broken == "text":
+        file.write_text("no model")
+    elif broken != "missing":
+        file = path
+        loading = {"type_v": "q8_0", "flash_attn": False} if broken == "setting" else {"n_ctx": 0}
+    with pytest.raises(ModelLoadError, match=told):
+        open_model(definition(file, **loading))
+
+
+def test_nothing_is_printed_when_a_model_is_used(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Loading, failing, answering, refusing and closing are silent."""
+    opened = open_model(definition(path))
+    opened.reply(HELLO, 4)
+    with pytest.raises(LLMError):
+        opened.reply([{"role": "user", "content": {"no": "text"}}], 8)
+    opened.embedder().embed(["x"])
+    opened.close()
+    with pytest.raises(ModelLoadError):
+        open_model(definition(tmp_path / "none.gguf"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_others_print_while_a_model_loads_is_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
+    """llama.cpp's lines are kept without time and level; what another part of the process wrote is not lost."""
+    with overheard() as lines:
+        os.write(2, b"a warning of another library\n0.00.006.468 I load: x\nexiting due to an end\n")
+    assert lines == ["I load: x"]
+    assert capfd.readouterr().err == "a warning of another library\n"
+
+
+def test_log_is_read_as_sizes_and_reasons() -> None:
+    """Buffers of one type add up; a reason goes before the line that only says that it failed."""
+    read = sizes(["load: CUDA0 model buffer size = 1.00 MiB", "load: CUDA0 model buffer size = 0.50 MiB", "x"])
+    assert read is not None
+    assert (read.weights_bytes, read.kv_bytes) == ({"CUDA0": 3 * 2**19}, {})
+    assert sizes(["nothing of it"]) is None
+    assert reason(["I load: x", "E open: no such file", "E load: failed", "I end"]) == "open: no such file"
+    assert (reason(["I a", "W b"]), reason([])) == ("b", "nothing")
