@@ -100,14 +100,16 @@ class Answer:
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices", ()):
             self._finish = choice.get("finish_reason") or self._finish
-            delta = choice.get("delta") or {}
-            for call in delta.get("tool_calls") or ():
-                self._add_call(call)
-            self._thoughts.append(delta.get(_THOUGHT) or "")
-            if text := delta.get("content"):
-                self._texts.append(text)
-                if self._told is not None:
-                    self._told(text)
+            self._add_delta(choice.get("delta") or {})
+
+    def _add_delta(self, delta: dict[str, Any]) -> None:
+        for call in delta.get("tool_calls") or ():
+            self._add_call(call)
+        self._thoughts.append(delta.get(_THOUGHT) or "")
+        if text := delta.get("content"):
+            self._texts.append(text)
+            if self._told is not None:
+                self._told(text)
 
     def _add_call(self, piece: dict[str, Any]) -> None:
         call = self._calls.setdefault(piece.get("index", 0), {"id": "", "name": "", "arguments": ""})
