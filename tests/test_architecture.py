@@ -192,8 +192,8 @@ def test_core_reaches_nothing_outside(path: Path) -> None:
 # -- adapters ---------------------------------------------------------------------------------------------------------
 
 
-# Adapters that need no package: named after what they read, or where they look.
-PACKAGELESS = frozenset({"stdlib", "gguf", "gpus", "hub"})
+# Adapters that need no package: named after what they read, where they look, or whom they ask.
+PACKAGELESS = frozenset({"stdlib", "gguf", "gpus", "hub", "ollama", "servers"})
 
 
 def rooms() -> list[Path]:

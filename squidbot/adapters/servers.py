@@ -1,0 +1,189 @@
+"""The window that a local server really gives a model, read back from whichever kind of server it is.
+
+| server       | asked                | says                                                    |
+|--------------|----------------------|---------------------------------------------------------|
+| ollama       | GET /api/ps          | `context_length` of each model in memory                |
+| llama-server | GET /props           | `default_generation_settings.n_ctx`, of one slot        |
+| lm-studio    | GET /api/v0/models   | `loaded_context_length` of each model in memory         |
+| vllm         | GET /v1/models       | `max_model_len` of each model                           |
+
+The fields are those of Ollama 0.34, llama.cpp 0c1e57098, LM Studio 0.3 and vLLM 0.6.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ServedWindow", "served_window"]
+
+# For all that is asked together: it stands between a user and an answer of `squidbot status`.
+PATIENCE_SECONDS = 2.0
+MOST_BYTES = 4 * 2**20
+_LOCKED = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
+
+
+class ServedWindow(NamedTuple):
+    """What a server says of the window that it gives a model.
+
+    Attributes:
+        tokens: input and output together; None where it does not tell.
+        server: "ollama", "llama-server", "lm-studio", "vllm", "openai" (some other one that speaks like OpenAI), or ""
+            where nothing that is known answers.
+        reason: why there are no tokens; "" where there are.
+    """
+
+    tokens: int | None
+    server: str
+    reason: str
+
+
+class _SilentError(Exception):
+    """Nobody answers at all: no further question is of use."""
+
+
+def served_window(url: str, model: str, *, api_key: str = "", seconds: float = PATIENCE_SECONDS) -> ServedWindow:
+    """Return the window that the server at `url` gives a model; "/v1" behind the address is passed over.
+
+    `model` "" means the only one there is. Nothing is loaded by it. Never raises; takes at most about `seconds`.
+    """
+    root = url.rstrip("/").removesuffix("/v1")
+    asking = _Asking(root, api_key, time.monotonic() + seconds)
+    try:
+        for path, read in _KINDS:
+            found = read(asking.get(path), model)
+            if found is not None:
+                return found
+    except _SilentError as error:
+        return ServedWindow(None, "", f"no answer from {url}: {error}")
+    return ServedWindow(None, "", f"{url} is no server of a kind that tells its window")
+
+
+class _Asking(NamedTuple):
+    """Questions to one server, until a moment of the clock that only goes forward."""
+
+    root: str
+    api_key: str
+    until: float
+
+    def get(self, path: str) -> object:
+        """Return the JSON of an answer; None where there is none under this path, or it is no JSON.
+
+        Raises:
+            _SilentError: the server is not there, or does not answer in time.
+        """
+        try:
+            return json.loads(self._read(path))
+        except TimeoutError as error:
+            raise _SilentError("it takes too long") from error
+        except (OSError, http.client.InvalidURL) as error:
+            raise _SilentError(str(error) or repr(error)) from error
+        except (http.client.HTTPException, ValueError, RecursionError):
+            return None  # what answers there speaks something else: the next question may suit it
+
+    def _read(self, path: str) -> bytes:
+        try:
+            parts = urlsplit(f"{self.root}{path}")
+            host, port = parts.hostname or "", parts.port
+        except ValueError as error:
+            raise _SilentError(f"no address: {error}") from error
+        if parts.scheme not in ("http", "https") or not host:
+            raise _SilentError("no address; write one like http://127.0.0.1:8080")
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(host, port, timeout=self._left())
+        try:
+            headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+            connection.request("GET", parts.path, headers={**headers, "Connection": "close"})
+            with connection.getresponse() as answer:
+                if answer.status in _LOCKED:
+                    raise _SilentError("it asks for another key")
+                return b"" if answer.status != http.client.OK else self._body(answer)
+        finally:
+            connection.close()
+
+    def _body(self, answer: http.client.HTTPResponse) -> bytes:
+        text = bytearray()
+        while piece := answer.read1(65_536):
+            text += piece
+            if len(text) > MOST_BYTES:
+                raise http.client.HTTPException("an answer without an end")
+            self._left()
+        return bytes(text)
+
+    def _left(self) -> float:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def _ollama(told: object, model: str) -> ServedWindow | None:
+    listed = _list(told, "models")
+    if listed is None:
+        return None
+    entry = _one(listed, model, ("name", "model"))
+    if entry is None:
+        return ServedWindow(None, "ollama", f"{model or 'a model'} is not in memory; Ollama decides when it loads it")
+    return _said(entry.get("context_length"), "ollama", "this release of Ollama does not tell the window; 0.34 does")
+
+
+def _llama_server(told: object, _model: str) -> ServedWindow | None:
+    settings = told.get("default_generation_settings") if isinstance(told, dict) else None
+    if not isinstance(settings, dict):
+        return None
+    return _said(settings.get("n_ctx"), "llama-server", "llama-server tells no n_ctx; a router has none of its own")
+
+
+def _lm_studio(told: object, model: str) -> ServedWindow | None:
+    listed = _list(told, "data")
+    if listed is None:
+        return None
+    entry = _one(listed, model, ("id",))
+    if entry is None:
+        return ServedWindow(None, "lm-studio", f"LM Studio has no model {model!r:.80}")
+    return _said(entry.get("loaded_context_length"), "lm-studio", f"{entry.get('id')} is not in LM Studio's memory")
+
+
+def _vllm(told: object, model: str) -> ServedWindow | None:
+    listed = _list(told, "data")
+    if listed is None:
+        return None
+    entry = _one(listed, model, ("id", "root"))
+    if entry is None:
+        return ServedWindow(None, "openai", f"the server has no model {model!r:.80}")
+    if "max_model_len" in entry:
+        return _said(entry["max_model_len"], "vllm", "max_model_len is no number of tokens")
+    return ServedWindow(None, "openai", "the server does not tell its window; set it beside the model")
+
+
+_KINDS: tuple[tuple[str, Callable[[object, str], ServedWindow | None]], ...] = (
+    ("/api/ps", _ollama),
+    ("/props", _llama_server),
+    ("/api/v0/models", _lm_studio),
+    ("/v1/models", _vllm),
+)
+
+
+def _list(told: object, key: str) -> list[dict[str, object]] | None:
+    listed = told.get(key) if isinstance(told, dict) else None
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else None
+
+
+def _one(listed: list[dict[str, object]], model: str, keys: tuple[str, ...]) -> dict[str, object] | None:
+    """Return the entry of a model, also where only one of the two names has the tag "latest"; of "" the only entry."""
+    if not model:
+        return listed[0] if len(listed) == 1 else None
+    names = (model, f"{model}:latest", model.removesuffix(":latest"))  # values that are no text are no names
+    return next((entry for entry in listed if any(entry.get(key) in names for key in keys)), None)
+
+
+def _said(tokens: object, server: str, otherwise: str) -> ServedWindow:
+    if type(tokens) is int and tokens > 0:
+        return ServedWindow(tokens, server, "")
+    return ServedWindow(None, server, otherwise)
