@@ -1,6 +1,6 @@
 """Damaged and hostile headers: each gives a Header or a ModelFileError that names the file, in little time and memory.
 
-SQUIDBOT_FULL_EFFORT=1 tries 100,000 of them, in a minute or two; else a sample. The numbers are drawn from a seed, so a
+SQUIDBOT_FULL_EFFORT=1 tries 100,000 of them, in minutes; else a sample. The numbers are drawn from a seed, so a
 case that fails is told by its number, and is the same each time.
 """
 
@@ -10,7 +10,7 @@ import os
 import struct
 import tracemalloc
 from random import Random
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 FULL = bool(os.environ.get("SQUIDBOT_FULL_EFFORT"))
 CASES = 100_000 if FULL else 2_000
-MOST_SECONDS = 10.0  # of one case, where eight others have the machine; usually under a thousandth
-MOST_BYTES = 40 * 2**20  # at once, of one case
+MOST_SECONDS = 3.0  # of one case, of this process; usually under a thousandth
+MOST_BYTES = 40 * 2**20  # at once, of one case; every fifth is watched, which makes it twenty times as slow
 ODD_NUMBERS = (
     *(0, 1, 2, 3, 4, 7, 8, 9, 12, 13, 255, 4096, 4097, 2**16, 2**20, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40),
     *(2**60, 2**61, 2**62, 2**63 - 1, 2**63, 2**64 - 8, 2**64 - 1),
@@ -225,23 +225,31 @@ def test_damaged_headers_give_typed_errors_in_bounded_time_and_memory(tmp_path: 
     case = Case(tmp_path)
     outcomes = {"header": 0, "refused": 0}
     slowest = largest = 0.0
-    tracemalloc.start()
-    try:
-        for number in range(CASES):
-            paths = case.write(number)
-            tracemalloc.reset_peak()
-            before, begin = tracemalloc.get_traced_memory()[0], perf_counter()
-            outcomes[outcome(paths[-1])] += 1
-            slowest = max(slowest, perf_counter() - begin)
-            largest = max(largest, tracemalloc.get_traced_memory()[1] - before)
+    for number in range(CASES):
+        paths = case.write(number)
+        if number % 5 == 0:
+            result, size = watched(paths[-1])
+            largest = max(largest, size)
+            assert size < MOST_BYTES, f"case {number}: {size} bytes"
+        else:
+            begin = process_time()
+            result = outcome(paths[-1])
+            slowest = max(slowest, process_time() - begin)
             assert slowest < MOST_SECONDS, f"case {number}: {slowest} s"
-            assert largest < MOST_BYTES, f"case {number}: {largest} bytes"
-            for path in paths:
-                path.unlink()
-    finally:
-        tracemalloc.stop()
+        outcomes[result] += 1
+        for path in paths:
+            path.unlink()
     print(f"{outcomes}, slowest {slowest * 1e3:.1f} ms, most {largest / 2**20:.1f} MiB")  # noqa: T201  # with -s
     assert min(outcomes.values()) > CASES // 20, outcomes
+
+
+def watched(path: Path) -> tuple[str, int]:
+    """Read a header, and return how it went and the most memory that it took at once."""
+    tracemalloc.start()
+    try:
+        return outcome(path), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def outcome(path: Path) -> str:

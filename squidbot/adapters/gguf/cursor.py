@@ -10,12 +10,14 @@ from squidbot.core.errors import ModelFileError
 if TYPE_CHECKING:
     from io import FileIO
 
-__all__ = ["MOST_READ_BYTES", "Cursor"]
+__all__ = ["MOST_READ_BYTES", "MOST_STRINGS", "Cursor"]
 
 # Read at once. What stays in memory of a file is this, beside what is kept of its values.
 _CHUNK_BYTES: Final = 256 * 1024
 # Read of one header; a vocabulary of 262,144 tokens with its merges takes about 16 MiB.
 MOST_READ_BYTES: Final = 64 * 1024 * 1024
+# Passed over in one header; that vocabulary has 800 thousand.
+MOST_STRINGS: Final = 4 * 1024 * 1024
 _AGAIN: Final = "the file is damaged, or no GGUF of today: download it again"
 _LENGTH: Final = Struct("<Q")
 
@@ -37,6 +39,7 @@ class Cursor:
         self._chunk = b""
         self._base = 0
         self._read_bytes = 0
+        self._strings = 0
 
     def failed(self, what: str, place: int | None = None, todo: str = _AGAIN) -> ModelFileError:
         """Return the error for a byte of the file (None: the next one): what is wrong there, and what to do."""
@@ -85,6 +88,9 @@ class Cursor:
 
     def pass_strings(self, count: int, what: str) -> None:
         """Pass over so many strings, each held against the file."""
+        self._strings += count
+        if self._strings > MOST_STRINGS:
+            raise self.failed(f"{what} brings the header to {self._strings} strings, at most {MOST_STRINGS} are read")
         while count:
             if count > (self.size - self.place) // 8:
                 raise self._ended(f"{what} of {count} items")
