@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, policy, process, schedule, search, turn
+from benchmarks import disk, faults, policy, probes, process, schedule, search, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -59,6 +59,10 @@ class Run(NamedTuple):
         """Measure imports."""
         return process.imports(self.sizes.processes, self.progress)
 
+    def probes(self) -> Result:
+        """Measure looking for GPUs."""
+        return probes.measure(self.sizes.processes, self.progress)
+
     def disk(self) -> Result:
         """Measure bytes and syncs."""
         return disk.measure(self.folder, self.sizes.exchanges, self.progress)
@@ -103,6 +107,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "opening": Run.opening,
     "memory": Run.memory,
     "import": Run.imports,
+    "probes": Run.probes,
     "disk": Run.disk,
     "faults": Run.faults,
     "search": Run.search,

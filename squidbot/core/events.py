@@ -27,6 +27,10 @@ RECALL_REQUESTED = "recall-requested"
 BLOCK_RECALLED = "block-recalled"
 FORGOTTEN = "forgotten"
 LEASE_OPENED = "lease-opened"
+LOW_MEMORY = "low-memory"
+MEMORY_WARNING = "memory-warning"
+MEMORY_CRITICAL = "memory-critical"
+MEMORY_EMERGENCY = "memory-emergency"
 DEGRADED = "degraded"
 
 
@@ -39,8 +43,8 @@ class Event(NamedTuple):
         cause: why, in one of the plan's causes or a sentence.
         lease_id, plan_id: under which lease and plan; "" and -1 where none was in force.
         tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was.
-        fraction: how full the room for history is (`context-pressure`; 1 is full), or the reliability
-            (`reliability-low`); 0 for all others.
+        fraction: how full the room for history is (`context-pressure`; 1 is full), or the GPU (`low-memory` and the
+            like), or the reliability (`reliability-low`); 0 for all others.
     """
 
     name: str

@@ -10,4 +10,5 @@
 | reliability | how far a model can be relied on with what it is shown |
 | complexity | how much room an answer wants |
 | tiers      | names of window sizes |
+| vram       | how full the GPUs under a model are, and who is told |
 """
