@@ -49,6 +49,9 @@ WIDE = frozenset(
 UNKNOWN = frozenset({"mamba", "mamba2", "rwkv7", "arwkv7", "bitnet"})
 # Where the mask of the attention is still held when logits are made.
 _MASK_STAYS = frozenset({"phi3", "gpt-oss"})
+# The largest window that the guard was measured with. Beyond it, as with `swa_full`, logits were seen not to find the
+# room of the mask: of Gemma-3-27B at 180,224 to 190,464 tokens alone.
+MEASURED_TOKENS = 131_072
 # Backends that turn a quantised cache into f16, a layer at a time, for flash attention.
 _COPYING: frozenset[CardKind] = frozenset({"cuda", "hip"})
 # Backends whose buffers were compared with llama.cpp's; by its rules for CUDA, HIP's are the same.
@@ -102,6 +105,7 @@ class Work(NamedTuple):
         streams: caches side by side.
         flash_attn: whether flash attention is on.
         keys_quantised, values_quantised: whether the cache of K, of V, is anything but f16.
+        swa_full: whether sliding layers keep the whole window.
     """
 
     tokens: int
@@ -113,6 +117,7 @@ class Work(NamedTuple):
     flash_attn: bool
     keys_quantised: bool
     values_quantised: bool
+    swa_full: bool = False
 
 
 class Seat(NamedTuple):
@@ -294,8 +299,14 @@ class _Terms:
         return max(self.x, self.y // 2 if self.shape.query_length else self.y) * 3 // 2
 
     def logits_guard(self) -> int:
-        """Return what is put on top of the logits."""
-        return 5 * max(self.x, self.y) + (self.mask if self.shape.architecture in _MASK_STAYS else 0)
+        """Return what is put on top of the logits; the mask, too, where it was seen to be held still."""
+        work = self.work
+        stays = (
+            self.shape.architecture in _MASK_STAYS
+            or (work.swa_full and self.shape.slides)
+            or work.window_tokens > MEASURED_TOKENS
+        )
+        return 5 * max(self.x, self.y) + (self.mask if stays else 0)
 
 
 def _widths(header: Header) -> tuple[int, int, int]:

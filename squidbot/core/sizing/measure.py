@@ -169,6 +169,7 @@ class Measure:
             uses_flash(self._model.header, loading),
             loading.type_k != "f16",
             loading.type_v != "f16",
+            loading.swa_full,
         )
 
     def _held(self, number: int, context: Context, room: Mapping[int, int], work: Work) -> Held:

@@ -155,6 +155,26 @@ def test_compute_of_grok_is_that_without_flash_attention() -> None:
     assert sizing.compute_kind == "wide"
 
 
+# What llama.cpp 0c1e57098 plans on a CPU, in MiB: the mask of the window is held beside the logits there.
+HELD_LATE = (
+    (Loading(n_ctx=184_320), 669.5),
+    (Loading(n_ctx=32_768, n_ubatch=1024, type_k="q8_0", type_v="q8_0", swa_full=True), 1172.1),
+    (Loading(n_ctx=167_856, n_seq_max=4, type_k="q8_0", swa_full=True), 613.6),
+)
+
+
+@pytest.mark.parametrize(("loading", "theirs"), HELD_LATE)
+def test_compute_holds_the_mask_beside_the_logits_where_that_was_seen(
+    models: dict[str, Model], loading: Loading, theirs: float
+) -> None:
+    """Beyond 131,072 tokens, and where sliding layers keep the whole window: never under there, either."""
+    (main,) = measure(models["Gemma-3-27B"], loading).devices
+    assert theirs <= main.compute.total_bytes / MIB < theirs + 350
+    plain = replace(loading, n_ctx=min(loading.n_ctx, 131_072), swa_full=False)
+    (less,) = measure(models["Gemma-3-27B"], plain).devices
+    assert less.compute.guard_bytes < main.compute.guard_bytes
+
+
 @pytest.mark.parametrize("kind", ["metal", "vulkan", "sycl"])
 def test_compute_is_marked_wide_on_devices_that_were_not_measured(models: dict[str, Model], kind: CardKind) -> None:
     """The same closed form, a wider guard, and the device's kind in the reason."""
