@@ -7,6 +7,7 @@
 | floor    | plain SQLite that reads what is sent, or stores the same bytes |
 | process  | fresh processes: opening a session, memory, import time |
 | probes   | looking for GPUs, where there is none and here |
+| sizing   | a model's memory, and its largest window, from its file |
 | disk     | bytes and syncs of real exchanges |
 | faults   | what a damaged file still gives, and an append behind a huge message |
 | search   | search and recall at 1,000 to 1,000,000 stored messages |

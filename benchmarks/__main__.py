@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, policy, probes, process, schedule, search, turn
+from benchmarks import disk, faults, policy, probes, process, schedule, search, sizing, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -63,6 +63,10 @@ class Run(NamedTuple):
         """Measure looking for GPUs."""
         return probes.measure(self.sizes.processes, self.progress)
 
+    def sizing(self) -> Result:
+        """Measure sizing a model from its file."""
+        return sizing.measure(self.folder, self.sizes.processes, self.progress)
+
     def disk(self) -> Result:
         """Measure bytes and syncs."""
         return disk.measure(self.folder, self.sizes.exchanges, self.progress)
@@ -108,6 +112,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "memory": Run.memory,
     "import": Run.imports,
     "probes": Run.probes,
+    "sizing": Run.sizing,
     "disk": Run.disk,
     "faults": Run.faults,
     "search": Run.search,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = {"turn", "opening", "memory", "import", "probes", "disk", "faults", "search", "policy", "schedule"}
+PARTS = {"turn", "opening", "memory", "import", "probes", "sizing", "disk", "faults", "search", "policy", "schedule"}
 
 
 @pytest.fixture(scope="module")
