@@ -16,6 +16,7 @@ from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
 from squidbot.hookspecs import PROJECT
+from squidbot.models.catalog import Catalog
 from squidbot.offers import TIMERS, BuiltIn, Registry, make
 from squidbot.relay import Relay
 
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, Codec, TokenCounter
     from squidbot.core.settings import HistorySettings
     from squidbot.offers import Timer
-    from squidbot.tables import Model, Prices
+    from squidbot.tables import Prices
 
 __all__ = ["Wired", "wire"]
 
+# Windows that somebody has named: the source says all.
+PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 NEXT_STEP = "(an extension offers it by `register.llm`; docs/summaries.md has one)"
 
 
@@ -55,6 +58,7 @@ class Wired:
         offers = registry.stores
         self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
         retention = loaded.settings.snapshots.retention
+        self.models = Catalog(loaded, registry, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property
@@ -76,13 +80,14 @@ class Wired:
         return self._counters[spec]
 
     def meter(self, alias: str = "") -> Meter:
-        """Return what counts the texts of a session with that model.
+        """Return what counts the texts of a session with that model: its own vocabulary, once the model is open.
 
         Raises:
             ConfigError: there is no such counter, or its package is not installed.
         """
         settings = self.loaded.settings
-        counter = self.counter(settings.model(alias).tokenizer or settings.budget.counter)
+        named, opened = settings.model(alias).tokenizer, self.models.opened(alias)
+        counter = opened.counter if opened and not named else self.counter(named or settings.budget.counter)
         words = self.loaded.policy and settings.budget.caps.unit == "words"
         return Meter(counter, builtin_counter("words") if words else None)
 
@@ -90,20 +95,22 @@ class Wired:
         """Return the window of a session with that model; `window_tokens` goes before all settings.
 
         Raises:
-            ConfigError: a setting is out of its range.
+            ConfigError: a setting is out of its range, or the model's file is not there.
+            ModelFileError: the model's file is damaged.
             BudgetError: window, reserve and safety share leave no token for input.
         """
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
-        tokens, source = self._window(model, window_tokens)
+        found = self.models.resolved(alias, window_tokens)
         asked = WindowSettings(
-            window_tokens=tokens,
+            window_tokens=found.window_tokens,
             reserved_output_tokens=settings.budget.reserved_output_tokens,
             safety_fraction=settings.window.safety_fraction,
             model_max_output_tokens=model.max_tokens,
             model=alias,
-            source=source,
+            source=found.source,
             model_parameters_billion=model.parameters_billion,
+            detail="; ".join(found.steps) if found.steps[1:] or found.source not in PLAIN_SOURCES else "",
         )
         return open_lease(asked, meter.name, meter.certificate)
 
@@ -175,19 +182,11 @@ class Wired:
         return make("scheduler", TIMERS, name, "", self.loaded.source) if name in TIMERS else None
 
     def close(self) -> None:
-        """Close the store, if it is one that can be closed."""
+        """Close the models that are open, and the store, if it is one that can be closed."""
+        self.models.close()
         close = getattr(self.store, "close", None)
         if callable(close):
             close()
-
-    def _window(self, model: Model, window_tokens: int | None) -> tuple[int, str]:
-        """Return the window in tokens, and where it comes from in the words of C9."""
-        if window_tokens is not None:
-            return window_tokens, "manual"
-        if model.context_window is not None:
-            return model.context_window, "model-definition"
-        source = "global-config" if self.loaded.sets("window", "default") else "default"
-        return self.loaded.settings.window.default, source
 
 
 def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
@@ -226,8 +225,10 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     BuiltIn().register_adapters(own)
     counters = {_split(spec)[0] for spec in _counter_specs(loaded)} - set(own.counters)
     models = {(settings.summary.llm or "").partition(":")[0]} - {""}
+    runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
+    probes = {settings.gpu.probe} - set(own.probes)
     adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *models, *settings.extensions}):
+    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:

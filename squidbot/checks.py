@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = [
+    "AUTO_LAYERS",
+    "KV_TYPES",
     "Amount",
     "Day",
+    "GpuLayers",
+    "KvType",
     "Lifetime",
     "Minutes",
     "Mode",
@@ -27,6 +31,8 @@ __all__ = [
     "Scheduler",
     "Scope",
     "Share",
+    "Shares",
+    "Sizing",
     "Strategy",
     "Tokens",
     "Whole",
@@ -46,8 +52,17 @@ Scope = NewType("Scope", str)
 Mode = NewType("Mode", str)
 Scheduler = NewType("Scheduler", str)
 Names = NewType("Names", tuple[str, ...])
+GpuLayers = NewType("GpuLayers", int)
+KvType = NewType("KvType", str)
+Shares = NewType("Shares", tuple[float, ...])
+Sizing = NewType("Sizing", str)
 
 SCOPES = ("inline+summaries", "none")
+SIZINGS = ("max_safe", "one_tier_below", "manual")
+# As llama.cpp names the types of a KV cache.
+KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+# `n_gpu_layers = "auto"`: as many as fit.
+AUTO_LAYERS = GpuLayers(-2)
 SCHEDULERS = ("thread", "apscheduler", "none")
 # A year: what a timer of any kind can wait for.
 MOST_MINUTES = 525_600
@@ -127,6 +142,28 @@ def _names(value: object, _: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _gpu_layers(value: object, _: object) -> int:
+    """Return a number of layers; "auto" is `AUTO_LAYERS`."""
+    if value == "auto":
+        return AUTO_LAYERS
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _RefusedError('invalid value for type, expected int or "auto"')
+    if value < -1:
+        raise _RefusedError(f'must be >= 0, -1 (all), or "auto", not {value}')
+    return value
+
+
+def _shares(value: object, _: object) -> tuple[float, ...]:
+    """Return shares of devices; they need not sum to 1."""
+    given = value if isinstance(value, (list, tuple)) else (None,)
+    shares = tuple(float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool))
+    if len(shares) != len(given):
+        raise _RefusedError("invalid value for type, expected list of numbers")
+    if not all(0 <= share < math.inf for share in shares) or (shares and sum(shares) <= 0):
+        raise _RefusedError(f"must be numbers >= 0, one of them above 0, not {value!r:.60}")
+    return shares
+
+
 def _wrong(error: BaseException, _: type | None) -> str:
     """Return what is wrong, in front of its path."""
     if isinstance(error, _RefusedError):
@@ -156,6 +193,10 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Mode, _one_of(tuple(MODES)))
     made.register_structure_hook(Scheduler, _one_of(SCHEDULERS))
     made.register_structure_hook(Names, _names)
+    made.register_structure_hook(GpuLayers, _gpu_layers)
+    made.register_structure_hook(KvType, _one_of(KV_TYPES))
+    made.register_structure_hook(Shares, _shares)
+    made.register_structure_hook(Sizing, _one_of(SIZINGS))
     return made
 
 

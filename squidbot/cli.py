@@ -21,6 +21,8 @@ __all__ = ["main"]
 # Each command with the module of squidbot.commands that it is in, and its line of help: `squidbot --help` imports none.
 COMMANDS = {
     "replay": ("replay", "Replay recorded conversations: what would be sent, what it costs."),
+    "status": ("status", "Show devices, models, windows, stores: what is active, what is not, and why."),
+    "size": ("size", "Say what a model file takes of memory, and the largest window that fits."),
     "sessions": ("sessions", "List the sessions of a store."),
     "show": ("show", "Show what was said, or a request part by part."),
     "explain": ("explain", "Explain what the next request holds, what it costs, and why."),

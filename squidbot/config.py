@@ -121,22 +121,57 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
 
 
 def _structured(raw: Mapping[str, object], source: str, folder: Path) -> Loaded:
+    _check_aliases(raw, source)
     spelled = _spelled_out(raw)
     settings = structured(spelled, Settings, source)
     try:
         _ = settings.budget.caps
     except ConfigError as error:
         raise ConfigError(f"{error} @ {source}.budget") from error
+    least, most = settings.window.min, settings.window.max
+    if least > most:
+        raise ConfigError(f"min must be at most max, not {least} > {most} @ {source}.window")
     _check_entries(settings, source)
     return Loaded(settings, source, folder, spelled)
 
 
+# The names of document 004 (O-15) for keys of `[window]`; its buffer is in MB of 2^20 bytes.
+WINDOW_ALIASES = {
+    "targetSize": "default",
+    "minSize": "min",
+    "maxSize": "max",
+    "autoSize": "sizing",
+    "vramBuffer": "vram_margin_mib",
+    "kvQuantization": "kv_type",
+}
+AUTO_SIZES = {True: "max_safe", False: "manual"}
+
+
 def _spelled_out(raw: Mapping[str, object]) -> dict[str, object]:
-    """Return settings with a table for prices that are one word, at the top and in models."""
+    """Return settings under our own names: a table for prices that are one word, at the top and in models."""
+    window = raw.get("window")
+    if isinstance(window, Mapping):
+        raw = {**raw, "window": {WINDOW_ALIASES.get(key, key): _sizing(key, window[key]) for key in window}}
     models = raw.get("models")
     if isinstance(models, Mapping):
         raw = {**raw, "models": {alias: _with_table(model) for alias, model in models.items()}}
     return dict(_with_table(raw))
+
+
+def _check_aliases(raw: Mapping[str, object], source: str) -> None:
+    """Check that no key of `[window]` is set under both of its names.
+
+    Raises:
+        ConfigError: one is.
+    """
+    window = raw.get("window")
+    both = [key for key, own in WINDOW_ALIASES.items() if isinstance(window, Mapping) and {key, own} <= window.keys()]
+    if both:
+        raise ConfigError(f"{both[0]} is another name of {WINDOW_ALIASES[both[0]]}; keep one @ {source}.window")
+
+
+def _sizing(key: str, value: object) -> object:
+    return AUTO_SIZES.get(value, value) if key == "autoSize" and isinstance(value, bool) else value
 
 
 def _with_table(owner: Mapping[str, object]) -> Mapping[str, object]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.jobs.desk import Done
+    from squidbot.core.ports import LoadedModel
+    from squidbot.core.sizing.context import Loading
     from squidbot.jobs import EngineJobs, Jobs
 
 __all__ = ["Engine", "load"]
@@ -71,17 +73,53 @@ class Engine:
         """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
 
         `model` is an alias of the settings; any other name is kept for reports and gets the default window.
-        `window_tokens`, input and output together, goes before both. `form` is how the host writes its messages:
+        `window_tokens`, input and output together, goes before both. A model with a file gets the largest window that
+        fits the devices (docs/models.md). `form` is how the host writes its messages:
         "openai.chat", "anthropic.messages", or one that an extension brings.
 
         Raises:
-            ConfigError: a setting is out of its range, or the form is unknown.
+            ConfigError: a setting is out of its range, the form is unknown, or the model's file is not there.
+            ModelFileError: the model's file is damaged.
             BudgetError: window, reserve and safety share leave no token for input.
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease, recorded = self.wired.lease(model, window_tokens), self._jobs.recorded if self._jobs else None
         return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded)
+
+    def model(self, alias: str) -> LoadedModel:
+        """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.
+
+        It is opened with the window that fits, and with less where it does not load. Sessions that are made after it
+        have that window and count with the model's own vocabulary.
+
+        Raises:
+            ConfigError: the settings name no adapter for it, or the file is not there.
+            ModelFileError: the file is damaged.
+            ModelLoadError: it does not load with any window that is allowed.
+            LLMError: its server was not reached.
+        """
+        return self.wired.models.open(alias)
+
+    def loading(self, alias: str) -> Loading:
+        """Return how a host is to load a model itself: `n_ctx` is the window of the model's sessions.
+
+        Raises:
+            ConfigError: a setting is out of its range, or the file is not there.
+            ModelFileError: the file is damaged.
+        """
+        return self.wired.models.loading(alias)
+
+    def watch_memory(self) -> None:
+        """Look at the GPUs each `gpu.watch_seconds` from now on, and tell when memory runs short; no window changes.
+
+        Models that `model` opens are watched unasked. A host that loads a model itself calls it right after that: how
+        full the devices are then is as it should be.
+
+        Raises:
+            ConfigError: `gpu.probe` names a source that nobody offers.
+        """
+        self.wired.models.watch()
 
     @property
     def jobs(self) -> Jobs:
@@ -116,7 +154,7 @@ class Engine:
         return self.wired.loaded.origins()
 
     def close(self, timeout_seconds: float = 5.0) -> None:
-        """Close the store; sessions of this engine can't be used after it.
+        """Close the models that are open, and the store; sessions of this engine can't be used after it.
 
         A summary that is being written has `timeout_seconds` to be ended; what comes later is not kept.
         """

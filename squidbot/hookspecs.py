@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.core.events import Event
-    from squidbot.core.ports import LLM, Codec, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.sizing.context import Definition
     from squidbot.core.view.assembly import Assembly
 
 __all__ = ["PROJECT", "Register", "Store", "assembled", "hookimpl", "on_event", "register_adapters"]
@@ -51,6 +52,16 @@ class Register(Protocol):
 
         It is called when an engine whose settings name the model is loaded.
         """
+
+    def runtime(self, name: str, factory: Callable[[Definition], LoadedModel]) -> None:
+        """Offer what opens the models whose `models.<alias>.adapter` names it.
+
+        It is called by `Engine.model`, once for each model; what it raises as a ModelLoadError is tried again with
+        a smaller window.
+        """
+
+    def probe(self, name: str, factory: Callable[[], GpuProbe]) -> None:
+        """Offer what looks for devices, for `gpu.probe`."""
 
     def codec(self, codec: Codec) -> None:
         """Offer a form of messages, by its own tag, for `Engine.session`."""

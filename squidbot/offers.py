@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
@@ -9,16 +10,19 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
 from squidbot.hookspecs import hookimpl
+from squidbot.probes import PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.core.ports import LLM, Codec, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.sizing.context import Definition
     from squidbot.hookspecs import Register, Store
 
 __all__ = ["TIMERS", "BuiltIn", "Registry", "Timer", "make"]
 
 Offer = TypeVar("Offer")
+Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
@@ -42,6 +46,8 @@ class Registry:
         self.counters: dict[str, Callable[[str], TokenCounter]] = {}
         self.observers: dict[str, Callable[[str], Observer]] = {}
         self.llms: dict[str, Callable[[str], LLM]] = {}
+        self.runtimes: dict[str, Callable[[Definition], LoadedModel]] = {}
+        self.probes: dict[str, Callable[[str], GpuProbe]] = {}
         self.codecs: dict[str, Codec] = {}
 
     def store(self, name: str, factory: Callable[[str], Store]) -> None:
@@ -60,6 +66,14 @@ class Registry:
         """Take a language model."""
         _add("language model", self.llms, name, factory)
 
+    def runtime(self, name: str, factory: Callable[[Definition], LoadedModel]) -> None:
+        """Take what opens models."""
+        _add("runtime", self.runtimes, name, factory)
+
+    def probe(self, name: str, factory: Callable[[], GpuProbe]) -> None:
+        """Take what looks for devices."""
+        _add("GPU probe", self.probes, name, lambda _: factory())
+
     def codec(self, codec: Codec) -> None:
         """Take a form of messages."""
         _add("codec", self.codecs, codec.tag, codec)
@@ -77,6 +91,10 @@ class BuiltIn:
             register.counter(name, _named(name))
         register.counter("tiktoken", _tiktoken)
         register.observer("structlog", _structlog)
+        for name, probe in PROBES.items():
+            register.probe(name, partial(probe, None))
+        for name, opens in RUNTIMES.items():
+            register.runtime(name, opens)
         register.codec(OpenAIChat())
         register.codec(AnthropicMessages())
 
@@ -105,6 +123,32 @@ def _tiktoken(path: str) -> TokenCounter:
     return TiktokenCounter(path)
 
 
+def _llama_cpp(definition: Definition) -> LoadedModel:
+    from squidbot.adapters.llama_cpp.model import open_model  # noqa: PLC0415  # as above
+
+    return open_model(definition)
+
+
+def _xllamacpp(definition: Definition) -> LoadedModel:
+    from squidbot.adapters.xllamacpp.model import open_model  # noqa: PLC0415  # as above
+
+    return open_model(definition)
+
+
+def _ollama(definition: Definition) -> LoadedModel:
+    from squidbot.adapters.ollama.model import open_model  # noqa: PLC0415  # as above
+
+    return open_model(definition)
+
+
+# What `models.<alias>.adapter` can name.
+RUNTIMES: Mapping[str, Callable[[Definition], LoadedModel]] = {
+    "llama_cpp": _llama_cpp,
+    "xllamacpp": _xllamacpp,
+    "ollama": _ollama,
+}
+
+
 def _structlog() -> Observer:
     from squidbot.adapters.structlog import StructlogObserver  # noqa: PLC0415  # as above
 
@@ -121,7 +165,7 @@ def _apscheduler(_: str) -> Timer:
 TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _apscheduler}
 
 
-def make(kind: str, offers: Mapping[str, Callable[[str], Made]], name: str, rest: str, source: str) -> Made:
+def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, rest: Given, source: str) -> Made:
     """Return what the factory of that name makes.
 
     Raises:

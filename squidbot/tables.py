@@ -9,6 +9,8 @@ import attrs
 
 from squidbot.checks import (
     Amount,
+    GpuLayers,
+    KvType,
     Lifetime,
     Minutes,
     Mode,
@@ -17,6 +19,8 @@ from squidbot.checks import (
     Scheduler,
     Scope,
     Share,
+    Shares,
+    Sizing,
     Strategy,
     Tokens,
     Whole,
@@ -27,6 +31,7 @@ from squidbot.prices import Entry
 
 __all__ = [
     "Budget",
+    "Gpu",
     "History",
     "Model",
     "Pressure",
@@ -40,6 +45,13 @@ __all__ = [
 
 # Where neither the model nor the user names a window (C10).
 WINDOW_TOKENS = Tokens(32_768)
+# Decisions, section 11; no model is trained for less than 2,048.
+LEAST_WINDOW_TOKENS, MOST_WINDOW_TOKENS = Tokens(2_048), Tokens(131_072)
+# 1 to 2 GB by B-06: for what runtimes take outside of the buffers that can be computed.
+MARGIN_MIB = Whole(1_536)
+# The cooldown of the memory events: more often nothing could be told (decisions, section 8).
+WATCH_SECONDS = Amount(30)
+SIZING, KV_TYPE, ALL_LAYERS, NO_SHARES = Sizing("max_safe"), KvType("f16"), GpuLayers(-1), Shares(())
 STRATEGY = Strategy("balanced")
 SCOPE = Scope("inline+summaries")
 # B-40: every 15 to 30 minutes.
@@ -55,10 +67,23 @@ NO_NAMES = Names(())
 
 @attrs.frozen
 class Window:
-    """`[window]`: the context window of sessions whose model says nothing else."""
+    """`[window]`: the window of sessions whose model says nothing else, and how that of local models is sized."""
 
     default: Tokens = WINDOW_TOKENS
     safety_fraction: Share | None = None
+    sizing: Sizing = SIZING
+    min: Tokens = LEAST_WINDOW_TOKENS
+    max: Tokens = MOST_WINDOW_TOKENS
+    vram_margin_mib: Whole = MARGIN_MIB
+    kv_type: KvType = KV_TYPE
+
+
+@attrs.frozen
+class Gpu:
+    """`[gpu]`: how devices are looked for, and how often while a model is open."""
+
+    probe: str = "auto"
+    watch_seconds: Amount = WATCH_SECONDS
 
 
 @attrs.frozen
@@ -82,8 +107,23 @@ class Model:
 
     context_window: Tokens | None = None
     max_tokens: Tokens | None = None
+    native_context_limit: Tokens | None = None
     tokenizer: str | None = None
     parameters_billion: Amount | None = None
+    adapter: str | None = None
+    path: str | None = None
+    repo_id: str | None = None
+    filename: str | None = None
+    projector: str | None = None
+    model: str | None = None
+    url: str | None = None
+    n_gpu_layers: GpuLayers = ALL_LAYERS
+    n_batch: Tokens | None = None
+    n_ubatch: Tokens | None = None
+    kv_type: KvType | None = None
+    kv_type_v: KvType | None = None
+    flash_attn: bool = True
+    tensor_split: Shares = NO_SHARES
     prices: Prices | None = None
 
 
@@ -205,6 +245,7 @@ class Settings:
     """All of squidbot.toml."""
 
     window: Window = Window()
+    gpu: Gpu = Gpu()
     models: dict[str, Model] = attrs.Factory(dict)
     prices: Prices = Prices()
     price_table: dict[str, Entry] = attrs.Factory(dict)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import squidbot
+from squidbot.checks import KV_TYPES
 from squidbot.config import Loaded, load_settings
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.errors import ConfigError
@@ -69,6 +70,13 @@ OTHER_KEYS = {
     "models.<alias>.max_tokens",
     "models.<alias>.tokenizer",
     "models.<alias>.parameters_billion",
+    "models.<alias>.native_context_limit",
+    *(f"models.<alias>.{key}" for key in ("adapter", "path", "repo_id", "filename", "projector", "model", "url")),
+    *(f"models.<alias>.{key}" for key in ("n_gpu_layers", "n_batch", "n_ubatch", "kv_type", "kv_type_v")),
+    *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
+    *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),
+    "gpu.probe",
+    "gpu.watch_seconds",
     "pressure.warn_fraction",
     "pressure.journal_fraction",
     "pressure.critical_fraction",
@@ -272,6 +280,10 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
         ({"extensions": [1]}, "invalid value for type, expected list of str @ {}"),
         ({"budget": 3}, "invalid value for type, expected table @ {}"),
         ({"models": []}, "invalid value for type, expected table @ {}"),
+        ({"window": {"sizing": "big"}}, "unknown 'big', known: max_safe, one_tier_below, manual @ {}"),
+        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(KV_TYPES)} @ {{}}"),
+        ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
+        ({"gpu": {"probe": 1}}, "invalid value for type, expected str @ {}"),
         ({"store": {"adapter": ["x"]}}, "invalid value for type, expected str @ {}"),
     ],
 )
@@ -289,6 +301,53 @@ def test_load_settings_names_the_model_when_one_of_its_values_is_wrong() -> None
     with pytest.raises(ConfigError) as caught:
         load_settings({"models": {"qwen2.5:7b": {"context_window": "8k"}}})
     assert str(caught.value) == "invalid value for type, expected int @ argument.models['qwen2.5:7b'].context_window"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("n_gpu_layers", -2, 'must be >= 0, -1 (all), or "auto", not -2'),
+        ("n_gpu_layers", "all", 'invalid value for type, expected int or "auto"'),
+        ("n_gpu_layers", True, 'invalid value for type, expected int or "auto"'),
+        ("tensor_split", 0.5, "invalid value for type, expected list of numbers"),
+        ("tensor_split", [1, "x"], "invalid value for type, expected list of numbers"),
+        ("tensor_split", [0, 0], "must be numbers >= 0, one of them above 0, not [0, 0]"),
+        ("tensor_split", [1, -1], "must be numbers >= 0, one of them above 0, not [1, -1]"),
+        ("n_batch", 0, "must be > 0, not 0"),
+        ("kv_type", "q8", f"unknown 'q8', known: {', '.join(KV_TYPES)}"),
+        ("flash_attn", 1, "invalid value for type, expected bool"),
+    ],
+)
+def test_load_settings_refuses_wrong_values_of_a_local_model(key: str, value: object, message: str) -> None:
+    """What is wrong, what would be right, and the key with its path."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"models": {"m": {key: value}}})
+    assert str(caught.value) == f"{message} @ argument.models['m'].{key}"
+
+
+def test_window_takes_the_names_of_document_004() -> None:
+    """O-15: each is another name of a key of ours; the buffer is in MB of 2^20 bytes."""
+    given = {"targetSize": 4096, "minSize": 3000, "maxSize": 9000, "vramBuffer": 1024, "kvQuantization": "q8_0"}
+    window = load_settings({"window": {**given, "autoSize": False}}).settings.window
+    assert (window.default, window.min, window.max, window.vram_margin_mib) == (4096, 3000, 9000, 1024)
+    assert (window.kv_type, window.sizing) == ("q8_0", "manual")
+    assert load_settings({"window": {"autoSize": True}}).settings.window.sizing == "max_safe"
+    assert opened({"window": {"targetSize": 4096}}).lease.source == "global-config"
+
+
+@pytest.mark.parametrize(
+    ("window", "message"),
+    [
+        ({"targetSize": 4096, "default": 8192}, "targetSize is another name of default; keep one @ argument.window"),
+        ({"min": 9000, "max": 8000}, "min must be at most max, not 9000 > 8000 @ argument.window"),
+        ({"autoSize": 3}, "unknown 3, known: max_safe, one_tier_below, manual @ argument.window.sizing"),
+    ],
+)
+def test_load_settings_refuses_windows_that_contradict_themselves(window: dict[str, object], message: str) -> None:
+    """A key under two names, and a range that has no number in it."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"window": window})
+    assert str(caught.value) == message
 
 
 def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:

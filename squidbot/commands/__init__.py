@@ -3,6 +3,9 @@
 | file      | holds |
 |-----------|-------|
 | replay    | `replay`: a recorded conversation through the engine |
+| status    | `status`: devices, models and their windows, packages, stores |
+| size      | `size`: what a model file takes of memory |
+| sized     | the size of a model as a table, and as JSON |
 | sessions  | `sessions`: what a store holds |
 | show      | `show`: what was said, and requests part by part |
 | explain   | `explain`: what the next request holds, and why |

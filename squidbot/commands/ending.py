@@ -7,7 +7,14 @@ from typing import NoReturn
 import click
 
 from squidbot.commands.texts import line
-from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError, TranscriptError
+from squidbot.core.errors import (
+    BudgetError,
+    ConfigError,
+    DamagedStoreError,
+    ModelFileError,
+    SquidbotError,
+    TranscriptError,
+)
 
 __all__ = [
     "ANSWER_IS_NO",
@@ -40,4 +47,4 @@ def exit_code(error: SquidbotError) -> int:
         return BUDGET_IMPOSSIBLE
     if isinstance(error, ConfigError):
         return USAGE
-    return DAMAGED_DATA if isinstance(error, TranscriptError | DamagedStoreError) else ANSWER_IS_NO
+    return DAMAGED_DATA if isinstance(error, TranscriptError | DamagedStoreError | ModelFileError) else ANSWER_IS_NO

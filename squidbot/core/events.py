@@ -31,6 +31,7 @@ LOW_MEMORY = "low-memory"
 MEMORY_WARNING = "memory-warning"
 MEMORY_CRITICAL = "memory-critical"
 MEMORY_EMERGENCY = "memory-emergency"
+SIZING_DIFFERS = "sizing-differs"
 DEGRADED = "degraded"
 
 

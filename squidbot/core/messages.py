@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -243,7 +243,8 @@ class Lease:
 
     `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
     is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
-    came from. `parameters_billion` is the size of the model, None where unknown; the id does not depend on it.
+    came from, and `detail` how it came about, in sentences. `parameters_billion` is the size of the model, None where
+    unknown. The id depends on neither of these two, and leases that differ in `detail` alone are equal.
     """
 
     lease_id: str
@@ -254,6 +255,7 @@ class Lease:
     model: str = ""
     source: str = "default"
     parameters_billion: float | None = None
+    detail: str = field(default="", compare=False)
 
 
 class Kind(StrEnum):

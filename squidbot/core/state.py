@@ -138,7 +138,8 @@ class State:
         self._notes_at = stored.records + len(due) + len(records)
         if due:
             self._lease_due = ()
-            self.notify(events.LEASE_OPENED, self.lease.source)
+            lease = self.lease
+            self.notify(events.LEASE_OPENED, f"{lease.source}: {lease.detail}" if lease.detail else lease.source)
 
     def hold(self, grown: Standing) -> None:
         """Hold what stands behind what was appended last, so that it is not read anew."""

@@ -2,6 +2,22 @@
 
 A check raises AssertionError with what was promised and what came instead. A factory returns a fresh, empty store
 each time it is called; a store with a `close` method is closed after use. Run them without `python -O`.
+
+| file        | holds |
+|-------------|-------|
+| transcripts | the check of transcript stores |
+| summaries   | the check of summary stores |
+| claims      | the check of stores that have claims |
+| searches    | what a search of a store promises |
+| erasures    | what a store promises of `forget` |
+| counters    | the check of token counters |
+| llms        | the check of language models |
+| loaded      | the check of models that are open, and chat |
+| embedders   | the check of what makes vectors |
+| probes      | the check of what looks for devices |
+| ggufs       | model files to test with |
+| models      | a language model that answers as it is told |
+| values      | messages and summaries to test with |
 """
 
 from squidbot.testing.claims import check_claims

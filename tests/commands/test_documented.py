@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from squidbot.cli import COMMANDS, main
+from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ SECTIONS = dict(
 LONGEST_HELP_CHARS = 80
 
 PRINTED = [
+    ["status"],
+    ["size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],
     ["sessions"],
     ["show", "support/42", "m14"],
     ["show", "support/42", "--request"],
@@ -48,8 +51,9 @@ PRINTED = [
     ["doctor", "--repair", "saved.db"],
     ["backup", "copy.db"],
 ]
-# Keys whose values are named by somebody else: by the tools of a host, by the lines of a budget, by a form of messages.
-FREE = {"parameters", "budget", "left_out"}
+# Keys whose values are named by somebody else: by tools of a host, lines of a budget, a form of messages, by
+# llama.cpp.
+FREE = {"parameters", "budget", "left_out", "loading", "compute"}
 
 
 def command(name: str) -> click.Command:
@@ -82,7 +86,7 @@ def test_every_option_is_documented(name: str) -> None:
     options = {
         max(one.opts, key=len) for one in command(name).params if isinstance(one, click.Option) and not one.hidden
     }
-    rows = re.findall(r"^\| `(--\w+)` \| (.*) \|$", SECTIONS[name], re.MULTILINE)
+    rows = re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", SECTIONS[name], re.MULTILINE)
     assert {row for row, _ in rows} == options
     assert all(len(meaning) > 4 for _, meaning in rows)
     shown = SECTIONS[name].splitlines()[1]
@@ -108,6 +112,8 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         copied("snapshot", *arguments[1:])
     if arguments[0] == "undo":
         copied("compact", "support/42")
+    if arguments[0] == "size":
+        offline_chat_model(arguments[1])
     result = copied(*arguments, "--json")
     assert result.exit_code == 0, result.output
     written = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.leases import LEASE, due_lease, lease_named, newest_lease
+from squidbot.core.leases import LEASE, due_lease, lease_named, lease_of, newest_lease
 from squidbot.core.messages import Record
 
 from .promises.driver import CODEC, Heard, Setup, opened, user
@@ -64,3 +67,27 @@ def test_record_that_is_no_lease_is_damage(body: str) -> None:
     store.append("s", 0, [], [Record("lease", 0, body)])
     with pytest.raises(DamagedStoreError, match=r"^lease 0 can't be read: "):
         newest_lease(store, "s")
+
+
+def test_lease_that_differs_in_its_detail_alone_is_the_same() -> None:
+    """How a size came about names free bytes, which differ from day to day: no new lease, but the first one tells."""
+    told = [
+        open_lease(WindowSettings(4096, source="auto-vram", detail=said), "classes", "measured")
+        for said in ("6.1 GiB free", "6.2 GiB free")
+    ]
+    assert told[0] == told[1]
+    assert told[0].lease_id == told[1].lease_id
+    (due,) = due_lease(None, told[0])
+    assert lease_of(due).detail == "6.1 GiB free"
+    assert due_lease(due, told[1]) == ()
+    assert lease_of(Record(LEASE, 0, due.body.replace(',"detail":"6.1 GiB free"', ""))).detail == ""
+
+
+def test_event_of_a_lease_tells_how_its_window_came_about() -> None:
+    """The source, and behind it the sentences; a source alone where there are none."""
+    for detail, cause in (("71,680 fit", "auto-vram: 71,680 fit"), ("", "auto-vram")):
+        heard, store, setup = Heard(), InMemoryStore(), Setup(4096)
+        lease = replace(setup.lease, source="auto-vram", detail=detail)
+        engine = ContextEngine(store, store, {CODEC.tag: CODEC}, heard)
+        engine.session("s", lease, setup.meter, setup.settings).record(user("one"))
+        assert [event.cause for event in heard.events if event.name == "lease-opened"] == [cause]

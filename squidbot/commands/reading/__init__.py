@@ -1,4 +1,4 @@
-"""What the commands find in a store, as values: nothing here prints, and nothing writes.
+"""What the commands find in a store, and on a machine, as values: nothing here prints, and nothing writes.
 
 | file      | holds |
 |-----------|-------|
@@ -13,5 +13,8 @@
 | recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |
 | due       | summaries that are due of a language model, of one session or of all |
+| machine   | what there is on this machine: devices, models, packages, the store |
+| installed | the packages of adapters, and what would install them |
+| sizes     | what a model file takes, and the largest window that fits |
 | forms     | a session in the forms of hosts |
 """

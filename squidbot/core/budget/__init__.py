@@ -3,6 +3,7 @@
 | file       | holds |
 |------------|-------|
 | window     | the lease |
+| resolution | which window a session gets, of all that could be |
 | caps       | sections cut to words or tokens |
 | allocate   | shares of a total |
 | dedupe     | summary lines that the memory document says already |

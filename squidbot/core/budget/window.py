@@ -61,6 +61,7 @@ class WindowSettings:
         model: the model's alias, "" where unknown.
         source: where the window came from, in the words of C9 ("native-limit", "global-config", ...).
         model_parameters_billion: the size of the model; None where unknown.
+        detail: how the window came about, in sentences; "" where there is nothing to tell.
     """
 
     window_tokens: int
@@ -70,6 +71,7 @@ class WindowSettings:
     model: str = ""
     source: str = "default"
     model_parameters_billion: float | None = None
+    detail: str = ""
 
 
 def parse_tokens(text: str) -> int:
@@ -139,7 +141,7 @@ def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction
 def open_lease(settings: WindowSettings, counter: str, certificate: Certificate) -> Lease:
     """Return the lease of a session whose requests are counted by `counter`, which has that certificate.
 
-    Its id follows from its fields, the model's size aside: equal leases have equal ids, in any process.
+    Its id follows from its fields, the model's size and the detail aside: equal leases have equal ids, in any process.
 
     Raises:
         ConfigError: a setting is out of its range.
@@ -155,7 +157,7 @@ def open_lease(settings: WindowSettings, counter: str, certificate: Certificate)
     input_limit(window, reserve, fraction)
     fields = (window, reserve, fraction, counter, settings.model, settings.source)
     digest = hashlib.sha256(json.dumps(fields).encode("ascii")).hexdigest()
-    return Lease(f"lease-{digest[:12]}", *fields, settings.model_parameters_billion)
+    return Lease(f"lease-{digest[:12]}", *fields, settings.model_parameters_billion, settings.detail)
 
 
 def room(cost: Cost, lease: Lease) -> int:

@@ -1,0 +1,151 @@
+"""What squidbot finds on this machine: settings, devices, models and their windows, packages, the store."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+from squidbot.bootstrap import wire
+from squidbot.commands.reading.installed import PACKAGES, Package, installed
+from squidbot.commands.texts import count
+from squidbot.core.budget.tiers import tier_of
+from squidbot.core.errors import SquidbotError
+from squidbot.probes import Machine
+from squidbot.tables import Store as InMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from squidbot.bootstrap import Wired
+    from squidbot.config import Loaded
+    from squidbot.core.devices import MainMemory, Probed
+    from squidbot.core.messages import Lease
+    from squidbot.core.sizing.context import Loading
+    from squidbot.models.windows import Sized
+
+__all__ = ["Found", "ModelFound", "StoreFound", "found_here", "looked"]
+
+# A larger store is not read whole to tell that it is well: that takes more than a second.
+CHECKED_BYTES = 64 * 2**20
+
+
+class ModelFound(NamedTuple):
+    """One model of the settings.
+
+    Attributes:
+        alias: its name there.
+        lease: the window that a session would get, with its source and how that came about; None where it gets none.
+        tier: the label of the window's tier; "" where there is none.
+        sized: how the window was worked out; None where it was not.
+        loading: how the model is loaded; None where it is not a local one.
+        problem: why something is wrong with it; "" where nothing is.
+    """
+
+    alias: str
+    lease: Lease | None
+    tier: str
+    sized: Sized | None
+    loading: Loading | None
+    problem: str
+
+
+class StoreFound(NamedTuple):
+    """Where sessions are kept: the adapter, its file ("" in memory), and what is wrong with it ("" where nothing is).
+
+    `health` says in a sentence what there is; "" where there is no file yet.
+    """
+
+    adapter: str
+    path: str
+    health: str
+    problem: str
+
+
+class Found(NamedTuple):
+    """All of it; `packages` with their installed versions, None where not; `main` None where unknown."""
+
+    loaded: Loaded
+    probed: Probed
+    main: MainMemory | None
+    models: tuple[ModelFound, ...]
+    packages: tuple[tuple[Package, str | None], ...]
+    store: StoreFound
+
+    @property
+    def problems(self) -> list[str]:
+        """What has to be mended, in a sentence each."""
+        wrong = [f"model {one.alias}: {one.problem}" for one in self.models if one.problem]
+        return [*wrong, *([f"store: {self.store.problem}"] if self.store.problem else [])]
+
+
+def found_here(loaded: Loaded) -> Found:
+    """Return what there is. Nothing is loaded, downloaded or written.
+
+    Raises:
+        ConfigError: an adapter or extension of the settings is not there.
+    """
+    with looked(loaded) as wired:
+        probed = wired.models.probed()
+        models = tuple(_model(wired, name) for name in ("", *loaded.settings.models))
+    packages = tuple((package, installed(package)) for package in PACKAGES)
+    return Found(loaded, probed, Machine().main_memory(), models, packages, _store(loaded))
+
+
+@contextmanager
+def looked(loaded: Loaded) -> Iterator[Wired]:
+    """Give what settings wire, with sessions in memory: looking must not make a store.
+
+    Raises:
+        ConfigError: an adapter or extension of the settings is not there.
+    """
+    wired = wire(attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=InMemory())))
+    try:
+        yield wired
+    finally:
+        wired.close()
+
+
+def _model(wired: Wired, alias: str) -> ModelFound:
+    lease = sized = loading = None
+    problem = ""
+    try:
+        sized = wired.models.sized(alias)
+        lease = wired.lease(alias)
+        if sized is not None or wired.loaded.settings.model(alias).adapter:
+            loading = wired.models.loading(alias)
+        if sized is not None and sized.window_tokens is None:
+            problem = sized.reason
+    except SquidbotError as error:
+        problem = str(error)
+    label = tier_of(lease.window_tokens).label if lease else ""
+    return ModelFound(alias, lease, label, sized, loading, problem)
+
+
+def _store(loaded: Loaded) -> StoreFound:
+    store = loaded.settings.store
+    adapter = store.adapter or ("sqlite3" if store.path else "stdlib")
+    if adapter == "stdlib":
+        return StoreFound(adapter, "", "sessions live in memory, and are gone with the process", "")
+    if adapter != "sqlite3":
+        return StoreFound(adapter, store.path, "an extension's", "")
+    path = Path(loaded.absolute(store.path))
+    if not path.exists():
+        return StoreFound(adapter, str(path), "there is no file yet; the first session makes it", "")
+    size_bytes = path.stat().st_size
+    if size_bytes > CHECKED_BYTES:
+        return StoreFound(adapter, str(path), f"{size_bytes:,} bytes; squidbot doctor reads them all", "")
+    return _checked(path)
+
+
+def _checked(path: Path) -> StoreFound:
+    from squidbot.adapters.sqlite3.doctor import check  # noqa: PLC0415  # few stores are looked into
+
+    try:
+        health = check(str(path))
+    except SquidbotError as error:
+        return StoreFound("sqlite3", str(path), "", str(error))
+    said = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}, {health.file_bytes:,} bytes"
+    return StoreFound("sqlite3", str(path), said, "" if health.whole else "damaged; squidbot doctor says what")

@@ -1,0 +1,146 @@
+"""How much memory a model file takes on some devices, and the largest window that fits, as one answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.adapters.gguf import read_header
+from squidbot.core.errors import SizingError
+from squidbot.core.sizing.fit import Alternative, Bounds, alternatives, fit
+from squidbot.core.sizing.measure import Reserved, measure
+from squidbot.core.sizing.model import model_of
+from squidbot.core.sizing.tensor_types import row_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.adapters.llama_cpp.verify import Measured
+    from squidbot.core.sizing.context import Card, Loading
+    from squidbot.core.sizing.fit import Fit
+    from squidbot.core.sizing.header import Header
+    from squidbot.core.sizing.memory import Sizing
+
+__all__ = ["Asked", "Size", "Verified", "size_of"]
+
+
+class Asked(NamedTuple):
+    """What is to be sized.
+
+    Attributes:
+        path: the model file.
+        loading: how it is loaded; `n_ctx` 0: with the largest window that fits.
+        cards: the devices.
+        bounds: between which windows the largest is looked for.
+        reserved: what is set aside besides.
+        auto_layers: whether fewer layers on GPUs will do.
+        verify: whether llama.cpp itself is asked, too.
+    """
+
+    path: str
+    loading: Loading
+    cards: tuple[Card, ...]
+    bounds: Bounds
+    reserved: Reserved
+    auto_layers: bool = False
+    verify: bool = False
+
+
+class Verified(NamedTuple):
+    """What llama.cpp's own dry run said: its version, the bytes of all tensors, and the rest of the one setting."""
+
+    version: str
+    model_bytes: int
+    said: Measured
+
+
+class Size(NamedTuple):
+    """The answer.
+
+    Attributes:
+        header: what the file says.
+        sizing: what the model takes with the window that was asked for, else with the largest that fits, else with the
+            smallest; None where that can't be said.
+        found: the largest window; None where that can't be said.
+        others: what would fit better.
+        refused: why nothing can be said from the header; "" where it can.
+        verified: None where llama.cpp was not asked.
+    """
+
+    asked: Asked
+    header: Header
+    sizing: Sizing | None
+    found: Fit | None
+    others: tuple[Alternative, ...]
+    refused: str
+    verified: Verified | None
+
+    @property
+    def tensor_bytes(self) -> int:
+        """The tensors that llama.cpp loads, each once, without padding."""
+        return tensor_bytes(self.header)
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room for what was asked."""
+        return self.sizing is not None and self.sizing.fits
+
+
+def size_of(asked: Asked) -> Size:
+    """Return how much memory a model takes.
+
+    Raises:
+        ConfigError: llama.cpp would not load it so.
+        ModelFileError: the file is damaged.
+        ModelLoadError: llama.cpp, asked itself, does not load it.
+        SizingError: llama.cpp was to be asked, and is not there.
+    """
+    header = read_header(asked.path)
+    try:
+        answer = _from_header(asked, header)
+    except SizingError as error:
+        answer = Size(asked, header, None, None, (), str(error), None)
+    if not asked.verify:
+        return answer
+    return answer._replace(verified=_verified(asked, answer))
+
+
+def tensor_bytes(header: Header) -> int:
+    """Return the bytes of all tensors of a header, without padding."""
+    total = 0
+    for tensor in header.tensors:
+        rows = 1
+        for length in tensor.shape[1:]:
+            rows *= length
+        total += row_bytes(tensor.type_id, tensor.shape[0]) * rows
+    return total
+
+
+def _from_header(asked: Asked, header: Header) -> Size:
+    model, loading, bounds = model_of(header), asked.loading, asked.bounds
+    if loading.n_ctx:
+        bounds = Bounds(min(bounds.least_tokens, loading.n_ctx), max(bounds.most_tokens, loading.n_ctx))
+    found = fit(model, loading, asked.cards, bounds, asked.reserved)
+    if found.window_tokens is None and asked.auto_layers and found.n_gpu_layers is not None:
+        loading = replace(loading, n_gpu_layers=found.n_gpu_layers)
+        least = Bounds(bounds.least_tokens, bounds.least_tokens)
+        found = fit(model, loading, asked.cards, least, asked.reserved)
+    sizing = found.sizing
+    if loading.n_ctx:
+        sizing = measure(model, loading, asked.cards, asked.reserved)
+        bounds = Bounds(loading.n_ctx, loading.n_ctx)
+    others = _others(alternatives(model, loading, asked.cards, bounds, asked.reserved), sizing)
+    return Size(asked, header, sizing, found, others, "", None)
+
+
+def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, ...]:
+    """Return what would change something: all of it where nothing fits."""
+    return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
+
+
+def _verified(asked: Asked, answer: Size) -> Verified:
+    from squidbot.adapters.llama_cpp.verify import verify  # noqa: PLC0415  # starts a child; few ask for it
+
+    loading = answer.sizing.loading if answer.sizing else replace(asked.loading, n_ctx=asked.loading.n_ctx or 0)
+    run = verify(asked.path, [loading])
+    return Verified(run.version, run.model_bytes, run.settings[0])

@@ -1,0 +1,228 @@
+"""The size of a model, as a table that a person understands, and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from squidbot.commands.texts import count
+from squidbot.core.sizing.compute import MIB
+
+if TYPE_CHECKING:
+    from squidbot.commands.paper import Paper
+    from squidbot.commands.reading.sizes import Size, Verified
+    from squidbot.core.sizing.fit import Alternative
+    from squidbot.core.sizing.memory import Held, Sizing
+
+__all__ = ["CHANGES", "put_size", "size_json"]
+
+CHANGES = {
+    "window": "a smaller window",
+    "flash_attn": "flash attention on",
+    "swa_full": "sliding layers that keep only what they see",
+    "q8_0": "q8_0 KV cache",
+    "q4_0": "q4_0 KV cache",
+    "n_ubatch": "batches of 256",
+    "n_gpu_layers": "fewer layers on GPUs",
+    "cpu": "no GPU",
+}
+BOUNDS = {
+    "vram": "GPU memory",
+    "memory": "main memory",
+    "native-limit": "what the model was trained with",
+    "model-cap": "its context_window in the settings",
+    "window.max": "window.max",
+}
+NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
+COLUMNS = ("", "MiB", "")
+
+
+def put_size(paper: Paper, answer: Size) -> None:
+    """Put down what goes where, what is left, and what would change it."""
+    paper.heading(f"{Path(answer.asked.path).name}: {_what(answer)}")
+    if answer.sizing is None:
+        paper.say(answer.refused)
+    else:
+        _put_verdict(paper, answer, answer.sizing)
+        for held in answer.sizing.devices:
+            paper.blank()
+            _put_device(paper, held)
+        _put_others(paper, answer.others)
+        paper.blank()
+        paper.say(f"said by the file's header; not counted: {NOT_COUNTED}", "dim")
+    if answer.verified is not None:
+        paper.blank()
+        _put_verified(paper, answer, answer.verified)
+
+
+def size_json(answer: Size) -> dict[str, object]:
+    """Return it as values that JSON holds; sizes in bytes, windows in tokens."""
+    sizing, found = answer.sizing, answer.found
+    return {
+        "path": answer.asked.path,
+        "architecture": answer.header.architecture,
+        "parts": answer.header.parts,
+        "file_bytes": answer.header.file_bytes,
+        "tensor_bytes": answer.tensor_bytes,
+        "trained_tokens": sizing.trained_tokens if sizing else None,
+        "layers": sizing.blocks if sizing else None,
+        "window": sizing.window_tokens if sizing else None,
+        "weights_bytes": sizing.weights_bytes if sizing else None,
+        "kv_bytes": sizing.kv_bytes if sizing else None,
+        "recurrent_bytes": sizing.recurrent_bytes if sizing else None,
+        "compute_bytes": sizing.compute_bytes if sizing else None,
+        "compute_kind": sizing.compute_kind if sizing else None,
+        "total_bytes": sizing.total_bytes if sizing else None,
+        "kv_bytes_per_token": sizing.kv_bytes_per_token if sizing else None,
+        "largest_window": found.window_tokens if found else None,
+        "bound_by": found.bound_by if found else None,
+        "fits": answer.fits,
+        "reason": answer.refused or (found.reason if found else ""),
+        "source": sizing.method if sizing else None,
+        "loading": asdict(sizing.loading if sizing else answer.asked.loading),
+        "devices": [_device_json(held) for held in sizing.devices] if sizing else [],
+        "others": [_other_json(one) for one in answer.others],
+        "verified": _verified_json(answer, answer.verified) if answer.verified else None,
+    }
+
+
+def _what(answer: Size) -> str:
+    sizing = answer.sizing
+    if sizing is None:
+        return answer.header.architecture
+    trained = f", trained for {sizing.trained_tokens:,} tokens" if sizing.trained_tokens else ""
+    return f"{sizing.architecture}, {count(sizing.blocks, 'layer')}{trained}"
+
+
+def _put_verdict(paper: Paper, answer: Size, sizing: Sizing) -> None:
+    found, asked = answer.found, answer.asked.loading.n_ctx
+    if asked:
+        fits = "fits" if sizing.fits else "does not fit"
+        paper.say(f"a window of {sizing.window_tokens:,} tokens {fits}", "bold")
+    if found is not None and found.window_tokens is not None:
+        bound = f", bound by {BOUNDS[found.bound_by]}" if found.bound_by else ""
+        paper.say(f"largest window {found.window_tokens:,} tokens{bound}", "bold")
+    elif found is not None and not asked:
+        paper.say(f"does not fit: {found.reason}", "bold")
+    per_token = f"{sizing.kv_bytes_per_token:,} bytes of cache a token"
+    loading = sizing.loading
+    types = loading.type_k if loading.type_k == loading.type_v else f"{loading.type_k}/{loading.type_v}"
+    paper.say(f"{per_token} ({types}), batches of {sizing.context.n_ubatch}")
+
+
+def _put_device(paper: Paper, held: Held) -> None:
+    """Put down one device: what it has free, what goes there, and what is left."""
+    name = "main memory" if held.kind == "cpu" else f"device {held.name or held.number} ({held.kind})"
+    layers = f", {count(held.layers, 'layer')}" if held.layers else ""
+    paper.heading(f"{name}{layers}")
+    compute = held.compute
+    rows = [
+        ("weights", held.weights_bytes, "exact"),
+        ("KV cache", held.kv_bytes, "exact"),
+        ("recurrent state", held.recurrent_bytes, "exact"),
+        ("compute", compute.total_bytes, _compute(held)),
+        ("further files", held.extra_bytes, "such as a projector"),
+        ("margin", held.margin_bytes, "stays free"),
+    ]
+    table = [[name, _mib(size), note] for name, size, note in rows if size]
+    if held.free_bytes is not None and held.left_bytes is not None:
+        table.insert(0, ["free", _mib(held.free_bytes), "now"])
+        short = held.left_bytes < 0
+        table.append(["too little", _mib(-held.left_bytes), ""] if short else ["left", _mib(held.left_bytes), ""])
+    paper.table(COLUMNS, table, texts=("",), indent="  ")
+
+
+def _compute(held: Held) -> str:
+    compute = held.compute
+    if compute.kind == "unknown":
+        return compute.reason
+    said = f"{_mib(compute.closed_bytes)} + {_mib(compute.guard_bytes)} guard"
+    return f"{said}; wide: {compute.reason}" if compute.kind == "wide" else said
+
+
+def _put_others(paper: Paper, others: tuple[Alternative, ...]) -> None:
+    if not others:
+        return
+    paper.blank()
+    paper.heading(
+        "what would fit" if any(one.change in {"n_gpu_layers", "cpu"} for one in others) else "more would fit"
+    )
+    rows = []
+    for one in others:
+        layers = f" ({one.sizing.loading.n_gpu_layers})" if one.change == "n_gpu_layers" else ""
+        rows.append((f"{CHANGES[one.change]}{layers}", one.window_tokens, "tokens"))
+    paper.numbers(rows)
+
+
+def _put_verified(paper: Paper, answer: Size, verified: Verified) -> None:
+    said, sizing = verified.said, answer.sizing
+    paper.heading(f"llama.cpp's own dry run (llama-cpp-python {verified.version})")
+    if said.failure:
+        paper.say(said.failure)
+        return
+    rows = [("tensors", verified.model_bytes, _differs(verified.model_bytes, answer.tensor_bytes))]
+    rows.append(("KV cache", said.kv_bytes, _differs(said.kv_bytes, sizing.kv_bytes if sizing else None)))
+    if said.recurrent_bytes:
+        mine = sizing.recurrent_bytes if sizing else None
+        rows.append(("recurrent state", said.recurrent_bytes, _differs(said.recurrent_bytes, mine)))
+    for name, compute in said.compute_bytes.items():
+        rows.append((f"compute, {name}", compute, "its own plan of this machine"))
+    paper.numbers(rows)
+    paper.say("in bytes; header and dry run are compared", "dim")
+
+
+def _differs(said: int, mine: int | None) -> str:
+    if mine is None:
+        return "the header does not tell"
+    return "equal" if said == mine else f"the header says {mine:,}: {said - mine:+,}"
+
+
+def _mib(size_bytes: int) -> str:
+    return f"{size_bytes / MIB:,.1f}"
+
+
+def _device_json(held: Held) -> dict[str, object]:
+    return {
+        "number": held.number,
+        "name": held.name,
+        "kind": held.kind,
+        "layers": held.layers,
+        "free_bytes": held.free_bytes,
+        "weights_bytes": held.weights_bytes,
+        "kv_bytes": held.kv_bytes,
+        "recurrent_bytes": held.recurrent_bytes,
+        "compute_bytes": held.compute.total_bytes,
+        "guard_bytes": held.compute.guard_bytes,
+        "compute_kind": held.compute.kind,
+        "extra_bytes": held.extra_bytes,
+        "margin_bytes": held.margin_bytes,
+        "total_bytes": held.total_bytes,
+        "left_bytes": held.left_bytes,
+    }
+
+
+def _other_json(one: Alternative) -> dict[str, object]:
+    return {
+        "change": one.change,
+        "window": one.window_tokens,
+        "n_gpu_layers": one.sizing.loading.n_gpu_layers,
+        "total_bytes": one.sizing.total_bytes,
+    }
+
+
+def _verified_json(answer: Size, verified: Verified) -> dict[str, object]:
+    said, sizing = verified.said, answer.sizing
+    return {
+        "version": verified.version,
+        "failure": said.failure or None,
+        "window": said.window_tokens,
+        "tensor_bytes": verified.model_bytes,
+        "kv_bytes": said.kv_bytes,
+        "recurrent_bytes": said.recurrent_bytes,
+        "compute": dict(said.compute_bytes),
+        "exact": said.exact,
+        "tensor_difference_bytes": verified.model_bytes - answer.tensor_bytes,
+        "kv_difference_bytes": said.kv_bytes - sizing.kv_bytes if sizing else None,
+        "recurrent_difference_bytes": said.recurrent_bytes - sizing.recurrent_bytes if sizing else None,
+    }

@@ -1,0 +1,229 @@
+"""What is known of each model by its alias, and the models that are open."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core import events
+from squidbot.core.budget.resolution import Known, Resolved, resolve
+from squidbot.core.errors import ConfigError
+from squidbot.core.events import Event
+from squidbot.core.sizing.compute import MIB
+from squidbot.core.sizing.context import Definition
+from squidbot.models.files import loading_of, model_file
+from squidbot.models.opening import differences, open_model
+from squidbot.models.watching import MemoryWatch
+from squidbot.models.windows import Sized, size_window
+from squidbot.offers import make
+from squidbot.probes import Machine
+
+if TYPE_CHECKING:
+    from squidbot.config import Loaded
+    from squidbot.core.devices import Probed
+    from squidbot.core.ports import LoadedModel, Observer
+    from squidbot.core.sizing.context import Loading
+    from squidbot.models.opening import Opened
+    from squidbot.offers import Registry
+
+__all__ = ["Catalog"]
+
+
+class _Open(NamedTuple):
+    """A model that is open, and the window that its sessions have."""
+
+    opened: Opened
+    resolved: Resolved
+
+
+class Catalog:
+    """The models of one engine. Devices are looked at once, and again right before a model is opened."""
+
+    def __init__(self, loaded: Loaded, registry: Registry, observer: Observer) -> None:
+        """Take what the settings say, and what opens models and looks for devices."""
+        self._loaded = loaded
+        self._registry = registry
+        self._observer = observer
+        self._probed: Probed | None = None
+        self._sized: dict[str, Sized] = {}
+        self._open: dict[str, _Open] = {}
+        self._watch: MemoryWatch | None = None
+        # Opening may take minutes, and two threads must not load the same model.
+        self._lock = threading.RLock()
+
+    def probed(self, *, again: bool = False) -> Probed:
+        """Return what devices there are; `again` looks anew.
+
+        Raises:
+            ConfigError: `gpu.probe` names a source that nobody offers.
+        """
+        with self._lock:
+            if self._probed is None or again:
+                self._probed = self._look()
+            return self._probed
+
+    def sized(self, alias: str) -> Sized | None:
+        """Return the size of a model with a file, worked out once; None for one without, and where none is wanted.
+
+        Raises:
+            ConfigError: the settings contradict themselves, or the file is not there.
+            ModelFileError: the file is damaged.
+        """
+        path = model_file(self._loaded, alias)
+        if not path or self._loaded.settings.window.sizing == "manual":
+            return None
+        with self._lock:
+            if alias not in self._sized:
+                self._sized[alias] = size_window(self._loaded, alias, path, self.probed(), Machine().main_memory())
+            return self._sized[alias]
+
+    def resolved(self, alias: str, asked_tokens: int | None = None) -> Resolved:
+        """Return the window of sessions with that model; `asked_tokens` goes before all else.
+
+        Raises:
+            ConfigError: the settings contradict themselves, the file is not there, or more is asked for than the model
+                was opened with.
+            ModelFileError: the file is damaged.
+        """
+        held = self._open.get(alias)
+        if held is None:
+            return resolve(self._known(alias, asked_tokens))
+        has = held.resolved.window_tokens
+        if asked_tokens is None:
+            return held.resolved
+        if asked_tokens > has:
+            raise ConfigError(f"{alias!r} is open with a window of {has:,} tokens, not {asked_tokens:,}; ask for less")
+        return Resolved(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
+
+    def loading(self, alias: str) -> Loading:
+        """Return how a model is to be loaded: the window always named, and layers as many as fit where they are "auto".
+
+        Raises:
+            ConfigError: as `resolved` does.
+            ModelFileError: as `resolved` does.
+        """
+        held = self._open.get(alias)
+        if held is not None:
+            return held.opened.definition.loading
+        sized, model = self.sized(alias), self._loaded.settings.model(alias)
+        loading = sized.loading if sized else loading_of(self._loaded, model)
+        return replace(loading, n_ctx=self.resolved(alias).window_tokens)
+
+    def opened(self, alias: str) -> LoadedModel | None:
+        """Return a model if it is open."""
+        held = self._open.get(alias)
+        return held.opened.model if held else None
+
+    def open(self, alias: str) -> LoadedModel:
+        """Return a model, opened by its adapter at the first call and held until `close`.
+
+        Raises:
+            ConfigError: the settings name no adapter for it, or contradict themselves; the adapter's package is not
+                installed; the file is not there.
+            ModelFileError: the file is damaged.
+            ModelLoadError: it does not load with any window that is allowed.
+            LLMError: its server was not reached.
+        """
+        with self._lock:
+            if alias not in self._open:
+                self._open[alias] = self._opening(alias)
+                self.watch()
+            return self._open[alias].opened.model
+
+    def watch(self) -> None:
+        """Look at the devices from now on, and tell when memory runs short; how full they are now is as it should be.
+
+        Nothing is done where there is no GPU, or `gpu.watch_seconds` is 0.
+
+        Raises:
+            ConfigError: `gpu.probe` names a source that nobody offers.
+        """
+        settings = self._loaded.settings
+        with self._lock:
+            self._unwatch()
+            if not settings.gpu.watch_seconds or not self.probed().devices:
+                return
+            margin_bytes = settings.window.vram_margin_mib * MIB
+            self._watch = MemoryWatch(self._look, self._observer, margin_bytes, settings.gpu.watch_seconds)
+            if self._watch.sees:
+                self._watch.start()
+
+    def close(self) -> None:
+        """Close all models that are open, and look at no device any more."""
+        with self._lock:
+            self._unwatch()
+            while self._open:
+                self._open.popitem()[1].opened.model.close()
+
+    def _look(self) -> Probed:
+        """Return what devices there are now; what was sized for stays as it was."""
+        name, place = self._loaded.settings.gpu.probe, f"{self._loaded.source}.gpu.probe"
+        return make("GPU probe", self._registry.probes, name, "", place).probe()
+
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    def _known(self, alias: str, asked_tokens: int | None = None) -> Known:
+        settings = self._loaded.settings
+        model, window = settings.model(alias), settings.window
+        sized = self.sized(alias) if asked_tokens is None else None
+        native = [model.native_context_limit, sized.native_tokens if sized else None]
+        return Known(
+            asked_tokens=asked_tokens,
+            model_tokens=model.context_window,
+            global_tokens=window.default if self._loaded.sets("window", "default") else None,
+            native_tokens=min((tokens for tokens in native if tokens), default=None),
+            sized_tokens=sized.window_tokens if sized else None,
+            sized_source=sized.source if sized else "auto-vram",
+            sized_reason=sized.reason if sized else "",
+            sizing=window.sizing,  # type: ignore[arg-type]  # one of them, checked when it was read
+            min_tokens=window.min,
+        )
+
+    def _opening(self, alias: str) -> _Open:
+        model = self._loaded.settings.model(alias)
+        place = f"{self._loaded.source}.models[{alias!r}]"
+        if model.adapter is None:
+            known = ", ".join(sorted(self._registry.runtimes))
+            raise ConfigError(f"no adapter opens it; set adapter to one of {known} @ {place}")
+        if self._sized.pop(alias, None) is not None:
+            self.probed(again=True)
+        definition = Definition(
+            alias,
+            model_file(self._loaded, alias),
+            self.loading(alias),
+            model.model or alias,
+            model.url or "",
+            model.max_tokens,
+        )
+        resolved = self.resolved(alias)
+
+        def opens(asked: Definition) -> LoadedModel:
+            return make("runtime", self._registry.runtimes, model.adapter or "", asked, place)
+
+        found = open_model(opens, definition, min(self._loaded.settings.window.min, resolved.window_tokens))
+        self._compare(alias, found)
+        return _Open(found, _served(resolved, found))
+
+    def _compare(self, alias: str, found: Opened) -> None:
+        """Tell where a runtime has set up something else than was predicted."""
+        sized = self._sized.get(alias)
+        if sized is None:
+            return
+        for said in differences(sized.predicted(found.definition.loading), found.model.served):
+            self._observer.notify(Event(events.SIZING_DIFFERS, "", f"{alias}: {said}"))
+
+
+def _served(resolved: Resolved, found: Opened) -> Resolved:
+    """Return the window of sessions with a model as it was opened."""
+    asked = found.definition.loading.n_ctx
+    if found.failed:
+        steps = (*resolved.steps, *(f"did not load with {said}" for said in found.failed), f"loaded with {asked:,}")
+        resolved = Resolved(asked, "load-retry", steps)
+    served = found.model.served.window_tokens
+    if served is None or served >= resolved.window_tokens:
+        return resolved
+    return Resolved(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))

@@ -1,0 +1,133 @@
+"""The window of a model with a file: the file's header, the devices and the settings -> a size, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.adapters.gguf import read_header
+from squidbot.checks import AUTO_LAYERS
+from squidbot.core.errors import ConfigError, SizingError
+from squidbot.core.sizing.compute import MIB
+from squidbot.core.sizing.context import Card
+from squidbot.core.sizing.fit import Bounds, fit
+from squidbot.core.sizing.measure import Reserved, measure
+from squidbot.core.sizing.model import model_of
+from squidbot.models.files import loading_of, projector_bytes
+
+if TYPE_CHECKING:
+    from squidbot.config import Loaded
+    from squidbot.core.devices import Device, MainMemory, Probed, Vendor
+    from squidbot.core.sizing.context import CardKind, Loading
+    from squidbot.core.sizing.fit import Fit
+    from squidbot.core.sizing.memory import Sizing
+    from squidbot.core.sizing.model import Model
+
+__all__ = ["Sized", "cards_of", "size_window"]
+
+# By whose rules llama.cpp allocates on a vendor's devices, as its usual builds do.
+KINDS: dict[Vendor, CardKind] = {
+    "nvidia": "cuda",
+    "amd": "hip",
+    "apple": "metal",
+    "intel": "sycl",
+    "other": "vulkan",
+}
+BOUNDS = {
+    "vram": "the free memory of the GPUs",
+    "memory": "free main memory",
+    "native-limit": "what the model was trained with",
+    "model-cap": "context_window",
+    "window.max": "window.max",
+}
+
+
+class Sized(NamedTuple):
+    """The size of one model's window.
+
+    Attributes:
+        path: the model's file.
+        window_tokens: None where none fits, or nothing can be said.
+        source: "auto-vram", or "auto-ram" where there is no GPU.
+        reason: in a sentence how the window came about, or why there is none.
+        native_tokens: what the model was trained with; None where the file does not say.
+        loading: how it is to be loaded, but for the window.
+        cards: the devices that it was sized for.
+        fit: all that was worked out; None where nothing can be said.
+    """
+
+    path: str
+    window_tokens: int | None
+    source: str
+    reason: str
+    native_tokens: int | None
+    loading: Loading
+    cards: tuple[Card, ...]
+    reserved: Reserved
+    model: Model | None = None
+    fit: Fit | None = None
+
+    def predicted(self, loading: Loading) -> Sizing | None:
+        """Return what the model takes when it is loaded so; None where that can't be said."""
+        return measure(self.model, loading, self.cards, self.reserved) if self.model else None
+
+
+def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
+    """Return the devices that a model can be put on: GPUs that tell what is free, and main memory behind them."""
+    cards = [
+        Card(KINDS[one.vendor], one.free_bytes, _name(one)) for one in probed.devices if one.free_bytes is not None
+    ]
+    return (*cards, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
+
+
+def size_window(loaded: Loaded, alias: str, path: str, probed: Probed, main: MainMemory | None) -> Sized:
+    """Return the window of a model on devices as they are now; that none fits is an answer, too.
+
+    Raises:
+        ConfigError: the file is not there, or llama.cpp would not load it in this way.
+        ModelFileError: the file is damaged.
+    """
+    settings, wanted = loaded.settings, loaded.settings.model(alias)
+    header, loading, cards = read_header(path), loading_of(loaded, wanted), cards_of(probed, main)
+    reserved = Reserved(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
+    gpus = any(card.kind != "cpu" for card in cards)
+    blank = Sized(path, None, "auto-vram" if gpus else "auto-ram", "", None, loading, cards, reserved)
+    if not cards:
+        return blank._replace(reason="no device tells how much of its memory is free")
+    try:
+        model = model_of(header)
+    except SizingError as error:
+        return blank._replace(reason=str(error))
+    cap = wanted.context_window
+    least = min(settings.window.min, cap or settings.window.min)
+    bounds = Bounds(least, settings.window.max, cap if least == cap else None)
+    try:
+        found = fit(model, loading, cards, bounds, reserved)
+        if found.window_tokens is None and wanted.n_gpu_layers == AUTO_LAYERS and found.n_gpu_layers is not None:
+            loading = replace(loading, n_gpu_layers=found.n_gpu_layers)
+            found = fit(model, loading, cards, Bounds(least, least), reserved)
+    except ConfigError as error:
+        raise ConfigError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
+    return blank._replace(
+        window_tokens=found.window_tokens,
+        reason=_reason(found),
+        native_tokens=model.trained_tokens or None,
+        loading=loading,
+        model=model,
+        fit=found,
+    )
+
+
+def _reason(found: Fit) -> str:
+    if found.window_tokens is None:
+        more = f'; n_gpu_layers = "auto" would put {found.n_gpu_layers} of them there' if found.n_gpu_layers else ""
+        return f"does not fit: {found.reason}{more}"
+    sizing, layers = found.sizing, found.sizing.loading.n_gpu_layers
+    taken = f"{sizing.total_bytes / MIB:,.1f} MiB for weights, cache and compute buffers"
+    partial = f", {layers} of {sizing.blocks + 1} layers on GPUs" if 0 <= layers <= sizing.blocks else ""
+    bound = BOUNDS[found.bound_by] if found.bound_by else ""
+    return f"{found.window_tokens:,} tokens fit, bound by {bound}: {taken}{partial}"
+
+
+def _name(device: Device) -> str:
+    return f"{device.number}: {device.name}" if device.name else str(device.number)

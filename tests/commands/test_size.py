@@ -1,0 +1,225 @@
+"""`squidbot size`: what a model file takes, on devices that are named, and what it says where nothing fits."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+from squidbot.core.sizing.header import Tensor
+from squidbot.testing.ggufs import offline_chat_model, write_gguf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from squidbot.testing.ggufs import Metadata
+
+MIB = 2**20
+F32, Q4_K, Q6_K = 0, 12, 14
+
+
+def llama(path: Path, layers: int = 32, *, name: str = "llama") -> Path:
+    """Write the header of Llama-3.1-8B with real dimensions, its tensors a hole: 5 GB that take no room."""
+    block = {
+        "attn_norm": ((4096,), F32),
+        "attn_q": ((4096, 4096), Q4_K),
+        "attn_k": ((4096, 1024), Q4_K),
+        "attn_v": ((4096, 1024), Q6_K),
+        "attn_output": ((4096, 4096), Q4_K),
+        "ffn_norm": ((4096,), F32),
+        "ffn_gate": ((4096, 14336), Q4_K),
+        "ffn_up": ((4096, 14336), Q4_K),
+        "ffn_down": ((14336, 4096), Q6_K),
+    }
+    tensors = [Tensor("token_embd.weight", (4096, 128256), Q4_K), Tensor("output_norm.weight", (4096,), F32)]
+    tensors += [Tensor("output.weight", (4096, 128256), Q6_K)]
+    for layer in range(layers):
+        tensors += [Tensor(f"blk.{layer}.{part}.weight", *shape) for part, shape in block.items()]
+    metadata: Metadata = {
+        "general.architecture": name,
+        f"{name}.block_count": layers,
+        f"{name}.context_length": 131072,
+        f"{name}.embedding_length": 4096,
+        f"{name}.feed_forward_length": 14336,
+        f"{name}.attention.head_count": 32,
+        f"{name}.attention.head_count_kv": 8,
+        f"{name}.rope.dimension_count": 128,
+        f"{name}.attention.layer_norm_rms_epsilon": 1e-5,
+        "tokenizer.ggml.model": "none",
+    }
+    write_gguf(path, metadata, tensors)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stub of Llama-3.1-8B."""
+    return llama(tmp_path_factory.mktemp("models") / "llama-8b.gguf")
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No squidbot.toml but the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def sized(*arguments: object, code: int = 0) -> Result:
+    """Run the command, and return what it printed."""
+    done = CliRunner().invoke(main, ["size", *map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def answer(*arguments: object, code: int = 0) -> dict[str, Any]:
+    """Return its JSON."""
+    found: dict[str, Any] = json.loads(sized(*arguments, "--json", code=code).stdout)
+    return found
+
+
+def test_size_says_the_largest_window_and_what_goes_where(model: Path) -> None:
+    """The example of the design: a card with 15,500 MiB free holds 71,680 tokens of f16 cache beside the weights."""
+    found = answer(model, "--vram", "15500MiB")
+    assert (found["largest_window"], found["bound_by"], found["fits"], found["source"]) == (
+        71680,
+        "vram",
+        True,
+        "header",
+    )
+    assert (found["architecture"], found["kv_bytes_per_token"], found["recurrent_bytes"]) == ("llama", 131072, 0)
+    card, host = found["devices"]
+    assert (card["kv_bytes"], round(card["weights_bytes"] / MIB), host["kv_bytes"]) == (8960 * MIB, 4651, 0)
+    parts = ("weights_bytes", "kv_bytes", "recurrent_bytes", "compute_bytes")
+    for device in (card, host):
+        assert device["total_bytes"] == sum(device[part] for part in parts)
+    for part in (*parts, "total_bytes"):
+        assert found[part] == card[part] + host[part]
+    assert card["left_bytes"] == 15500 * MIB - card["total_bytes"] - card["margin_bytes"] >= 0
+    assert {"change": "q8_0", "window": 129024}.items() <= found["others"][0].items()
+
+
+def test_size_prints_a_table_that_adds_up(model: Path) -> None:
+    """Free, each part, the margin and what is left, in MiB; and what would give more."""
+    printed = sized(model, "--vram", "15500MiB").stdout
+    assert "llama-8b.gguf: llama, 32 layers, trained for 131,072 tokens" in printed
+    assert "largest window 71,680 tokens, bound by GPU memory" in printed
+    device = printed.split("device 0 (cuda)")[1].split("main memory")[0]
+    rows = {}
+    for line in device.splitlines():
+        cells = [cell for cell in line.split("  ") if cell.strip()]
+        if len(cells) >= 2 and cells[1].strip().replace(",", "").replace(".", "").isdigit():
+            rows[cells[0].strip()] = float(cells[1].replace(",", ""))
+    assert rows["free"] == 15500
+    taken = sum(rows[part] for part in ("weights", "KV cache", "compute", "margin", "left"))
+    assert abs(rows["free"] - taken) < 0.5
+    assert "q8_0 KV cache" in printed
+    assert "129,024" in printed
+
+
+def test_size_of_one_window_says_whether_it_fits(model: Path) -> None:
+    """Exit 1 where it does not, with what would."""
+    small = answer(model, "--vram", "15500MiB", "--window", "8k")
+    assert (small["window"], small["fits"], small["largest_window"]) == (8192, True, 71680)  # n_ctx in steps of 256
+    large = answer(model, "--vram", "15500MiB", "--window", "128Ki", code=1)
+    assert (large["window"], large["fits"], large["largest_window"]) == (131072, False, 71680)
+    assert large["devices"][0]["left_bytes"] < 0
+    assert {one["change"] for one in large["others"]} >= {"q4_0"}
+    printed = sized(model, "--vram", "15500MiB", "--window", "128Ki", code=1).stdout
+    assert "a window of 131,072 tokens does not fit" in printed
+    assert "too little" in printed
+
+
+def test_size_says_what_would_fit_when_nothing_does(model: Path) -> None:
+    """The reason with its numbers, and fewer layers on the GPU; "auto" takes them."""
+    none = answer(model, "--vram", "4GB", code=1)
+    assert (none["largest_window"], none["fits"]) == (None, False)
+    assert "MiB are free" in none["reason"]
+    fewer = next(one for one in none["others"] if one["change"] == "n_gpu_layers")
+    auto = answer(model, "--vram", "4GB", "--gpu-layers", "auto")
+    assert (auto["fits"], auto["loading"]["n_gpu_layers"]) == (True, fewer["n_gpu_layers"])
+    assert 0 < fewer["n_gpu_layers"] < 33
+
+
+def test_size_puts_layers_on_several_devices(model: Path) -> None:
+    """Shares follow what is free; every device has to have room."""
+    found = answer(model, "--vram", "8GiB,8GiB")
+    first, second, host = found["devices"]
+    assert first["layers"] + second["layers"] == 33
+    assert abs(first["layers"] - second["layers"]) <= 1
+    assert (host["layers"], host["kind"]) == (0, "cpu")
+    assert found["fits"]
+
+
+def test_options_change_what_they_name(model: Path) -> None:
+    """Each reaches how the model is loaded."""
+    options = ("--kv", "q8_0", "--gpu-layers", "20", "--batch", "256", "--margin", "0", "--window", "4096")
+    found = answer(model, "--vram", "24GB", *options)
+    loading = found["loading"]
+    assert (loading["type_k"], loading["type_v"], loading["n_gpu_layers"]) == ("q8_0", "q8_0", 20)
+    assert (loading["n_ubatch"], loading["n_ctx"], loading["flash_attn"]) == (256, 4096, True)
+    assert (found["kv_bytes_per_token"], found["devices"][0]["margin_bytes"]) == (69632, 0)
+    assert answer(model, "--vram", "24GB", "--no-flash-attn")["loading"]["flash_attn"] is False
+
+
+def test_size_takes_an_alias_and_what_the_settings_say_of_it(model: Path, tmp_path: Path) -> None:
+    """An option goes before the settings."""
+    table = f'[models.big]\npath = "{model}"\nkv_type = "q4_0"\nn_ubatch = 128\ncontext_window = 20000\n'
+    (tmp_path / "squidbot.toml").write_text(table, encoding="utf-8")
+    found = answer("big", "--vram", "15500MiB", "--batch", "64")
+    assert (found["loading"]["type_k"], found["loading"]["n_ubatch"]) == ("q4_0", 64)
+    assert (found["largest_window"], found["bound_by"]) == (19456, "model-cap")
+
+
+def test_size_uses_this_machine_when_no_memory_is_named(tmp_path: Path) -> None:
+    """A machine of any kind holds 93 kB."""
+    found = answer(offline_chat_model(tmp_path / "tiny.gguf"))
+    assert (found["largest_window"], found["bound_by"], found["fits"]) == (2048, "native-limit", True)
+
+
+def test_unknown_layout_is_refused_by_name(tmp_path: Path) -> None:
+    """Never guessed: exit 1, and the way to know it."""
+    found = answer(llama(tmp_path / "new.gguf", 1, name="deepseek9"), "--vram", "15500MiB", code=1)
+    assert (found["fits"], found["largest_window"], found["kv_bytes"]) == (False, None, None)
+    assert "unknown cache layout 'deepseek9'" in found["reason"]
+    assert "--verify" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("gone.gguf",), 2, "gone.gguf: there is no such file"),
+        (("llama-8b.gguf", "--vram", "much"), 2, "'much' is no number of bytes; write 16000000000, 16GB or 15500MiB"),
+        (("llama-8b.gguf", "--vram", "8GB,"), 2, "'' is no number of bytes"),
+        (("llama-8b.gguf", "--gpu-layers", "most"), 2, "'most' is no number of layers; write 0 or more, all, or auto"),
+        (("llama-8b.gguf", "--vram", "8GB", "--kv", "q8_0", "--no-flash-attn"), 2, "flash_attn must be true"),
+        (("cut.gguf",), 4, "cut.gguf"),
+    ],
+)
+def test_size_says_what_is_wrong(arguments: tuple[str, ...], code: int, said: str, tmp_path: Path, model: Path) -> None:
+    """2 for what was asked, 4 for a file that is damaged; one line."""
+    (tmp_path / "llama-8b.gguf").symlink_to(model)
+    with model.open("rb") as whole:
+        (tmp_path / "cut.gguf").write_bytes(whole.read(1000))
+    done = sized(*arguments, code=code)
+    assert said in done.stderr
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is None, reason="llama-cpp-python is not installed")
+def test_verify_sets_llama_cpp_beside_it(tmp_path: Path) -> None:
+    """Its own dry run says the same, to the byte."""
+    found = answer(offline_chat_model(tmp_path / "tiny.gguf"), "--verify")["verified"]
+    assert (found["failure"], found["tensor_difference_bytes"], found["kv_difference_bytes"]) == (None, 0, 0)
+    assert "equal" in sized(tmp_path / "tiny.gguf", "--verify").stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llama_cpp") is not None, reason="llama-cpp-python is installed")
+def test_verify_says_what_it_needs(tmp_path: Path) -> None:
+    """Which package, and how to get it; nothing is half said."""
+    done = sized(offline_chat_model(tmp_path / "tiny.gguf"), "--verify", code=1)
+    assert "pip install 'squidbot[llama_cpp]'" in done.stderr

@@ -1,0 +1,147 @@
+"""`squidbot status`: what is found, what each window is and why, what is missing, what is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+import squidbot
+from squidbot.cli import main
+from squidbot.testing.ggufs import offline_chat_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+SETTINGS = """
+[gpu]
+probe = "none"
+
+[models.tiny]
+path = "tiny.gguf"
+adapter = "xllamacpp"
+
+[models.api]
+context_window = 200000
+max_tokens = 1000
+
+[store]
+path = "sessions.db"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with settings and a model."""
+    monkeypatch.chdir(tmp_path)
+    offline_chat_model(tmp_path / "tiny.gguf")
+    (tmp_path / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")
+    return tmp_path
+
+
+def shown(*arguments: str, code: int = 0) -> Result:
+    """Run the command, and return what it printed."""
+    done = CliRunner().invoke(main, ["status", *arguments])
+    assert done.exit_code == code, done.output
+    return done
+
+
+def answer(*arguments: str, code: int = 0) -> dict[str, Any]:
+    """Return its JSON."""
+    found: dict[str, Any] = json.loads(shown(*arguments, "--json", code=code).stdout)
+    return found
+
+
+@pytest.mark.usefixtures("here")
+def test_status_shows_every_window_with_its_source() -> None:
+    """B-08: of each model, and of any other; how a size came about, and how the model is loaded."""
+    found = answer()
+    windows = {one["alias"]: (one["window"], one["source"], one["tier"]) for one in found["models"]}
+    assert windows == {
+        "": (32768, "default", "Premium"),
+        "tiny": (2048, "auto-ram", "Minimal"),
+        "api": (200000, "model-definition", "Ultra"),
+    }
+    tiny = found["models"][1]
+    assert "bound by what the model was trained with" in tiny["detail"]
+    assert (tiny["loading"]["n_ctx"], tiny["problem"]) == (2048, None)
+    printed = shown().stdout
+    assert "tiny: window 2,048 tokens (auto-ram, tier Minimal), 512 of them for the answer" in printed
+    assert "loaded with n_ctx 2048, n_batch 2048, n_ubatch 512" in printed
+    assert found["problems"] == []
+
+
+@pytest.mark.usefixtures("here")
+def test_status_shows_every_source_that_was_asked_for_devices() -> None:
+    """None by the settings: one source, with its reason; main memory beside it."""
+    found = answer()
+    assert found["devices"] == []
+    assert found["probes"] == [{"source": "none", "found": 0, "reason": "the settings say so"}]
+    assert 0 < found["main_memory"]["available_bytes"] <= found["main_memory"]["total_bytes"]
+    assert "no GPU found" in shown().stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_status_says_what_would_install_what_is_missing() -> None:
+    """A command and its cost for each package; the version of those that are there."""
+    packages = {one["adapter"]: one for one in answer()["packages"]}
+    assert set(packages) >= {"xllamacpp", "llama_cpp", "pynvml", "tiktoken", "apscheduler"}
+    assert packages["tiktoken"]["version"]
+    printed = shown().stdout
+    for package in packages.values():
+        assert package["cost"]
+        assert (package["command"] in " ".join(printed.split())) == (package["version"] is None)
+
+
+def test_status_looks_into_the_store_and_makes_none(here: Path) -> None:
+    """Not there yet; then whole; then damaged, which is a problem to mend."""
+    assert "there is no file yet" in answer()["store"]["health"]
+    assert not (here / "sessions.db").exists()
+    with squidbot.load() as engine:
+        engine.session("s").record("Hello", "Hi")
+    assert answer()["store"]["health"].startswith("1 session, 2 messages, ")
+    (here / "sessions.db").write_bytes(b"no database")
+    found = answer(code=1)
+    assert len(found["problems"]) == 1
+    assert found["problems"][0].startswith("store: ")
+    assert "! store: " in shown(code=1).stdout
+
+
+def test_status_says_what_is_wrong_with_a_model(here: Path) -> None:
+    """A file that is gone, one that is damaged, one that does not fit: each by its alias; the others are shown."""
+    (here / "cut.gguf").write_bytes((here / "tiny.gguf").read_bytes()[:500])
+    more = '[models.gone]\npath = "gone.gguf"\n[models.cut]\npath = "cut.gguf"\n'
+    (here / "squidbot.toml").write_text(f"{SETTINGS}\n{more}", encoding="utf-8")
+    found = answer(code=1)
+    assert [problem.split(":")[0] for problem in found["problems"]] == ["model gone", "model cut"]
+    assert [one["window"] for one in found["models"]] == [32768, 2048, 200000, None, None]
+    (here / "squidbot.toml").write_text(f"[window]\nvram_margin_mib = 100000000\n{SETTINGS}", encoding="utf-8")
+    found = answer(code=1)
+    assert found["problems"][0].startswith("model tiny: does not fit: ")
+    assert found["models"][1]["source"] == "native-limit"
+
+
+def test_status_tells_where_each_value_comes_from(here: Path) -> None:
+    """Those that are set; with --all every one."""
+    printed = shown().stdout
+    assert "models.api.context_window  200000  (squidbot.toml)" in printed
+    assert "window.default" not in printed
+    assert "window.default" in shown("--all").stdout
+    sources = {one["key"]: (one["value"], one["source"]) for one in answer()["origins"]}
+    assert sources["window.default"] == (32768, "default")
+    assert sources["models.tiny.path"] == ("tiny.gguf", "squidbot.toml")
+    other = here / "other.toml"
+    other.write_text("[window]\ndefault = 9000\n", encoding="utf-8")
+    assert "window.default" in shown("--config", str(other)).stdout
+
+
+def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On any machine, before anything is set up."""
+    monkeypatch.chdir(tmp_path)
+    found = answer()
+    assert (found["settings"], len(found["models"]), found["store"]["adapter"]) == ("default", 1, "stdlib")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,327 @@
+"""The models of an engine: sized once, opened once, with less where they do not load; sessions follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+import squidbot
+from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.devices import Device, Probed, Tried
+from squidbot.core.errors import ConfigError, LLMError, ModelLoadError
+from squidbot.core.messages import Completion, Reply
+from squidbot.core.sizing.context import Served
+from squidbot.core.sizing.header import Tensor
+from squidbot.testing import offline_chat_model
+from squidbot.testing.ggufs import write_gguf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from squidbot.core.events import Event
+    from squidbot.core.ports import Embedder, LoadedModel, TokenCounter
+    from squidbot.core.sizing.context import Definition
+    from squidbot.hookspecs import Register
+    from squidbot.testing.ggufs import Item, Typed
+
+GIB = 2**30
+
+
+class Opened:
+    """A model that is open: it answers nothing that matters here."""
+
+    form = "openai.chat"
+
+    def __init__(self, definition: Definition, served: Served) -> None:
+        self.definition, self.served, self.closed = definition, served, 0
+        self.name, self.window_tokens = definition.alias, served.window_tokens
+        self.counter: TokenCounter = builtin_counter("bytes")
+
+    def complete(self, _system: str, _prompt: str, _max_output_tokens: int) -> Completion:
+        """Answer."""
+        return Completion("yes", 1, 1)
+
+    def reply(
+        self,
+        _messages: Sequence[Mapping[str, object]],
+        _max_output_tokens: int,
+        _tools: Sequence[Mapping[str, object]] = (),
+        _told: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Answer."""
+        return Reply({"role": "assistant", "content": "yes"}, "stop", 1, 1)
+
+    def embedder(self) -> Embedder:
+        """Make nothing."""
+        raise LLMError("refused", "it makes no vectors")
+
+    def close(self) -> None:
+        """Count how often."""
+        self.closed += 1
+
+
+class Machine:
+    """An extension: a GPU with so much free, a runtime that loads up to so many tokens, and who hears events."""
+
+    def __init__(self, free_bytes: int | None = 24 * GIB, most_tokens: int = 10**9) -> None:
+        self.free_bytes, self.most_tokens = free_bytes, most_tokens
+        self.served = Served(None)
+        self.opened: list[Opened] = []
+        self.asked: list[Definition] = []
+        self.looks = 0
+        self.heard: list[Event] = []
+        self.name = "made-up"
+
+    @squidbot.hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer both under one name."""
+        register.runtime(self.name, self._open)
+        register.probe(self.name, lambda: self)
+
+    @squidbot.hookimpl
+    def on_event(self, event: Event) -> None:
+        """Keep it."""
+        self.heard.append(event)
+
+    def probe(self) -> Probed:
+        """Return one card, or none."""
+        self.looks += 1
+        if self.free_bytes is None:
+            return Probed((), (Tried(self.name, 0, "no card"),))
+        card = Device(0, "GPU-1", "Card", "nvidia", 24 * GIB, self.free_bytes, unified=False, source=self.name)
+        return Probed((card,), (Tried(self.name, 1, ""),))
+
+    def _open(self, definition: Definition) -> LoadedModel:
+        self.asked.append(definition)
+        if definition.loading.n_ctx > self.most_tokens:
+            raise ModelLoadError("out of memory")
+        self.opened.append(Opened(definition, self.served))
+        return self.opened[-1]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The file of a tiny model, trained for 2,048 tokens."""
+    return str(offline_chat_model(tmp_path / "tiny.gguf"))
+
+
+def engine_of(
+    machine: Machine, path: str, window: Mapping[str, object] | None = None, **model: object
+) -> squidbot.Engine:
+    """Return an engine on a machine whose one model is "tiny"."""
+    settings = {
+        "gpu": {"probe": machine.name, "watch_seconds": 0},
+        "window": {"min": 256, **(window or {})},
+        "models": {"tiny": {"path": path, "adapter": machine.name, **model}},
+    }
+    return squidbot.load(settings, extensions=[machine])
+
+
+def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) -> None:
+    """Sized from the header and the card, once an engine, whatever happens on the card afterwards."""
+    machine = Machine()
+    with engine_of(machine, path) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (2048, "auto-vram")
+        assert lease.detail.startswith("2,048 tokens fit, bound by what the model was trained with")
+        machine.free_bytes = 0
+        assert engine.session("t", model="tiny").lease == lease
+        assert (machine.looks, machine.asked) == (1, [])
+        loading = engine.loading("tiny")
+        assert (loading.n_ctx, loading.flash_attn, loading.swa_full) == (2048, True, False)
+
+
+def test_window_comes_from_the_next_source_when_nothing_fits(path: str) -> None:
+    """V8: no exception, no window of 0; the reason is told."""
+    for machine, window, source in (
+        (Machine(free_bytes=0), {"vram_margin_mib": 1536}, "native-limit"),
+        (Machine(free_bytes=0), {"default": 1024}, "global-config"),
+    ):
+        with engine_of(machine, path, window) as engine:
+            lease = engine.session("s", model="tiny").lease
+            assert lease.source == source
+            assert lease.window_tokens in {1024, 2048}
+            assert "does not fit" in lease.detail
+
+
+def test_window_is_capped_by_the_definition_and_tiers_by_the_settings(path: str) -> None:
+    """The caps of B-03 and O-02's tier below."""
+    with engine_of(Machine(), path, context_window=1500) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (1500, "model-cap")
+    with engine_of(Machine(), path, {"sizing": "manual", "default": 777}) as engine:
+        assert engine.session("s", model="tiny").lease.source == "global-config"
+        assert engine.wired.models.sized("tiny") is None
+
+
+def test_model_is_opened_once_with_everything_named(path: str) -> None:
+    """By what the settings call its adapter; the second call gives the same; closed with the engine."""
+    machine = Machine()
+    engine = engine_of(machine, path, max_tokens=99, model="its-name", url="http://there")
+    model = engine.model("tiny")
+    assert engine.model("tiny") is model
+    (asked,) = machine.asked
+    assert (asked.alias, asked.path, asked.model, asked.url) == ("tiny", path, "its-name", "http://there")
+    assert (asked.max_output_tokens, asked.loading.n_ctx) == (99, 2048)
+    assert machine.looks == 1
+    engine.close()
+    assert machine.opened[0].closed == 1
+
+
+def large(path: Path) -> str:
+    """Write a model of 8 layers and 1.6 GB of weights, a hole; a token takes 64 KiB of cache."""
+    tensors = [Tensor("token_embd.weight", (4096, 32000), 1), Tensor("output_norm.weight", (4096,), 0)]
+    for layer in range(8):
+        square = [Tensor(f"blk.{layer}.{part}.weight", (4096, 4096), 1) for part in ("attn_q", "attn_k", "attn_v")]
+        tensors += [*square, Tensor(f"blk.{layer}.ffn_down.weight", (11008, 4096), 1)]
+    keys = {"block_count": 8, "context_length": 65536, "embedding_length": 4096, "feed_forward_length": 11008}
+    metadata: dict[str, Item | Sequence[Item] | Typed] = {f"llama.{key}": value for key, value in keys.items()}
+    write_gguf(path, {"general.architecture": "llama", "llama.attention.head_count": 32, **metadata}, tensors)
+    return str(path)
+
+
+def test_devices_are_looked_at_again_right_before_a_model_is_opened(tmp_path: Path) -> None:
+    """A session was sized an hour ago; less is free now: the model is opened with what fits now, and so on."""
+    machine = Machine(free_bytes=6 * GIB)
+    with engine_of(machine, large(tmp_path / "large.gguf")) as engine:
+        before = engine.session("s", model="tiny").lease
+        machine.free_bytes = 4 * GIB
+        engine.model("tiny")
+        after = engine.session("t", model="tiny").lease
+        assert machine.looks == 2
+        assert machine.asked[0].loading.n_ctx == after.window_tokens < before.window_tokens < 65536
+        # What is gone is the cache of so many tokens, and what the buffers take less.
+        assert 0 <= 2 * GIB - (before.window_tokens - after.window_tokens) * 2**17 < 64 * 2**20
+
+
+def test_as_many_layers_go_onto_the_card_as_fit_when_that_is_asked(tmp_path: Path) -> None:
+    """Where not all fit: with "auto" fewer, with a number never."""
+    machine, path = Machine(free_bytes=3 * GIB), large(tmp_path / "large.gguf")
+    with engine_of(machine, path, {"min": 2048}) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (32768, "default")
+        assert 'n_gpu_layers = "auto" would put' in lease.detail
+    with engine_of(machine, path, {"min": 2048}, n_gpu_layers="auto") as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (2048, "auto-vram")
+        assert 0 < engine.loading("tiny").n_gpu_layers < 9
+        assert f"{engine.loading('tiny').n_gpu_layers} of 9 layers on GPUs" in lease.detail
+
+
+def test_load_is_tried_with_less_and_sessions_follow(path: str) -> None:
+    """C8: descending, before a lease is issued; the source says so, the detail has each try."""
+    machine = Machine(most_tokens=1100)
+    with engine_of(machine, path) as engine:
+        engine.model("tiny")
+        assert [asked.loading.n_ctx for asked in machine.asked] == [2048, 1536, 1024][: len(machine.asked)]
+        lease = engine.session("s", model="tiny").lease
+        assert lease.source == "load-retry"
+        assert lease.window_tokens == machine.asked[-1].loading.n_ctx == engine.loading("tiny").n_ctx <= 1100
+        assert "did not load with 2,048 tokens: out of memory" in lease.detail
+        with pytest.raises(ConfigError, match="ask for less"):
+            engine.session("s", model="tiny", window_tokens=2048)
+        assert engine.session("s", model="tiny", window_tokens=512).lease.source == "manual"
+
+
+def test_model_that_never_loads_is_not_kept(path: str) -> None:
+    """The next call tries again: memory may be free by then."""
+    machine = Machine(most_tokens=0)
+    with engine_of(machine, path) as engine:
+        with pytest.raises(ModelLoadError, match="does not load with any window"):
+            engine.model("tiny")
+        machine.most_tokens = 10**9
+        assert engine.model("tiny") is cast("object", machine.opened[0])
+
+
+def test_window_is_what_the_runtime_gives(path: str) -> None:
+    """A served window that is smaller than asked is read back, and no request is larger."""
+    machine = Machine()
+    machine.served = Served(1024)
+    with engine_of(machine, path) as engine:
+        engine.model("tiny")
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (1024, "served")
+
+
+def test_sessions_count_with_the_vocabulary_of_an_open_model(path: str) -> None:
+    """Before it is opened by the settings' counter; a tokenizer that is named stays."""
+    machine = Machine()
+    with engine_of(machine, path) as engine:
+        assert engine.session("s", model="tiny").lease.counter == "classes"
+        engine.model("tiny")
+        assert engine.session("s", model="tiny").lease.counter == "bytes"
+        assert engine.session("s").lease.counter == "classes"
+    with engine_of(Machine(), path, tokenizer="chars4") as engine:
+        engine.model("tiny")
+        assert engine.session("s", model="tiny").lease.counter == "chars4"
+
+
+def test_what_was_set_up_is_compared_with_what_was_predicted(path: str) -> None:
+    """Nothing is told where it is equal; an event for each part that is not."""
+    machine = Machine()
+    with engine_of(machine, path) as engine:
+        predicted = engine.wired.models.sized("tiny")
+        assert predicted is not None
+        sizing = predicted.predicted(engine.loading("tiny"))
+        assert sizing is not None
+        machine.served = Served(2048, None, {"CUDA0": sizing.kv_bytes}, {}, {"CUDA0": sizing.compute_bytes})
+        engine.model("tiny")
+        assert [event.name for event in machine.heard if event.name == "sizing-differs"] == []
+    machine = Machine()
+    twice = {"CUDA0": 2 * sizing.kv_bytes}
+    machine.served = Served(2048, {"CUDA0": 9 * GIB}, twice, {}, {"CUDA0": sizing.compute_bytes + 1})
+    with engine_of(machine, path) as engine:
+        engine.model("tiny")
+    told = [event.cause for event in machine.heard if event.name == "sizing-differs"]
+    assert [cause.split(":")[1].strip() for cause in told] == ["KV cache", "weights on GPUs", "compute buffers"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"adapter": None}, "no adapter opens it; set adapter to one of"),
+        ({"adapter": "nobody"}, "no runtime 'nobody', known: "),
+        ({"flash_attn": False, "kv_type": "q8_0"}, "flash_attn must be true"),
+    ],
+)
+def test_model_is_refused_with_the_path_of_what_is_wrong(path: str, changes: dict[str, object], message: str) -> None:
+    """What to set, and where."""
+    machine = Machine()
+    wanted = {
+        key: value for key, value in {"path": path, "adapter": machine.name, **changes}.items() if value is not None
+    }
+    settings = {"gpu": {"probe": machine.name}, "models": {"tiny": wanted}}
+    with squidbot.load(settings, extensions=[machine]) as engine, pytest.raises(ConfigError) as caught:
+        engine.model("tiny")
+    assert message in str(caught.value)
+    assert "@ argument.models['tiny']" in str(caught.value)
+
+
+def test_unknown_probe_is_refused_by_name(path: str) -> None:
+    """With those there are."""
+    settings = {"gpu": {"probe": "crystal-ball"}, "models": {"tiny": {"path": path}}}
+    with squidbot.load(settings) as engine, pytest.raises(ConfigError, match="no GPU probe 'crystal-ball', known: "):
+        engine.session("s", model="tiny")
+
+
+def test_projector_is_counted(path: str, tmp_path: Path) -> None:
+    """A vision model's second file adds its size to the first device."""
+    second = offline_chat_model(tmp_path / "projector.gguf")
+    with engine_of(Machine(), path, projector=str(second)) as engine:
+        sized = engine.wired.models.sized("tiny")
+    assert sized is not None
+    assert sized.fit is not None
+    assert sized.fit.sizing.extra_bytes == second.stat().st_size
+
+
+def test_definition_differs_in_the_window_alone_when_it_is_tried_again(path: str) -> None:
+    """All else that was asked for stays."""
+    machine = Machine(most_tokens=300)
+    with engine_of(machine, path, n_batch=99) as engine:
+        engine.model("tiny")
+    first, *others = machine.asked
+    for other in others:
+        assert other == first._replace(loading=replace(first.loading, n_ctx=other.loading.n_ctx))
