@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.gguf import read_header
+from squidbot.adapters.gguf.cursor import Cursor
 from squidbot.core.errors import ModelFileError
 from squidbot.core.sizing.header import Header, LongArray, Tensor
 from squidbot.core.sizing.tensor_types import TENSOR_TYPES, type_id
@@ -195,6 +196,30 @@ def test_read_header_refuses_a_download_that_is_not_whole(tmp_path: Path) -> Non
     assert read_header(path).tensors == (Tensor("t", (1001,), F32),)
 
 
+@pytest.mark.parametrize("value", [[1] * 5000, ["t"] * 5000, "t" * (2**20 + 1), ["t"] * 9, [1] * 9, "t", 7])
+def test_read_header_refuses_a_last_value_that_lacks_a_byte(tmp_path: Path, value: Item | list[Item]) -> None:
+    """Kept or passed over, there is nothing behind it that would be missed."""
+    (path,) = write_gguf(tmp_path / "m.gguf", {"a": value}, [], alignment=1)
+    assert list(read_header(path).metadata) == ["a", "general.alignment"]
+    head = path.read_bytes()
+    head = head[:16] + struct.pack("<Q", 1) + head[24 : head.index(b"general.alignment") - 8]
+    path.write_bytes(head)
+    assert list(read_header(path).metadata) == ["a"]
+    path.write_bytes(head[:-1])
+    assert "the file ends at byte" in refused(path)
+
+
+def test_read_header_refuses_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
+    """The size was asked before: what is not there any more is missed all the same."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(bytes(100))
+    with path.open("rb", buffering=0) as file:
+        cursor = Cursor(file, str(path), 200)
+        assert cursor.take(90, "zeros") == bytes(90)
+        with pytest.raises(ModelFileError, match=r"byte 90: the file ends at byte 200, within zeros"):
+            cursor.take(20, "zeros")
+
+
 def test_read_header_refuses_every_shorter_file(tmp_path: Path) -> None:
     """Cut anywhere, in the header or in the data."""
     path = offline_chat_model(tmp_path / "m.gguf")
@@ -290,6 +315,10 @@ def test_read_header_refuses_parts_that_do_not_belong_together(tmp_path: Path) -
         read_header(first)
     second.write_bytes(whole.replace(b"t2", b"t1"))
     with pytest.raises(ModelFileError, match="a tensor is in two parts"):
+        read_header(first)
+    smaller = write_gguf(tmp_path / "s.gguf", LLAMA, [Tensor(f"u{number}", (8,), F32) for number in range(3)], parts=3)
+    second.write_bytes(smaller[1].read_bytes())
+    with pytest.raises(ModelFileError, match="the parts have 5 tensors together, 6 were due"):
         read_header(first)
     second.write_bytes(whole)
     assert read_header(first).parts == 3
