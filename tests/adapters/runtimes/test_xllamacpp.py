@@ -13,7 +13,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.sizing.context import Definition, Loading
-from squidbot.testing import check_llm, check_token_counter, offline_chat_model
+from squidbot.testing import check_llm, check_loaded_model, check_token_counter, offline_chat_model
 from squidbot.testing.values import ODD_TEXTS
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ def test_model_keeps_the_promises_of_an_llm(one_word: XllamacppModel, path: Path
         check_llm(lambda: one_word, window_tokens=WINDOW_TOKENS, failing=[lambda: endless])
     finally:
         endless.close()
+
+
+def test_model_keeps_the_promises_of_a_loaded_model(path: Path) -> None:
+    """Chat, tools, streaming, counting, embedding, the window to the very token, and the end of it."""
+    check_loaded_model(lambda: open_model(definition(path, n_ctx=1024)))
 
 
 def test_counter_keeps_the_promises_of_a_counter(model: XllamacppModel) -> None:
