@@ -151,7 +151,7 @@ class Forgetting:
         renderer = self._shelf.renderer
         codec = renderer.codecs[row.codec]
         payload = codec.tombstone(row.payload, f"[m{row.seq} was forgotten on request]")
-        cost = renderer.meter.message(codec.decode(payload).rendered, codec.extra_tokens(payload))
+        cost = renderer.meter.said(codec.decode(payload), codec.extra_tokens(payload))
         return replace(
             row,
             category=Category.FORGOTTEN,

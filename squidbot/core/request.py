@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Inputs", "Outcome", "Room", "Unseen", "build", "change_for"]
 
-NOTHING = Cost(0, 0)
-
 
 class Unseen(NamedTuple):
     """System text and tools that a host sends and did not give for a call: what they cost, and their hashes."""
@@ -75,9 +73,10 @@ class Inputs:
         return (Part(Kind.SYSTEM, "system", meter.fixed(self.system), text=self.system),)
 
     def tools_cost(self, meter: Meter) -> Cost:
-        """Return what the tool definitions cost, in tokens, with all that is sent and was not given."""
-        cost = meter.fixed(self.tools) if self.tools else NOTHING
-        return cost.plus(self.unseen.cost) if self.unseen else cost
+        """Return what the tool definitions cost, in tokens, with all that is sent beside messages and was not given."""
+        # What was sent before and is not given had the template around it already.
+        around = self.unseen.cost if self.unseen else meter.request
+        return meter.tools(self.tools).plus(around)
 
     @classmethod
     def as_before(cls, plan: PlanRecord | None) -> Inputs:

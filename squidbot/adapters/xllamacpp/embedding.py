@@ -32,7 +32,7 @@ class XllamacppEmbedder:
     are read one after the other.
     """
 
-    def __init__(self, definition: Definition, name: str) -> None:
+    def __init__(self, definition: Definition, name: str, threads: int) -> None:
         """Load the model.
 
         Raises:
@@ -41,13 +41,13 @@ class XllamacppEmbedder:
         """
         self._name = name
         self._lock = Lock()
-        self._runtime = _loaded(definition, _POOLING.LLAMA_POOLING_TYPE_UNSPECIFIED)
+        self._runtime = _loaded(definition, threads, _POOLING.LLAMA_POOLING_TYPE_UNSPECIFIED)
         try:
             try:
                 self._dimensions = len(self._vector("squid"))
             except LLMError:
                 self._runtime.close()
-                self._runtime = _loaded(definition, _POOLING.LLAMA_POOLING_TYPE_MEAN)
+                self._runtime = _loaded(definition, threads, _POOLING.LLAMA_POOLING_TYPE_MEAN)
                 self._dimensions = len(self._vector("squid"))
         except LLMError:
             self._runtime.close()
@@ -95,5 +95,5 @@ class XllamacppEmbedder:
         return tuple(number / length for number in numbers)
 
 
-def _loaded(definition: Definition, pooling: xllamacpp.llama_pooling_type) -> Runtime:
-    return Runtime(partial(for_vectors, definition.path, definition.loading, pooling), definition.path)
+def _loaded(definition: Definition, threads: int, pooling: xllamacpp.llama_pooling_type) -> Runtime:
+    return Runtime(partial(for_vectors, definition.path, definition.loading, threads, pooling), definition.path)

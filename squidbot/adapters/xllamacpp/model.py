@@ -26,28 +26,32 @@ if TYPE_CHECKING:
 __all__ = ["XllamacppModel", "open_model"]
 
 
-def open_model(definition: Definition, *, extra: Mapping[str, object] | None = None) -> XllamacppModel:
+def open_model(
+    definition: Definition, *, extra: Mapping[str, object] | None = None, threads: int = 0
+) -> XllamacppModel:
     """Load a model and return it. All Python threads stand still meanwhile: the package holds Python's lock.
 
     llama.cpp ends the process where some settings contradict each other: check them first, with the file's header.
     `extra` is added to each request for an answer, by the names of llama.cpp's server: "temperature", "seed", ...
+    `threads` are those that compute on the processor; 0: one for each core.
 
     Raises:
         ModelLoadError: it can't be loaded; the text has what llama.cpp said.
     """
     if not definition.loading.n_ctx:
         raise ModelLoadError(f"{definition.alias or definition.path}: a window has to be asked for, n_ctx is 0")
-    return XllamacppModel(definition, extra or {})
+    return XllamacppModel(definition, extra or {}, threads)
 
 
 class XllamacppModel:
     """A `ports.LoadedModel`. Threads may share it; one answer is made at a time."""
 
-    def __init__(self, definition: Definition, extra: Mapping[str, object]) -> None:
+    def __init__(self, definition: Definition, extra: Mapping[str, object], threads: int) -> None:
         """Use `open_model`."""
         self._definition = definition
         self._extra = dict(extra)
-        made = partial(for_chat, definition.path, definition.loading)
+        self._threads = threads
+        made = partial(for_chat, definition.path, definition.loading, threads)
         self._runtime = Runtime(made, definition.path)
         self._counter = VocabularyCounter(self._runtime, f"xllamacpp:{Path(definition.path).name}")
         self._embedder: XllamacppEmbedder | None = None
@@ -153,7 +157,7 @@ class XllamacppModel:
             _ = self._runtime.server
             if self._embedder is None:
                 try:
-                    self._embedder = XllamacppEmbedder(self._definition, self._counter.name)
+                    self._embedder = XllamacppEmbedder(self._definition, self._counter.name, self._threads)
                 except ModelLoadError as error:
                     raise LLMError("refused", f"{self.name} can't be loaded for vectors: {error}") from error
             return self._embedder

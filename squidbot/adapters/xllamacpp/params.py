@@ -18,9 +18,9 @@ CHECKPOINTS = 4
 EMBEDDED_TOKENS = 2048
 
 
-def for_chat(path: str, loading: Loading, key: str, verbosity: int) -> xllamacpp.CommonParams:
+def for_chat(path: str, loading: Loading, threads: int, key: str, verbosity: int) -> xllamacpp.CommonParams:
     """Return the parameters of a server that chats; it asks for `key` at its port, which is on this machine only."""
-    params = _quiet(path, key, verbosity)
+    params = _quiet(path, threads, key, verbosity)
     params.n_ctx = loading.n_ctx
     params.n_batch = loading.n_batch
     params.n_ubatch = loading.n_ubatch or loading.n_batch
@@ -36,11 +36,11 @@ def for_chat(path: str, loading: Loading, key: str, verbosity: int) -> xllamacpp
     return params
 
 
-def for_vectors(
-    path: str, loading: Loading, pooling: xllamacpp.llama_pooling_type, key: str, verbosity: int
+def for_vectors(  # noqa: PLR0913, PLR0917  # what one load depends on; key and level come last
+    path: str, loading: Loading, threads: int, pooling: xllamacpp.llama_pooling_type, key: str, verbosity: int
 ) -> xllamacpp.CommonParams:
     """Return the parameters of a server that embeds: in main memory only, so that no device has to hold it, too."""
-    params = _quiet(path, key, verbosity)
+    params = _quiet(path, threads, key, verbosity)
     params.embedding = True
     params.pooling_type = pooling
     params.n_ctx = params.n_batch = params.n_ubatch = min(loading.n_ctx, EMBEDDED_TOKENS)
@@ -52,10 +52,12 @@ def for_vectors(
     return params
 
 
-def _quiet(path: str, key: str, verbosity: int) -> xllamacpp.CommonParams:
+def _quiet(path: str, threads: int, key: str, verbosity: int) -> xllamacpp.CommonParams:
     params = xllamacpp.CommonParams()
     params.model.path = path
     params.verbosity = verbosity
+    if threads:
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     # llama.cpp would make the window smaller without a word.
     params.fit_params = False
     # Its port is for us: a free one, on this machine, with a key, and no more behind it than we ask for.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from squidbot.core.counting.meter import TEMPLATE_TOKENS
 from squidbot.core.messages import Record, Summary
 from squidbot.core.notes.extract import render
 from squidbot.core.notes.ledger import Fragment, Ledger
@@ -213,7 +212,7 @@ class Notebook:
         told_of = f"{last - first + 1} messages{IN_FRONT if texts else ''}"
         header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
         header = "\n".join((header, *texts))
-        room = max(1, limit_tokens - TEMPLATE_TOKENS)
+        room = max(1, limit_tokens - meter.template.message_tokens)
         notes = render(told.reading, header=header, limit_tokens=room, counter=meter.physical, known=known)
         text = notes.text or header
         cost = meter.message(text)

@@ -55,7 +55,7 @@ class Birth(NamedTuple):
         `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
         """
         extra = self.codecs[message.codec].extra_tokens(message.payload)
-        cost = self.meter.message(message.rendered, extra)
+        cost = self.meter.said(message, extra)
         stored = StoredMessage(
             seq=place.seq,
             turn=place.turn,
@@ -85,7 +85,7 @@ class Birth(NamedTuple):
         text = slim(message.text, room_tokens, self.meter, f"m{stored.seq}")
         if text == message.text:
             return stored
-        return replace(stored, sent_text=text, sent_cost=self.meter.message(text, extra))
+        return replace(stored, sent_text=text, sent_cost=self.meter.said(message, extra, text=text))
 
     def _cut_reply(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
         handle = f"m{stored.seq}"
@@ -99,7 +99,7 @@ class Birth(NamedTuple):
             stored,
             sent_text=text if text != message.text else None,
             sent_arguments=cut if cut != given else None,
-            sent_cost=self.meter.message(message.rendered_as(text, cut), extra),
+            sent_cost=self.meter.said(message, extra, text=text, arguments=cut),
         )
 
 

@@ -123,7 +123,7 @@ class Renderer(NamedTuple):
             return message
         codec = self.codecs[message.codec]
         said, extra = codec.decode(message.payload), codec.extra_tokens(message.payload)
-        cost = self.meter.message(said.rendered, extra)
+        cost = self.meter.said(said, extra)
         sent = cost if message.sent_text is None and message.sent_arguments is None else self._cut_cost(message, said)
         counted = replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
         return counted if message.notice is None else self.noticed(counted, message.notice, extra)
@@ -139,7 +139,7 @@ class Renderer(NamedTuple):
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
         text = said.text if message.sent_text is None else message.sent_text
         extra = self.codecs[message.codec].extra_tokens(message.payload)
-        return self.meter.message(said.rendered_as(text, arguments), extra)
+        return self.meter.said(said, extra, text=text, arguments=arguments)
 
     def text_of(self, message: StoredMessage) -> str:
         """Return what a stored message said, tool calls left out."""
@@ -176,7 +176,8 @@ class Renderer(NamedTuple):
         # What was brought back stands in its own place: a line that names it is enough.
         said = without_recalled(said) if part.kind is Kind.RECALLED else said
         text = slim(said, slim_tokens, self.meter, f"m{part.first_seq}")
-        return part._replace(kind=Kind.SLIMMED, cost=self.meter.message(text), text=text)
+        cost = self.meter.message(text, calls=("",) * len(part.result_ids))
+        return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
 
 @lru_cache(maxsize=2048)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 
 xllamacpp = pytest.importorskip("xllamacpp")
 
-from squidbot.adapters.xllamacpp import XllamacppModel, open_model  # noqa: E402  # needs the package
+from squidbot.adapters.xllamacpp import XllamacppModel  # noqa: E402  # needs the package
+from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
 from squidbot.adapters.xllamacpp.answers import Answer  # noqa: E402
 from squidbot.adapters.xllamacpp.logs import overheard, reason, sizes  # noqa: E402
 
 WINDOW_TOKENS = 512
+# One thread is enough for 93 kB, and several wait for each other where the processor is busy.
+open_model = partial(open_on_all_cores, threads=1)
 HELLO = [{"role": "user", "content": "hello"}]
 LOOK = {
     "type": "function",
