@@ -12,9 +12,10 @@ from squidbot.adapters.llama_cpp.calls import Said, Teller, read_calls
 from squidbot.adapters.llama_cpp.embedding import LlamaEmbedder
 from squidbot.adapters.llama_cpp.loading import load
 from squidbot.adapters.llama_cpp.prompts import ChatTemplate
+from squidbot.adapters.llama_cpp.verify import verify
 from squidbot.adapters.llama_cpp.vocabulary import Vocabulary
 from squidbot.adapters.llama_cpp.writing import Written, write
-from squidbot.core.errors import ContextOverflowError, LLMError
+from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Completion, Reply
 
 if TYPE_CHECKING:
@@ -31,14 +32,20 @@ __all__ = ["LlamaModel", "open_model"]
 _THOUGHT = re.compile(r"^\s*<think>.*?</think>\s*", re.DOTALL)
 
 
-def open_model(definition: Definition) -> LlamaModel:
+def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
     """Load a model with the window that its definition says, and return it ready.
 
-    llama.cpp aborts the process where it should refuse: what `core.sizing.validity` finds must not come here.
+    llama.cpp ends the process where it should refuse. What `core.sizing.validity` finds must not come here; with
+    `trial` the same is planned in a child first, which takes a second, and finds what no header tells.
 
     Raises:
         ModelLoadError: it can't be loaded like this, or has no vocabulary; what llama.cpp said last is in the text.
+        SizingError: the trial can't be made.
     """
+    if trial:
+        (tried,) = verify(definition.path, [definition.loading]).settings
+        if tried.failure:
+            raise ModelLoadError(f"llama.cpp can't load {definition.path}: {tried.failure}")
     vocabulary = Vocabulary(definition.path)
     return LlamaModel(definition, vocabulary, *load(definition))
 

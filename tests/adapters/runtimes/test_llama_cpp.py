@@ -13,6 +13,7 @@ from squidbot.testing import check_embedder, check_llm, check_loaded_model, chec
 
 from .tiny import scripted_model, tiny_model
 
+pytestmark = pytest.mark.llama_cpp
 llama_cpp = pytest.importorskip("llama_cpp", reason="needs llama-cpp-python, which is compiled where it is installed")
 
 from squidbot.adapters.llama_cpp.model import LlamaModel, open_model  # noqa: E402  # it imports llama_cpp

@@ -55,7 +55,8 @@ def _tokenizer(added: Sequence[str] = ()) -> Metadata:
 
 # -- a model that says what it is told --------------------------------------------------------------------------------
 
-E, HEADS, HEAD, FF = 64, 4, 16, 128
+# Heads of 32, so that quantised caches fit them.
+E, HEADS, HEAD, FF = 128, 4, 32, 128
 
 
 def scripted_model(path: Path, answer: Sequence[str], after_tool: Sequence[str] = ("Done.",)) -> Path:
@@ -104,8 +105,8 @@ class Tiny(NamedTuple):
     shapes: Shapes
 
 
-def tiny_model(path: Path, name: str) -> Path:
-    """Write one of `ARCHITECTURES`, its weights random, and return its path."""
+def tiny_model(path: Path, name: str, changed: Keys | None = None) -> Path:
+    """Write one of `ARCHITECTURES`, its weights random, and return its path; `changed`: keys that say otherwise."""
     made = ARCHITECTURES[name]()
     draw = Random(5)  # noqa: S311  # as above
 
@@ -118,7 +119,7 @@ def tiny_model(path: Path, name: str) -> Path:
         scale = tensor.shape[0] ** -0.5
         return _packed([scale * (2 * draw.random() - 1) for _ in range(count)])
 
-    keys = {f"{made.architecture}.{key}": value for key, value in made.keys.items()}
+    keys = {f"{made.architecture}.{key}": value for key, value in (made.keys | (changed or {})).items()}
     metadata: Metadata = {"general.architecture": made.architecture, **keys, **_tokenizer()}
     return write_gguf(path, metadata, _tensors(made.shapes), data=data)[0]
 
@@ -160,13 +161,13 @@ def _block(number: int, shapes: Shapes) -> Shapes:
     return {f"blk.{number}.{name}": shape for name, shape in shapes.items()}
 
 
-def _attention(kv: int, head: int = HEAD) -> Shapes:
+def _attention(kv: int) -> Shapes:
     return {
         "attn_norm": (E,),
-        "attn_q": (E, HEADS * head),
-        "attn_k": (E, kv * head),
-        "attn_v": (E, kv * head),
-        "attn_output": (HEADS * head, E),
+        "attn_q": (E, HEADS * HEAD),
+        "attn_k": (E, kv * HEAD),
+        "attn_v": (E, kv * HEAD),
+        "attn_output": (HEADS * HEAD, E),
     }
 
 
@@ -199,8 +200,12 @@ def _gemma(architecture: str, layers: int, norms: Shapes) -> Tiny:
     after = {"post_attention_norm": (E,), "post_ffw_norm": (E,)}
     shapes = _edges()
     for number in range(layers):
-        shapes |= _block(number, {**_attention(2, 32), **norms, **after, **_dense()})
-    keys = _keys(layers) | {"attention.key_length": 32, "attention.value_length": 32, "attention.sliding_window": 256}
+        shapes |= _block(number, {**_attention(2), **norms, **after, **_dense()})
+    keys = _keys(layers) | {
+        "attention.key_length": HEAD,
+        "attention.value_length": HEAD,
+        "attention.sliding_window": 256,
+    }
     return Tiny(architecture, keys, shapes)
 
 
@@ -217,7 +222,7 @@ def _qwen3moe() -> Tiny:
 
 
 def _deepseek2() -> Tiny:
-    rank, rope, plain = 32, 16, 16
+    rank, rope, plain = 64, 32, 32
     attention = {
         "attn_norm": (E,),
         "attn_q_a": (E, 24),
@@ -230,6 +235,7 @@ def _deepseek2() -> Tiny:
         "attn_output": (HEADS * plain, E),
     }
     keys = _keys(2, 1) | {
+        "rope.dimension_count": rope,
         "attention.key_length": rank + rope,
         "attention.value_length": rank,
         "attention.key_length_mla": plain + rope,
@@ -251,7 +257,7 @@ def _deepseek2() -> Tiny:
 
 
 # Of a state space layer: width inside, the window of its convolution, what it remembers of each element, its rank.
-INNER, CONV, STATE, RANK = 128, 4, 16, 8
+INNER, CONV, STATE, RANK = 2 * E, 4, 16, 8
 _SSM_KEYS = {"ssm.conv_kernel": CONV, "ssm.inner_size": INNER, "ssm.state_size": STATE, "ssm.time_step_rank": RANK}
 
 
@@ -325,7 +331,7 @@ def _lfm2() -> Tiny:
 
 
 def _gpt_oss() -> Tiny:
-    biases = {"attn_q.bias": (E,), "attn_k.bias": (32,), "attn_v.bias": (32,), "attn_output.bias": (E,)}
+    biases = {"attn_q.bias": (E,), "attn_k.bias": (2 * HEAD,), "attn_v.bias": (2 * HEAD,), "attn_output.bias": (E,)}
     experts = {"ffn_gate_inp.bias": (4,), "ffn_gate_exps.bias": (32, 4), "ffn_up_exps.bias": (32, 4)}
     block = {
         **_attention(2),
@@ -359,7 +365,7 @@ def _phi3() -> Tiny:
     return Tiny("phi3", _keys(2), shapes)
 
 
-_NORMS_OF_HEADS: Shapes = {"attn_q_norm": (32,), "attn_k_norm": (32,)}
+_NORMS_OF_HEADS: Shapes = {"attn_q_norm": (HEAD,), "attn_k_norm": (HEAD,)}
 ARCHITECTURES: Mapping[str, Callable[[], Tiny]] = {
     "llama": _llama,
     "qwen2": _qwen2,
