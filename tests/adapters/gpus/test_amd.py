@@ -88,7 +88,10 @@ def test_amdgpu_counts_mapped_memory_when_graphics_are_the_processors(tmp_path: 
     files(tmp_path, card(0, **APU))
     (device,) = Amdgpu(tmp_path, main).probe().devices
     assert (device.unified, device.total_bytes, device.free_bytes) == (True, 31 * GIB + 512 * MIB, 20 * GIB)
-    (roomy,) = Amdgpu(tmp_path, lambda: None).probe().devices
+    files(tmp_path, card(1, mem_info_vram_total=2 * GIB, mem_info_vram_used=0, mem_info_gtt_total=GIB))
+    assert [one.unified for one in Amdgpu(tmp_path, main).probe().devices] == [True, False]
+    roomy, small = Amdgpu(tmp_path, lambda: None).probe().devices
+    assert small.total_bytes == small.free_bytes == 2 * GIB
     assert roomy.free_bytes == 31 * GIB + 512 * MIB - 2 * GIB - 300 * MIB
 
 
@@ -120,7 +123,7 @@ def in_mb(number: float) -> dict[str, object]:
 
 SIZES = [{"gpu": 0, "vram": {"type": "GDDR6", "size": in_mb(24560)}}, {"gpu": 1, "vram": {"size": 16368}}]
 USES = [
-    {"gpu": 0, "mem_usage": {"total_vram": in_mb(24560), "used_vram": in_mb(43), "free_vram": in_mb(24517)}},
+    {"gpu": 0, "mem_usage": {"total_vram": in_mb(24560), "used_vram": in_mb(43), "free_vram": in_mb(24500)}},
     {"gpu": 1, "mem_usage": {"total_vram": 16368, "used_vram": 368, "free_vram": "N/A"}},
 ]
 
@@ -142,7 +145,7 @@ def test_amd_smi_gives_mebibytes_when_cards_answer(tmp_path: Path, *, wrapped: b
     metric, static = ({"gpu_data": USES}, {"gpu_data": SIZES}) if wrapped else (USES, SIZES)
     probed = amd_smi(tmp_path, metric, static, code)
     assert [(one.number, one.total_bytes // MIB, one.free_bytes) for one in probed.devices] == [
-        (0, 24560, 24517 * MIB),
+        (0, 24560, 24500 * MIB),
         (1, 16368, 16000 * MIB),
     ]
     assert probed.tried == (("amd_smi", 2, ""),)
