@@ -6,6 +6,7 @@ a wrong number and no error.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import ModelFileError
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Header
 
 __all__ = [
+    "EVEN_BATCHES",
     "KNOWN",
+    "LOADED_OF_PREDICTING",
     "MLA",
     "NEVER_TIED",
     "NO_CACHE",
@@ -25,6 +28,16 @@ __all__ = [
     "state",
     "windows",
 ]
+
+# Blocks that only predict further tokens are left out; but of these architectures llama.cpp loads some of their tensors,
+# by what stands behind "blk.<number>.".
+_TOKENS = r"nextn\.(embed_tokens|shared_head_head|shared_head_norm)\."
+_FEEDS = r"exp_probs_b|ffn_(?!norm)"
+LOADED_OF_PREDICTING = {
+    "cohere2moe": re.compile(_TOKENS),
+    "hy_v3": re.compile(f"{_TOKENS}|{_FEEDS}"),
+    "step35": re.compile(f"{_TOKENS}|{_FEEDS}|attn_(gate|q_norm|k_norm)"),
+}
 
 PATTERN_KEY, WINDOW_KEY = "attention.sliding_window_pattern", "attention.sliding_window"
 
@@ -78,6 +91,8 @@ ENCODERS = frozenset(_ENCODERS.split())
 NO_CACHE = ENCODERS | {"gemma-embedding", "dream", "llada", "llada-moe", "rnd1"}
 # A file without output.weight has its token embedding loaded twice; not so where nothing is put out, and of bitnet.
 NEVER_TIED = ENCODERS | {"bitnet"}
+# With one sequence's tokens of a batch unlike another's, its graph can't be made: the process ends.
+EVEN_BATCHES = frozenset({"kimi-linear"})
 # It has no flash attention: llama.cpp turns it off by itself.
 NO_FLASH = frozenset({"grok"})
 # They read `key_length_mla` and `value_length_mla`; a file that has both keeps the latent alone.

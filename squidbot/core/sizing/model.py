@@ -25,7 +25,7 @@ class Model(NamedTuple):
     """A model, as far as its memory goes.
 
     Attributes:
-        header: all of it; outside: the same without the tensors of blocks.
+        header: all of it; outside: the same without the tensors of layers.
         layers: what each keeps, in order; blocks that only predict further tokens are left out.
         blocks: all of the file; the output counts as one more behind them.
         shape: what the compute buffer depends on.
@@ -79,16 +79,16 @@ def model_of(header: Header) -> Model:
 
 
 def _sorted(header: Header, layers: int) -> tuple[tuple[dict[Form, int], ...], tuple[int, ...], list[Tensor]]:
-    """Return the forms and the largest tensor of each layer, and the tensors that are in no block."""
+    """Return the forms and the largest tensor of each layer, and the tensors that are in none of them."""
     forms: tuple[dict[Form, int], ...] = tuple({} for _ in range(layers))
     outside: list[Tensor] = []
     sizes: dict[Form, int] = {}
     for tensor in header.tensors:
         place, _, rest = tensor.name.partition(".")
         number = rest.partition(".")[0] if place == "blk" else ""
-        if not number.isdecimal():
+        if not number.isdecimal() or int(number) >= layers:
             outside.append(tensor)
-        elif int(number) < layers:
+        else:
             form, own = (tensor.shape, tensor.type_id), forms[int(number)]
             if form not in sizes:
                 sizes[form] = tensor_bytes(tensor)

@@ -7,7 +7,7 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.families import NEVER_TIED
+from squidbot.core.sizing.families import LOADED_OF_PREDICTING, NEVER_TIED
 from squidbot.core.sizing.layers import blocks_of
 from squidbot.core.sizing.tensor_types import TENSOR_TYPES, row_bytes, tensor_bytes
 
@@ -104,7 +104,7 @@ def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[Pla
     for tensor in header.tensors:
         block = _BLOCK.match(tensor.name)
         if block is not None:
-            if int(block[1]) < blocks - predicting:
+            if int(block[1]) < blocks - predicting or _still_loaded(header.architecture, tensor.name[block.end() :]):
                 found.append(Placed(tensor, devices[int(block[1])]))
         elif _EVERYWHERE.match(tensor.name):
             found.extend(Placed(tensor, device) for device in holding)
@@ -113,6 +113,12 @@ def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[Pla
         else:
             found.append(Placed(tensor, _device(header.architecture, tensor.name, devices[0], output)))
     return tuple(found)
+
+
+def _still_loaded(architecture: str, part: str) -> bool:
+    """Return whether a tensor of a block that only predicts further tokens is loaded all the same."""
+    rule = LOADED_OF_PREDICTING.get(architecture)
+    return rule is not None and rule.match(part) is not None
 
 
 def _device(architecture: str, name: str, first: int, output: int) -> int:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.cache_types import CACHE_TYPES, cache_type
-from squidbot.core.sizing.cells import uses_flash
-from squidbot.core.sizing.families import NO_FLASH
+from squidbot.core.sizing.cells import context_of, uses_flash
+from squidbot.core.sizing.families import EVEN_BATCHES, NO_FLASH
 from squidbot.core.sizing.layers import is_mla, layers_of
 from squidbot.core.sizing.tensor_types import TENSOR_TYPES
 
@@ -50,6 +50,7 @@ def check_loading(header: Header, loading: Loading) -> None:
     _check_flash(header, loading)
     if is_mla(header) and loading.type_k != loading.type_v:
         raise ConfigError(f"type_v must be {loading.type_k}, as type_k is: {header.architecture} keeps both in one")
+    _check_batch(header, loading)
     for layer in layers_of(header):
         if layer.kv_heads:
             _check_layer(header, layer, loading)
@@ -73,9 +74,23 @@ def _check_flash(header: Header, loading: Loading) -> None:
         raise ConfigError(f"type_v must be f16 or bf16, not {kind}: {header.architecture} has no flash attention")
     if not loading.flash_attn:
         raise ConfigError(f"flash_attn must be true for type_v = {kind}; without it, the nearest type_v is f16")
-    if header.architecture == "phi3" and loading.n_seq_max > 1 and not loading.kv_unified:
+    several = loading.n_seq_max > 1 and not loading.kv_unified
+    if header.architecture == "phi3" and several and _block(loading.type_k) > 1:
         raise ConfigError(
             f"kv_unified must be true, or n_seq_max 1, for phi3 with type_v = {kind}: it ends the process"
+        )
+
+
+def _check_batch(header: Header, loading: Loading) -> None:
+    """Check that each sequence gets as many tokens of a batch as the others, where that is needed."""
+    if header.architecture not in EVEN_BATCHES or loading.kv_unified:
+        return
+    batch = context_of(loading, header).n_ubatch
+    if batch % loading.n_seq_max:
+        nearest = max(batch // loading.n_seq_max, 1) * loading.n_seq_max
+        raise ConfigError(
+            f"n_ubatch must be a multiple of n_seq_max ({loading.n_seq_max}) for {header.architecture}, not {batch}; "
+            f"the nearest is {nearest}"
         )
 
 

@@ -149,6 +149,23 @@ def test_blocks_that_only_predict_further_tokens_are_not_loaded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("architecture", "loaded"),
+    [
+        ("glm4moe", set()),
+        ("cohere2moe", {"nextn.embed_tokens"}),
+        ("hy_v3", {"nextn.embed_tokens", "ffn_up", "ffn_gate", "ffn_down"}),
+        ("step35", {"nextn.embed_tokens", "ffn_up", "ffn_gate", "ffn_down", "attn_gate"}),
+    ],
+)
+def test_parts_of_blocks_that_only_predict_are_loaded_all_the_same(architecture: str, loaded: set[str]) -> None:
+    """Of three architectures llama.cpp loads some of their tensors, where it leaves out the whole block of others."""
+    names = [f"blk.3.{part}.weight" for part in ("nextn.embed_tokens", "nextn.eh_proj", "attn_gate", "attn_norm")]
+    header = with_tensors(stub(architecture, nextn_predict_layers=1), *names)
+    found = {name for name in devices(header, Loading(), ONE) if name.startswith("blk.3.")}
+    assert found == {f"blk.3.{part}.weight" for part in loaded}
+
+
+@pytest.mark.parametrize(
     ("kind", "type_name", "row", "rows", "held"),
     [
         ("cpu", "f32", 3, 1, 32),

@@ -90,13 +90,26 @@ def test_grok_takes_no_quantised_values() -> None:
         check_loading(stub("grok"), Loading(type_v="q8_0"))
 
 
-def test_phi3_with_quantised_values_serves_one_sequence_or_all_from_one_cache() -> None:
-    """llama.cpp would end the process."""
+def test_phi3_with_both_quantised_serves_one_sequence_or_all_from_one_cache() -> None:
+    """llama.cpp would end the process: its graph has more nodes than it keeps room for."""
     with pytest.raises(ConfigError, match="kv_unified must be true, or n_seq_max 1, for phi3 with type_v = q8_0"):
-        check_loading(stub("phi3"), Loading(type_v="q8_0", n_seq_max=2))
-    check_loading(stub("phi3"), Loading(type_v="q8_0"))
-    check_loading(stub("phi3"), Loading(type_v="q8_0", n_seq_max=2, kv_unified=True))
-    check_loading(stub("phi3"), Loading(n_seq_max=2))
+        check_loading(stub("phi3"), Loading(type_k="q8_0", type_v="q8_0", n_seq_max=2))
+    check_loading(stub("phi3"), Loading(type_k="q8_0", type_v="q8_0"))
+    check_loading(stub("phi3"), Loading(type_k="q8_0", type_v="q8_0", n_seq_max=2, kv_unified=True))
+    check_loading(stub("phi3"), Loading(type_v="q8_0", n_seq_max=2))
+
+
+def test_kimi_linear_serves_sequences_in_even_batches() -> None:
+    """llama.cpp would end the process where a batch can't be shared evenly."""
+    kimi = stub("kimi-linear")
+    with pytest.raises(
+        ConfigError, match=r"n_ubatch must be a multiple of n_seq_max \(3\) .* not 512; the nearest is 510"
+    ):
+        check_loading(kimi, Loading(n_seq_max=3))
+    check_loading(kimi, Loading(n_seq_max=3, n_ubatch=510))
+    check_loading(kimi, Loading(n_seq_max=3, kv_unified=True))
+    check_loading(kimi, Loading(n_seq_max=2))
+    check_loading(stub("qwen3next"), Loading(n_seq_max=3))
 
 
 def test_unknown_layout_is_refused() -> None:
