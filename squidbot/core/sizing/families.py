@@ -29,8 +29,8 @@ __all__ = [
     "windows",
 ]
 
-# Blocks that only predict further tokens are left out; but of these architectures llama.cpp loads some of their tensors,
-# by what stands behind "blk.<number>.".
+# Blocks that only predict further tokens are left out; but of these architectures llama.cpp loads some of the tensors
+# of such a block, by what stands behind "blk.<number>.".
 _TOKENS = r"nextn\.(embed_tokens|shared_head_head|shared_head_norm)\."
 _FEEDS = r"exp_probs_b|ffn_(?!norm)"
 LOADED_OF_PREDICTING = {

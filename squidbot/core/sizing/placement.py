@@ -7,7 +7,7 @@ from struct import pack, unpack
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.families import LOADED_OF_PREDICTING, NEVER_TIED
+from squidbot.core.sizing.families import LOADED_OF_PREDICTING, NEVER_TIED, windows
 from squidbot.core.sizing.layers import blocks_of
 from squidbot.core.sizing.tensor_types import TENSOR_TYPES, row_bytes, tensor_bytes
 
@@ -96,23 +96,44 @@ def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[Pla
         ConfigError: `tensor_split` is wrong.
         ModelFileError: the blocks are out of their range.
     """
-    blocks, predicting = blocks_of(header)
+    blocks, _ = blocks_of(header)
     devices = place(blocks, loading, cards)
-    output, holding = devices[blocks], sorted(set(devices[: blocks - predicting]))
+    holding = sorted({devices[number] for number in _turning(header)})
     tied = header.tensor("output.weight") is None and header.architecture not in NEVER_TIED
+    embedding = sorted({CPU, devices[blocks] if tied else CPU})
     found: list[Placed] = []
     for tensor in header.tensors:
-        block = _BLOCK.match(tensor.name)
-        if block is not None:
-            if int(block[1]) < blocks - predicting or _still_loaded(header.architecture, tensor.name[block.end() :]):
-                found.append(Placed(tensor, devices[int(block[1])]))
-        elif _EVERYWHERE.match(tensor.name):
+        if _EVERYWHERE.match(tensor.name):
             found.extend(Placed(tensor, device) for device in holding)
         elif tensor.name == "token_embd.weight":
-            found.extend(Placed(tensor, device) for device in sorted({CPU, output if tied else CPU}))
+            found.extend(Placed(tensor, device) for device in embedding)
+        elif tensor.name.startswith("blk."):
+            found.extend(_of_block(header, tensor, devices))
         else:
-            found.append(Placed(tensor, _device(header.architecture, tensor.name, devices[0], output)))
+            found.append(Placed(tensor, _device(header.architecture, tensor.name, devices[0], devices[blocks])))
     return tuple(found)
+
+
+def _turning(header: Header) -> list[int]:
+    """Return the blocks that the factors of positions are loaded for."""
+    blocks, predicting = blocks_of(header)
+    if header.architecture == "step35":
+        return list(range(blocks))
+    layers = range(blocks - predicting)
+    if header.architecture == "gemma4":
+        slides = windows(header, len(layers))
+        return [number for number in layers if not slides[number]]
+    return list(layers)
+
+
+def _of_block(header: Header, tensor: Tensor, devices: Sequence[int]) -> list[Placed]:
+    """Return a block's tensor on its device, or nothing where it is not loaded."""
+    blocks, predicting = blocks_of(header)
+    block = _BLOCK.match(tensor.name)
+    number = int(block[1]) if block else blocks
+    part = tensor.name[block.end() :] if block else ""
+    loaded = number < blocks - predicting or (number < blocks and _still_loaded(header.architecture, part))
+    return [Placed(tensor, devices[number])] if loaded else []
 
 
 def _still_loaded(architecture: str, part: str) -> bool:

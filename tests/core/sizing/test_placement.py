@@ -119,6 +119,23 @@ def test_factors_of_positions_are_on_each_device_that_holds_layers() -> None:
     assert devices(header, Loading(), TWO)["rope_freqs.weight"] == [0, 1]
 
 
+def test_factors_of_positions_go_with_the_layers_that_turn_by_them() -> None:
+    """Of gemma4 those that do not slide, of step35 even those that only predict further tokens."""
+    gemma = with_tensors(stub("gemma4"), "rope_freqs.weight")  # layers 0, 1 and 3 slide
+    assert devices(gemma, Loading(n_gpu_layers=3), ONE)["rope_freqs.weight"] == [0]
+    assert devices(gemma, Loading(n_gpu_layers=2), ONE)["rope_freqs.weight"] == [CPU]
+    step = with_tensors(stub("step35", nextn_predict_layers=1), "rope_freqs.weight")
+    assert devices(step, Loading(n_gpu_layers=2), ONE)["rope_freqs.weight"] == [CPU, 0]
+    other = with_tensors(stub("glm4moe", nextn_predict_layers=1), "rope_freqs.weight")
+    assert devices(other, Loading(n_gpu_layers=2), ONE)["rope_freqs.weight"] == [CPU]
+
+
+@pytest.mark.parametrize("name", ["blk.4.attn_q.weight", "blk.99.attn_q.weight", "blk.x.attn_q.weight"])
+def test_tensor_of_no_block_of_the_model_is_not_loaded(name: str) -> None:
+    """A file may name more blocks than it says it has."""
+    assert name not in devices(with_tensors(stub("llama"), name), Loading(), ONE)
+
+
 @pytest.mark.parametrize(
     ("architecture", "name", "device"),
     [
