@@ -158,7 +158,6 @@ def _model_json(one: ModelFound) -> dict[str, object]:
         "detail": lease.detail if lease else None,
         "counter": lease.counter if lease else None,
         "tier": one.tier or None,
-        "path": sized.path if sized else None,
         "largest_window": sized.window_tokens if sized else None,
         "loading": asdict(one.loading) if one.loading else None,
         "problem": one.problem or None,

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapters.gguf import read_header
 from squidbot.core import events
 from squidbot.core.budget.resolution import Known, Resolved, resolve
 from squidbot.core.errors import ConfigError
@@ -14,8 +15,9 @@ from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.context import Definition
 from squidbot.models.files import loading_of, model_file
 from squidbot.models.opening import differences, open_model
+from squidbot.models.servers import Behind, behind
 from squidbot.models.watching import MemoryWatch
-from squidbot.models.windows import Sized, size_window
+from squidbot.models.windows import Sized, cards_of, size_window
 from squidbot.offers import make
 from squidbot.probes import Machine
 
@@ -47,6 +49,7 @@ class Catalog:
         self._observer = observer
         self._probed: Probed | None = None
         self._sized: dict[str, Sized] = {}
+        self._told: dict[str, Behind | None] = {}
         self._open: dict[str, _Open] = {}
         self._watch: MemoryWatch | None = None
         # Opening may take minutes, and two threads must not load the same model.
@@ -64,18 +67,23 @@ class Catalog:
             return self._probed
 
     def sized(self, alias: str) -> Sized | None:
-        """Return the size of a model with a file, worked out once; None for one without, and where none is wanted.
+        """Return the size of a model on this machine, worked out once; None of others, and where none is wanted.
 
         Raises:
             ConfigError: the settings contradict themselves, or the file is not there.
             ModelFileError: the file is damaged.
         """
-        path = model_file(self._loaded, alias)
-        if not path or self._loaded.settings.window.sizing == "manual":
+        if self._loaded.settings.window.sizing == "manual":
             return None
         with self._lock:
             if alias not in self._sized:
-                self._sized[alias] = size_window(self._loaded, alias, path, self.probed(), Machine().main_memory())
+                path = model_file(self._loaded, alias)
+                told = None if path else self._behind(alias)
+                header = read_header(path) if path else told and told.header
+                if not header:
+                    return None
+                cards = cards_of(self.probed(), Machine().main_memory())
+                self._sized[alias] = size_window(self._loaded, alias, header, cards)
             return self._sized[alias]
 
     def resolved(self, alias: str, asked_tokens: int | None = None) -> Resolved:
@@ -170,7 +178,8 @@ class Catalog:
         settings = self._loaded.settings
         model, window = settings.model(alias), settings.window
         sized = self.sized(alias) if asked_tokens is None else None
-        native = [model.native_context_limit, sized.native_tokens if sized else None]
+        told = self._behind(alias) or Behind()
+        native = [model.native_context_limit, sized.native_tokens if sized else None, told.native_tokens]
         return Known(
             asked_tokens=asked_tokens,
             model_tokens=model.context_window,
@@ -178,10 +187,17 @@ class Catalog:
             native_tokens=min((tokens for tokens in native if tokens), default=None),
             sized_tokens=sized.window_tokens if sized else None,
             sized_source=sized.source if sized else "auto-vram",
-            sized_reason=sized.reason if sized else "",
+            sized_reason=sized.reason if sized else told.reason,
+            served_tokens=told.served_tokens,
             sizing=window.sizing,  # type: ignore[arg-type]  # one of them, checked when it was read
             min_tokens=window.min,
         )
+
+    def _behind(self, alias: str) -> Behind | None:
+        """Return what a model's server says of it, asked once."""
+        if alias not in self._told:
+            self._told[alias] = behind(self._loaded.settings.model(alias), alias)
+        return self._told[alias]
 
     def _opening(self, alias: str) -> _Open:
         model = self._loaded.settings.model(alias)

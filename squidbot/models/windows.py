@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.gguf import read_header
 from squidbot.checks import AUTO_LAYERS
 from squidbot.core.errors import ConfigError, SizingError
 from squidbot.core.sizing.compute import MIB
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.devices import Device, MainMemory, Probed, Vendor
     from squidbot.core.sizing.context import CardKind, Loading
     from squidbot.core.sizing.fit import Fit
+    from squidbot.core.sizing.header import Header
     from squidbot.core.sizing.memory import Sizing
     from squidbot.core.sizing.model import Model
 
@@ -46,7 +46,6 @@ class Sized(NamedTuple):
     """The size of one model's window.
 
     Attributes:
-        path: the model's file.
         window_tokens: None where none fits, or nothing can be said.
         source: "auto-vram", or "auto-ram" where there is no GPU.
         reason: in a sentence how the window came about, or why there is none.
@@ -56,7 +55,6 @@ class Sized(NamedTuple):
         fit: all that was worked out; None where nothing can be said.
     """
 
-    path: str
     window_tokens: int | None
     source: str
     reason: str
@@ -80,18 +78,18 @@ def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
     return (*cards, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
 
 
-def size_window(loaded: Loaded, alias: str, path: str, probed: Probed, main: MainMemory | None) -> Sized:
-    """Return the window of a model on devices as they are now; that none fits is an answer, too.
+def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, ...]) -> Sized:
+    """Return the window of a model with that header on devices as they are now; that none fits is an answer, too.
 
     Raises:
-        ConfigError: the file is not there, or llama.cpp would not load it in this way.
-        ModelFileError: the file is damaged.
+        ConfigError: llama.cpp would not load it in this way, or the projector is not there.
+        ModelFileError: the header is wrong.
     """
     settings, wanted = loaded.settings, loaded.settings.model(alias)
-    header, loading, cards = read_header(path), loading_of(loaded, wanted), cards_of(probed, main)
+    loading = loading_of(loaded, wanted)
     reserved = Reserved(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
     gpus = any(card.kind != "cpu" for card in cards)
-    blank = Sized(path, None, "auto-vram" if gpus else "auto-ram", "", None, loading, cards, reserved)
+    blank = Sized(None, "auto-vram" if gpus else "auto-ram", "", None, loading, cards, reserved)
     if not cards:
         return blank._replace(reason="no device tells how much of its memory is free")
     try:

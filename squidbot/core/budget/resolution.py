@@ -139,6 +139,8 @@ def _told(known: Known) -> Resolved:
         named = known.model_tokens, "model-definition", f"{known.model_tokens:,} by the model's definition"
     elif known.global_tokens is not None:
         named = known.global_tokens, "global-config", f"{known.global_tokens:,} by window.default"
+    elif known.served_tokens is not None:
+        named = known.served_tokens, "served", f"{known.served_tokens:,} is what the server gives the model"
     else:
         named = FALLBACK_WINDOW_TOKENS, "default", f"{FALLBACK_WINDOW_TOKENS:,} where nothing is known"
     return _capped(Resolved(named[0], named[1], (*steps, named[2])), known)

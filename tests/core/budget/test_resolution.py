@@ -44,6 +44,11 @@ ORDER = {
     "main memory": (Known(sized_tokens=4096, sized_source="auto-ram"), (4096, "auto-ram")),
     "the server gives less": (Known(model_tokens=32768, served_tokens=4096), (4096, "served")),
     "the server gives more": (Known(model_tokens=4096, served_tokens=32768), (4096, "model-definition")),
+    "the server alone knows": (Known(served_tokens=131072), (131072, "served")),
+    "the server alone knows, for less it is trained": (
+        Known(served_tokens=131072, native_tokens=8192),
+        (8192, "native-limit"),
+    ),
     "the caller asks": (Known(asked_tokens=999, sized_tokens=4096, native_tokens=5, served_tokens=7), (999, "manual")),
 }
 
@@ -88,7 +93,7 @@ def test_window_never_passes_a_cap_nor_what_fits(known: Known) -> None:
     limits += [known.sized_tokens] if known.sizing != "manual" else []
     assert found.window_tokens >= 1
     assert all(found.window_tokens <= limit for limit in limits if limit is not None)
-    told = (known.model_tokens, known.global_tokens, known.sized_tokens, FALLBACK_WINDOW_TOKENS)
+    told = (known.model_tokens, known.global_tokens, known.sized_tokens, known.served_tokens, FALLBACK_WINDOW_TOKENS)
     assert found.window_tokens <= max(size or 0 for size in told)
 
 
