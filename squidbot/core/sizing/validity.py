@@ -62,8 +62,20 @@ def _check_numbers(loading: Loading) -> None:
         if value is not None and not least <= value <= most:
             nearest = least if value < least else most
             raise ConfigError(f"{key} must be {least} to {most}, not {value}; the nearest is {nearest}")
+    _check_outputs(loading)
     if any(not 0 <= share < float("inf") for share in loading.tensor_split):
         raise ConfigError(f"tensor_split must be shares of 0 or more, not {loading.tensor_split}")
+
+
+def _check_outputs(loading: Loading) -> None:
+    """Check that each sequence may have logits: llama.cpp asserts it (llama-context.cpp, graph_reserve)."""
+    batch = min(loading.n_batch, loading.n_ctx or loading.n_batch)
+    outputs = loading.n_outputs_max or batch
+    if outputs < loading.n_seq_max:
+        key = "n_outputs_max" if loading.n_outputs_max else "n_batch and n_ctx"
+        raise ConfigError(
+            f"{key} must be {loading.n_seq_max} or more, as n_seq_max is, not {outputs}; n_seq_max = 1 fits"
+        )
 
 
 def _check_flash(header: Header, loading: Loading) -> None:
