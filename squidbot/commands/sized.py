@@ -35,6 +35,20 @@ BOUNDS = {
     "window.max": "window.max",
 }
 NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
+# Keys of JSON that are a field of `Sizing`; null where the header does not tell.
+MEASURED = {
+    "trained_tokens": "trained_tokens",
+    "layers": "blocks",
+    "window": "window_tokens",
+    "weights_bytes": "weights_bytes",
+    "kv_bytes": "kv_bytes",
+    "recurrent_bytes": "recurrent_bytes",
+    "compute_bytes": "compute_bytes",
+    "compute_kind": "compute_kind",
+    "total_bytes": "total_bytes",
+    "kv_bytes_per_token": "kv_bytes_per_token",
+    "source": "method",
+}
 COLUMNS = ("", "MiB", "")
 
 
@@ -58,28 +72,16 @@ def put_size(paper: Paper, answer: Size) -> None:
 
 def size_json(answer: Size) -> dict[str, object]:
     """Return it as values that JSON holds; sizes in bytes, windows in tokens."""
-    sizing, found = answer.sizing, answer.found
+    sizing = answer.sizing
+    measured = {key: getattr(sizing, name) if sizing else None for key, name in MEASURED.items()}
     return {
         "path": answer.asked.path,
         "architecture": answer.header.architecture,
         "parts": answer.header.parts,
         "file_bytes": answer.header.file_bytes,
         "tensor_bytes": answer.tensor_bytes,
-        "trained_tokens": sizing.trained_tokens if sizing else None,
-        "layers": sizing.blocks if sizing else None,
-        "window": sizing.window_tokens if sizing else None,
-        "weights_bytes": sizing.weights_bytes if sizing else None,
-        "kv_bytes": sizing.kv_bytes if sizing else None,
-        "recurrent_bytes": sizing.recurrent_bytes if sizing else None,
-        "compute_bytes": sizing.compute_bytes if sizing else None,
-        "compute_kind": sizing.compute_kind if sizing else None,
-        "total_bytes": sizing.total_bytes if sizing else None,
-        "kv_bytes_per_token": sizing.kv_bytes_per_token if sizing else None,
-        "largest_window": found.window_tokens if found else None,
-        "bound_by": found.bound_by if found else None,
-        "fits": answer.fits,
-        "reason": answer.refused or (found.reason if found else ""),
-        "source": sizing.method if sizing else None,
+        **measured,
+        **_found_json(answer),
         "loading": asdict(sizing.loading if sizing else answer.asked.loading),
         "devices": [_device_json(held) for held in sizing.devices] if sizing else [],
         "others": [_other_json(one) for one in answer.others],
@@ -180,6 +182,11 @@ def _differs(said: int, mine: int | None) -> str:
 
 def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:,.1f}"
+
+
+def _found_json(answer: Size) -> dict[str, object]:
+    window, bound, _, reason, *_ = answer.found or (None, None, None, answer.refused)
+    return {"largest_window": window, "bound_by": bound, "fits": answer.fits, "reason": reason}
 
 
 def _device_json(held: Held) -> dict[str, object]:

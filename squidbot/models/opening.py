@@ -60,20 +60,24 @@ def differences(predicted: Sizing | None, served: Served) -> tuple[str, ...]:
         return ()
     exact = {"KV cache": (predicted.kv_bytes, served.kv_bytes)}
     exact["recurrent state"] = (predicted.recurrent_bytes, served.recurrent_bytes)
-    weights = {held.name: held.weights_bytes for held in predicted.devices if held.number >= 0}
-    on_gpus = {name: size for name, size in (served.weights_bytes or {}).items() if not name.startswith("CPU")}
-    if weights and on_gpus:
-        exact["weights on GPUs"] = (sum(weights.values()), on_gpus)
+    exact["weights on GPUs"] = (
+        sum(held.weights_bytes for held in predicted.devices if held.number >= 0),
+        _gpus(served),
+    )
     found = [
         f"{what}: {_mib(expected)} predicted, {_mib(sum(told.values()))} set up"
         for what, (expected, told) in exact.items()
         if told is not None and abs(sum(told.values()) - expected) > ROUNDED_BYTES * max(1, len(told))
     ]
-    if predicted.compute_kind != "unknown" and served.compute_bytes is not None:
-        takes = sum(served.compute_bytes.values())
-        if takes > predicted.compute_bytes:
-            found.append(f"compute buffers: at most {_mib(predicted.compute_bytes)} predicted, {_mib(takes)} set up")
+    takes = sum((served.compute_bytes or {}).values())
+    if takes > predicted.compute_bytes and predicted.compute_kind != "unknown":
+        found.append(f"compute buffers: at most {_mib(predicted.compute_bytes)} predicted, {_mib(takes)} set up")
     return tuple(found)
+
+
+def _gpus(served: Served) -> dict[str, int] | None:
+    """Return the weights that a runtime has put on GPUs; None where it tells of none."""
+    return {name: size for name, size in (served.weights_bytes or {}).items() if not name.startswith("CPU")} or None
 
 
 def _mib(size_bytes: int) -> str:

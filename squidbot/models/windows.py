@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Header
     from squidbot.core.sizing.memory import Sizing
     from squidbot.core.sizing.model import Model
+    from squidbot.tables import Model as Definition
 
 __all__ = ["Sized", "cards_of", "size_window"]
 
@@ -71,9 +72,18 @@ class Sized(NamedTuple):
 
 
 def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
-    """Return the devices that a model can be put on: GPUs that tell what is free, and main memory behind them."""
+    """Return the devices that a model can be put on: GPUs that tell what is free, and main memory behind them.
+
+    A runtime is built for one vendor: of GPUs of several, those of the vendor whose have most free.
+    """
+    free: dict[Vendor, int] = {}
+    for one in probed.devices:
+        free[one.vendor] = free.get(one.vendor, 0) + (one.free_bytes or 0)
+    vendor = max(free, key=lambda name: free[name], default="other")
     cards = [
-        Card(KINDS[one.vendor], one.free_bytes, _name(one)) for one in probed.devices if one.free_bytes is not None
+        Card(KINDS[vendor], one.free_bytes, _name(one))
+        for one in probed.devices
+        if one.free_bytes is not None and one.vendor == vendor
     ]
     return (*cards, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
 
@@ -88,32 +98,43 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     settings, wanted = loaded.settings, loaded.settings.model(alias)
     loading = loading_of(loaded, wanted)
     reserved = Reserved(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
-    gpus = any(card.kind != "cpu" for card in cards)
-    blank = Sized(None, "auto-vram" if gpus else "auto-ram", "", None, loading, cards, reserved)
+    source = "auto-vram" if any(card.kind != "cpu" for card in cards) else "auto-ram"
+    blank = Sized(None, source, "", None, loading, cards, reserved)
     if not cards:
         return blank._replace(reason="no device tells how much of its memory is free")
     try:
         model = model_of(header)
     except SizingError as error:
         return blank._replace(reason=str(error))
-    cap = wanted.context_window
-    least = min(settings.window.min, cap or settings.window.min)
-    bounds = Bounds(least, settings.window.max, cap if least == cap else None)
     try:
-        found = fit(model, loading, cards, bounds, reserved)
-        if found.window_tokens is None and wanted.n_gpu_layers == AUTO_LAYERS and found.n_gpu_layers is not None:
-            loading = replace(loading, n_gpu_layers=found.n_gpu_layers)
-            found = fit(model, loading, cards, Bounds(least, least), reserved)
+        found = _fitted(loaded, wanted, model, blank)
     except ConfigError as error:
         raise ConfigError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
     return blank._replace(
         window_tokens=found.window_tokens,
         reason=_reason(found),
         native_tokens=model.trained_tokens or None,
-        loading=loading,
+        loading=found.sizing.loading,
         model=model,
         fit=found,
     )
+
+
+def _fitted(loaded: Loaded, wanted: Definition, model: Model, blank: Sized) -> Fit:
+    """Return the largest window; where none fits and layers are "auto", the smallest with as many as fit.
+
+    Raises:
+        ConfigError: llama.cpp would not load it in this way.
+    """
+    window, cap = loaded.settings.window, wanted.context_window
+    # A definition may ask for less than sizing would ever choose; all other caps are applied to what fits.
+    least = min(window.min, cap or window.min)
+    bounds = Bounds(least, window.max, cap if least == cap else None)
+    found = fit(model, blank.loading, blank.cards, bounds, blank.reserved)
+    if found.window_tokens is not None or wanted.n_gpu_layers != AUTO_LAYERS or found.n_gpu_layers is None:
+        return found
+    fewer = replace(blank.loading, n_gpu_layers=found.n_gpu_layers)
+    return fit(model, fewer, blank.cards, Bounds(least, least), blank.reserved)
 
 
 def _reason(found: Fit) -> str:
