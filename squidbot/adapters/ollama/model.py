@@ -176,7 +176,7 @@ class OllamaModel:
         """
         said = self._said(messages, tools, max_output_tokens, {}, told)
         message = from_ollama(said.content, said.thinking, said.calls)
-        finish = "length" if said.reason == "length" else "tool_calls" if said.calls else "stop"
+        finish = "tool_calls" if said.calls else said.reason
         return Reply(message, finish, said.input_tokens, said.output_tokens, said.cached_tokens)
 
     def embedder(self) -> OllamaEmbedder:
@@ -244,7 +244,7 @@ class OllamaModel:
         if why:
             raise ContextOverflowError(f"{self._model} did not read the whole prompt: {why}")
         # What is reported of less than the prompt would teach that prompts are small.
-        return said if said.input_tokens >= weight.fewest_tokens else said._replace(input_tokens=0)
+        return said if said.input_tokens >= weight.fewest_tokens else said._replace(input_tokens=0, cached_tokens=0)
 
     def _streamed(self, body: Mapping[str, object], told: Callable[[str], None] | None) -> _Said:
         content, thinking, calls = [], [], []
@@ -266,8 +266,8 @@ def _whole(content: str, thinking: str, calls: tuple[Mapping[str, object], ...],
     reason = last.get("done_reason") or "stop"
     if reason not in ("stop", "length"):
         raise LLMError("unusable", f"the answer ended with {reason!r:.40}")
-    counts = (_count(last, key) for key in ("prompt_eval_count", "eval_count", "prompt_eval_cached_count"))
-    return _Said(content, thinking, calls, str(reason), *counts)
+    read, made, cached = (_count(last, f"{key}_count") for key in ("prompt_eval", "eval", "prompt_eval_cached"))
+    return _Said(content, thinking, calls, str(reason), read, made, min(cached, read))
 
 
 def _options(body: Mapping[str, object]) -> dict[str, object]:

@@ -162,7 +162,7 @@ class Wire:
         except ConnectionRefusedError as error:
             raise LLMError("unreachable", f"nothing listens at {self.url}; start it with `ollama serve`") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
-            # http.client lets a ValueError out where a chunk's length is no number.
+            # A ValueError: a name that can't be a host's.
             raise LLMError("unreachable", f"{self.url}{path} broke off: {error!r:.200}") from error
 
 

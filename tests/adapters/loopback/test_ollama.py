@@ -18,6 +18,8 @@ from squidbot.adapters.ollama.wire import MOST_SAID_CHARS, Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError, SquidbotError
 from squidbot.core.sizing.context import Definition, Loading
 from squidbot.testing import check_llm
+from squidbot.testing.embedders import check_embedder
+from squidbot.testing.loaded import check_loaded_model
 
 from .ollama import Model, Ollama, answering, at
 
@@ -177,6 +179,13 @@ def test_it_is_an_llm() -> None:
         check_llm(lambda: opened(server, 4_096), window_tokens=4_096, failing=failing)
 
 
+def test_it_is_a_loaded_model_and_its_vectors_are_an_embedders() -> None:
+    """The public checks, over a server with Ollama's rules."""
+    with Ollama() as server:
+        check_loaded_model(lambda: opened(server, 2_048))
+        check_embedder(opened(server, 2_048).embedder, too_long="word " * 3_000)
+
+
 @contextmanager
 def _failing() -> Iterator[list[Callable[[], OllamaModel]]]:
     """Return what opens models whose server fails once it is asked."""
@@ -292,6 +301,9 @@ def test_complete_asks_a_model_that_thinks_not_to() -> None:
         (b"503 E", b'{"error":"server busy, please try again"}', "rate-limit", "server busy"),
         (b"400 E", b'{"error":"tiny does not support tools"}', "refused", "does not support tools"),
         (b"302 E", b"", "refused", "answered 302"),
+        (b"200 OK\r\nTransfer-Encoding: chunked", b"zz\r\n", "unreachable", "closed the connection"),
+        (b"200 OK", b'{"message":{"content":"x"},"done":true,"done_reason":"load"}', "unusable", "ended with 'load'"),
+        (b"200 OK", b'{"done":true,"x":NaN}', "unusable", "is no JSON"),
         (b"200 OK", b'{"error":"an error was encountered while running the model"}\n', "refused", "while running"),
         (b"502 E", b"<html>" + b"x" * 5_000, "refused", "<html>"),
     ],
@@ -336,10 +348,36 @@ def test_refusal_of_a_prompt_that_is_too_long_is_an_overflow(said: str) -> None:
             model.reply([user("Hello there.")], 20)
 
 
+def test_answer_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a line, of a stream, and of a short answer: no more is read than a window can hold."""
+    with Ollama() as server:
+        model = opened(server)
+        monkeypatch.setattr("squidbot.adapters.ollama.wire.MOST_BYTES", 2_000)
+        for pieces in ([chunk("x" * 3_000)], [chunk("x" * 500)] * 9):
+            server.answer = lambda _, pieces=pieces: pieces
+            with pytest.raises(LLMError, match="without an end"):
+                model.reply([user("Hello there.")], 20)
+        server.raw = answering(b" " * 3_000 + b"{}")
+        with pytest.raises(LLMError, match="without an end"):
+            model.embedder()
+
+
+def test_request_that_is_no_json_is_refused_before_it_is_sent() -> None:
+    """A number that JSON has no form for, and an address that no network has: errors of ours."""
+    with Ollama() as server:
+        model = opened(server)
+        with pytest.raises(LLMError, match="no JSON can be made") as caught:
+            model.reply([user("Hello there.")], 20, [{"x": float("nan")}])
+        assert caught.value.kind == "refused"
+        with pytest.raises(LLMError) as caught:
+            open_model(defined(server)._replace(url="http://a..b:1"), patience=SHORT)
+        assert caught.value.kind == "unreachable"
+
+
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b'HTTP/1.1 200 OK\r\n\r\n{"message":{}}\n'])
 def test_server_that_stalls_is_left(head: bytes) -> None:
     """Before its answer, and in the midst of it: within the time that is allowed, not for ever."""
-    patience = SHORT._replace(first_seconds=0.2)
+    patience = SHORT._replace(first_seconds=60.0 if head.endswith(b"}\n") else 0.2)
     with Ollama() as server, socket.create_server(("127.0.0.1", 0)) as stalling:
         model = open_model(defined(server), patience=patience)
         model._wire._port = stalling.getsockname()[1]

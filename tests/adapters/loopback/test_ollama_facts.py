@@ -98,9 +98,12 @@ def test_path_of_the_file_is_told_where_it_can_be_seen(tmp_path: Path) -> None:
         ):
             server.models["tiny:latest"].modelfile = text
             assert read(server).path == path
-        wire = Wire(server.url, Patience())
-        wire._host = "localhost.example"
-        assert not wire.is_here
+    far = Saying({"modelfile": f"FROM {blob}\n"}, "http://example.org:11434")
+    assert read_facts(far, "x").path == ""
+    near = Saying({"modelfile": f"FROM {blob}\n"}, "http://localhost:11434")
+    assert read_facts(near, "x").path == str(blob)
+    long = Saying({"modelfile": f"FROM /{'a' * 9_000}{blob}\n"})
+    assert read_facts(long, "x").path == ""
 
 
 def test_names_versions_and_models_are_read() -> None:
@@ -118,13 +121,25 @@ def test_names_versions_and_models_are_read() -> None:
 class Saying(Wire):
     """A server that answers one thing."""
 
-    def __init__(self, said: dict[str, object]) -> None:
-        super().__init__("", Patience())
+    def __init__(self, said: dict[str, object], url: str = "") -> None:
+        super().__init__(url, Patience())
         self._said = said
 
     def ask(self, *_: object, **__: object) -> dict[str, object]:
         """Answer it."""
         return self._said
+
+
+def test_size_that_no_model_has_is_none() -> None:
+    """A count of more parameters than can be, or a size in words."""
+    for info, size, billions in (
+        ({"general.parameter_count": 10**400}, "", None),
+        ({}, "135.0M", 0.135),
+        ({}, "8.0B", 8.0),
+        ({}, "large", None),
+    ):
+        said: Json = {"model_info": info, "details": {"parameter_size": size}}
+        assert read_facts(Saying(said), "x").parameters_billion == billions
 
 
 KEYS = st.sampled_from(["general.architecture", "llama.context_length", "llama.x", "general.parameter_count", ""])

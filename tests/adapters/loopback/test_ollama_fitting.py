@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.ollama.fitting import SMALLEST_WINDOW_TOKENS, doubt, weigh
+from squidbot.adapters.ollama.fitting import SMALLEST_WINDOW_TOKENS, Weight, doubt, weigh
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ContextOverflowError, LLMError
 
@@ -165,8 +165,15 @@ def test_fewest_tokens_are_no_more_than_a_tokenizer_makes(text: str) -> None:
     assert weigh([user(text)], (), CLASSES).fewest_tokens <= tokens(text)
 
 
+def test_window_that_is_told_is_held_against_the_bound() -> None:
+    """Not the estimate: between the two nobody can say, and then an answer is not believed."""
+    assert doubt(Weight(3_000, 2_000, 500), 1_900, 2_999) != ""
+    assert doubt(Weight(3_000, 2_000, 500), 1_900, 3_000) == ""
+
+
 def test_fewest_tokens_are_of_what_every_template_shows() -> None:
     """System texts, results and thoughts are left out by some templates: they prove nothing."""
+    assert weigh([user("one " + "a" * 70)], (), CLASSES).fewest_tokens == 3
     shown = [user("one two"), message("assistant", "<think>one two three</think> four")]
     hidden = [message(role, "one two three") for role in ("system", "tool")]
     assert weigh(shown, (), CLASSES).fewest_tokens == 3

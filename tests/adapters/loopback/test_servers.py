@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -13,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.servers import ServedWindow, served_window
-from squidbot.testing.ggufs import offline_chat_model
 
 from .ollama import Ollama, answering
 from .test_ollama import JSON
@@ -107,18 +108,44 @@ def test_key_is_sent_where_there_is_one() -> None:
     assert ask(answering(b"{}", b"401 Unauthorized")).reason.endswith("it asks for another key")
 
 
+# In a process of its own, which ends at once: a runtime that does not come to its end is not waited for.
+REAL = """
+import os, sys
+import xllamacpp
+from squidbot.adapters.servers import served_window
+from squidbot.testing.ggufs import offline_chat_model
+params = xllamacpp.CommonParams()
+params.model.path = str(offline_chat_model(sys.argv[1]))
+params.n_ctx, params.n_parallel, params.kv_unified, params.n_gpu_layers = 2_048, 4, False, 0
+params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, ["sk-1"]
+params.verbosity, params.fit_params, params.warmup = 0, False, False
+server = xllamacpp.Server(params)
+url = f"{server.listening_address}/v1"
+print(tuple(served_window(url, "tiny", api_key="sk-1", seconds=20.0)), flush=True)
+print(served_window(url, "tiny", seconds=20.0).reason.rpartition(": ")[2], flush=True)
+os._exit(0)
+"""
+
+
 def test_real_llama_server_says_the_window_of_a_slot(tmp_path: Path) -> None:
     """llama.cpp's own server, from a wheel: four sequences of 512 tokens, asked for as 2,048."""
-    xllamacpp = pytest.importorskip("xllamacpp", exc_type=ImportError)
-    params = xllamacpp.CommonParams()
-    params.model.path = str(offline_chat_model(tmp_path / "tiny.gguf"))
-    params.n_ctx, params.n_parallel, params.kv_unified, params.n_gpu_layers = 2_048, 4, False, 0
-    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, ["sk-1"]
-    params.verbosity, params.fit_params, params.warmup = 0, False, False
-    server = xllamacpp.Server(params)
-    url = f"{server.listening_address}/v1"
-    assert served_window(url, "tiny", api_key="sk-1") == ServedWindow(512, "llama-server", "")
-    assert served_window(url, "tiny").reason.endswith("it asks for another key")
+    pytest.importorskip("xllamacpp", exc_type=ImportError)
+    told = subprocess.run(
+        [sys.executable, "-c", REAL, str(tmp_path / "tiny.gguf")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.stdout.splitlines()[-2:] == ["(512, 'llama-server', '')", "it asks for another key"], told.stderr
+
+
+def test_answer_without_an_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more is read than a list of models takes."""
+    models = answering(json.dumps({"data": [{"id": "m", "max_model_len": 9, "x": "x" * 500}]}).encode())
+    assert ask(lambda path: (models if path == "/v1/models" else NOT_HERE)(path)).tokens == 9
+    monkeypatch.setattr("squidbot.adapters.servers.MOST_BYTES", 400)
+    assert ask(lambda path: (models if path == "/v1/models" else NOT_HERE)(path)).tokens is None
 
 
 @pytest.mark.parametrize(
