@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.ollama import OllamaModel, open_model
+from squidbot.adapters.ollama.model import OllamaEmbedder
 from squidbot.adapters.ollama.wire import MOST_SAID_CHARS, Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError, SquidbotError
+from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.context import Definition, Loading
 from squidbot.testing import check_llm
 from squidbot.testing.embedders import check_embedder
@@ -440,14 +442,23 @@ def test_whatever_a_server_answers_is_an_answer_or_an_error_of_ours(
     """Bytes, JSON of any form, and pieces that are nearly right: no exception but ours."""
     server, model = hostile
     server.raw = answering(text)
-    for ask in (
+    asked = (
         lambda: model.reply([user("Hello.")], 20),
         lambda: model.complete("", "Hello.", 20),
         model.embedder,
         lambda: opened(server),
-    ):
-        with suppress(SquidbotError):
-            ask()
+    )
+    assert all(
+        isinstance(tried(ask), Reply | Completion | SquidbotError | OllamaModel | OllamaEmbedder) for ask in asked
+    )
+
+
+def tried(ask: Callable[[], object]) -> object:
+    """Return what comes of it, or our error."""
+    try:
+        return ask()
+    except SquidbotError as error:
+        return error
 
 
 # -- embeddings -------------------------------------------------------------------------------------------------------
