@@ -33,9 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Wired", "wire"]
 
+# Token counters that read a file.
+FILE_COUNTERS = ("tiktoken", "llama_cpp")
 # Windows that somebody has named: the source says all.
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
-NEXT_STEP = "(an extension offers it by `register.llm`; docs/summaries.md has one)"
+NEXT_STEP = (
+    "(a model of the settings that has an adapter, or what an extension offers by `register.llm`; docs/summaries.md)"
+)
 
 
 class Wired:
@@ -74,7 +78,7 @@ class Wired:
         """
         if spec not in self._counters:
             name, rest = _split(spec)
-            rest = self.loaded.absolute(rest) if name == "tiktoken" else rest
+            rest = self.loaded.absolute(rest) if name in FILE_COUNTERS else rest
             made = make("token counter", self._registry.counters, name, rest, self.loaded.source)
             self._counters[spec] = made
         return self._counters[spec]
@@ -152,7 +156,7 @@ class Wired:
         return replace(charged, **changes)  # type: ignore[arg-type]
 
     def llm(self) -> LLM:
-        """Return the language model of `summary.llm`, made anew.
+        """Return the language model of `summary.llm`, made anew; an alias of a model that has an adapter is that one.
 
         Raises:
             ConfigError: none is named, nobody offers it, or its package is not installed.
@@ -160,6 +164,8 @@ class Wired:
         spec = self.loaded.settings.summary.llm
         if not spec:
             raise ConfigError(f"no language model is named; set summary.llm to one, NAME or NAME:REST {NEXT_STEP}")
+        if self.loaded.settings.model(spec).adapter:
+            return self.models.llm(spec)
         name, _, rest = spec.partition(":")
         return make("language model", self._registry.llms, name, rest, f"{self.loaded.source}.summary.llm")
 
@@ -224,7 +230,8 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     settings, own = loaded.settings, Registry()
     BuiltIn().register_adapters(own)
     counters = {_split(spec)[0] for spec in _counter_specs(loaded)} - set(own.counters)
-    models = {(settings.summary.llm or "").partition(":")[0]} - {""}
+    llm = settings.summary.llm or ""
+    models = {llm.partition(":")[0]} - {""} if not settings.model(llm).adapter else set()
     runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
     probes = {settings.gpu.probe} - set(own.probes)
     adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}

@@ -90,6 +90,7 @@ class BuiltIn:
         for name in COUNTERS:
             register.counter(name, _named(name))
         register.counter("tiktoken", _tiktoken)
+        register.counter("llama_cpp", _vocabulary)
         register.observer("structlog", _structlog)
         for name, probe in PROBES.items():
             register.probe(name, partial(probe, None))
@@ -147,6 +148,12 @@ RUNTIMES: Mapping[str, Callable[[Definition], LoadedModel]] = {
     "xllamacpp": _xllamacpp,
     "ollama": _ollama,
 }
+
+
+def _vocabulary(path: str) -> TokenCounter:
+    from squidbot.adapters.llama_cpp.vocabulary import Vocabulary  # noqa: PLC0415  # as above
+
+    return Vocabulary(path)
 
 
 def _structlog() -> Observer:

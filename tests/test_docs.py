@@ -170,11 +170,16 @@ def test_every_adapter_is_documented() -> None:
     BuiltIn().register_adapters(offered)
     rows = table_rows(README)
     counters = {name.strip("`") for row in rows for name in row.replace("`", "").split(", ")}
-    assert set(offered.counters) - {"tiktoken"} <= counters
+    assert set(offered.counters) - {"tiktoken", "llama_cpp"} <= counters
     assert any(row.endswith(".tiktoken") for row in rows)
+    assert any(row.startswith("llama_cpp:") for row in rows)
     keys = table_rows(CONFIGURATION)
     assert all(f"`{name}`" in keys["store.adapter"][1] for name in offered.stores)
     assert all(f"`{name}`" in keys["observers"][1] for name in offered.observers)
+    assert all(f'"{name}"' in keys["models.<alias>.adapter"][1] for name in offered.runtimes)
+    models = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in models for name in offered.runtimes)
+    assert all(f"`{name}`" in models for name in offered.probes)
 
 
 def test_every_certificate_in_readme_is_the_counters_own() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.adapters.gguf import read_header
 from squidbot.core import events
 from squidbot.core.budget.resolution import Known, Resolved, resolve
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError
 from squidbot.core.events import Event
 from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.context import Definition
@@ -24,7 +24,8 @@ from squidbot.probes import Machine
 if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.devices import Probed
-    from squidbot.core.ports import LoadedModel, Observer
+    from squidbot.core.messages import Completion
+    from squidbot.core.ports import LLM, LoadedModel, Observer
     from squidbot.core.sizing.context import Loading
     from squidbot.models.opening import Opened
     from squidbot.offers import Registry
@@ -139,6 +140,10 @@ class Catalog:
                 self.watch()
             return self._open[alias].opened.model
 
+    def llm(self, alias: str) -> LLM:
+        """Return a model as what writes summaries; it is opened when it is asked for the first."""
+        return _Opening(self, alias)
+
     def watch(self) -> None:
         """Look at the devices from now on, and tell when memory runs short; how full they are now is as it should be.
 
@@ -231,6 +236,27 @@ class Catalog:
             return
         for said in differences(sized.predicted(found.definition.loading), found.model.served):
             self._observer.notify(Event(events.SIZING_DIFFERS, "", f"{alias}: {said}"))
+
+
+class _Opening:
+    """A model of the settings as a language model: opened at the first question."""
+
+    def __init__(self, catalog: Catalog, alias: str) -> None:
+        self._catalog = catalog
+        self._alias = alias
+
+    @property
+    def name(self) -> str:
+        """The alias."""
+        return self._alias
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the model's answer; that it can't be opened is an LLMError, because another time it may be."""
+        try:
+            model = self._catalog.open(self._alias)
+        except (ConfigError, ModelFileError, ModelLoadError) as error:
+            raise LLMError("unreachable", str(error)) from error
+        return model.complete(system, prompt, max_output_tokens)
 
 
 def _served(resolved: Resolved, found: Opened) -> Resolved:

@@ -325,3 +325,24 @@ def test_definition_differs_in_the_window_alone_when_it_is_tried_again(path: str
     first, *others = machine.asked
     for other in others:
         assert other == first._replace(loading=replace(first.loading, n_ctx=other.loading.n_ctx))
+
+
+def test_summaries_are_written_by_a_model_of_the_settings(path: str) -> None:
+    """By its alias; opened at the first summary, not before; what keeps it from that is told, and is no text."""
+    machine = Machine(most_tokens=0)
+    settings = {
+        "gpu": {"probe": machine.name, "watch_seconds": 0},
+        "models": {"tiny": {"path": path, "adapter": machine.name}},
+        "summary": {"llm": "tiny", "scheduler": "none"},
+    }
+    with squidbot.load(settings, extensions=[machine]) as engine:
+        llm = engine.wired.llm()
+        assert (llm.name, machine.asked) == ("tiny", [])
+        with pytest.raises(LLMError, match="unreachable: 'tiny' does not load with any window"):
+            llm.complete("s", "p", 10)
+        machine.most_tokens = 10**9
+        assert llm.complete("s", "p", 10).text == "yes"
+        assert len(machine.opened) == 1
+        llm.complete("s", "p", 10)
+        assert engine.model("tiny") is cast("object", machine.opened[0])
+    assert machine.opened[0].closed == 1
