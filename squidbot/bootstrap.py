@@ -62,7 +62,7 @@ class Wired:
         offers = registry.stores
         self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
         retention = loaded.settings.snapshots.retention
-        self.models = Catalog(loaded, registry, relay)
+        self.models = Catalog(loaded, registry, relay, self._counter_of)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property
@@ -90,8 +90,8 @@ class Wired:
             ConfigError: there is no such counter, or its package is not installed.
         """
         settings = self.loaded.settings
-        named, opened = settings.model(alias).tokenizer, self.models.opened(alias)
-        counter = opened.counter if opened and not named else self.counter(named or settings.budget.counter)
+        opened = self.models.opened(alias)
+        counter = opened.counter if opened and not settings.model(alias).tokenizer else self._counter_of(alias)
         words = self.loaded.policy and settings.budget.caps.unit == "words"
         return Meter(counter, builtin_counter("words") if words else None)
 
@@ -186,6 +186,11 @@ class Wired:
         """
         name = self.loaded.settings.summary.scheduler
         return make("scheduler", TIMERS, name, "", self.loaded.source) if name in TIMERS else None
+
+    def _counter_of(self, alias: str) -> TokenCounter:
+        """Return what the settings count with for a model."""
+        settings = self.loaded.settings
+        return self.counter(settings.model(alias).tokenizer or settings.budget.counter)
 
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""

@@ -53,11 +53,12 @@ class Register(Protocol):
         It is called when an engine whose settings name the model is loaded.
         """
 
-    def runtime(self, name: str, factory: Callable[[Definition], LoadedModel]) -> None:
+    def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
         """Offer what opens the models whose `models.<alias>.adapter` names it.
 
-        It is called by `Engine.model`, once for each model; what it raises as a ModelLoadError is tried again with
-        a smaller window.
+        It gets the token counter of the settings, too: what has no vocabulary of the model counts by that. It is
+        called by `Engine.model`, once for each model; what it raises as a ModelLoadError is tried again with a smaller
+        window.
         """
 
     def probe(self, name: str, factory: Callable[[], GpuProbe]) -> None:

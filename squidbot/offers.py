@@ -46,7 +46,7 @@ class Registry:
         self.counters: dict[str, Callable[[str], TokenCounter]] = {}
         self.observers: dict[str, Callable[[str], Observer]] = {}
         self.llms: dict[str, Callable[[str], LLM]] = {}
-        self.runtimes: dict[str, Callable[[Definition], LoadedModel]] = {}
+        self.runtimes: dict[str, Callable[[tuple[Definition, TokenCounter]], LoadedModel]] = {}
         self.probes: dict[str, Callable[[str], GpuProbe]] = {}
         self.codecs: dict[str, Codec] = {}
 
@@ -66,9 +66,9 @@ class Registry:
         """Take a language model."""
         _add("language model", self.llms, name, factory)
 
-    def runtime(self, name: str, factory: Callable[[Definition], LoadedModel]) -> None:
+    def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
         """Take what opens models."""
-        _add("runtime", self.runtimes, name, factory)
+        _add("runtime", self.runtimes, name, lambda both: factory(*both))
 
     def probe(self, name: str, factory: Callable[[], GpuProbe]) -> None:
         """Take what looks for devices."""
@@ -124,26 +124,26 @@ def _tiktoken(path: str) -> TokenCounter:
     return TiktokenCounter(path)
 
 
-def _llama_cpp(definition: Definition) -> LoadedModel:
+def _llama_cpp(definition: Definition, _: TokenCounter) -> LoadedModel:
     from squidbot.adapters.llama_cpp.model import open_model  # noqa: PLC0415  # as above
 
     return open_model(definition)
 
 
-def _xllamacpp(definition: Definition) -> LoadedModel:
+def _xllamacpp(definition: Definition, _: TokenCounter) -> LoadedModel:
     from squidbot.adapters.xllamacpp.model import open_model  # noqa: PLC0415  # as above
 
     return open_model(definition)
 
 
-def _ollama(definition: Definition) -> LoadedModel:
+def _ollama(definition: Definition, counter: TokenCounter) -> LoadedModel:
     from squidbot.adapters.ollama.model import open_model  # noqa: PLC0415  # as above
 
-    return open_model(definition)
+    return open_model(definition, counter=counter)
 
 
 # What `models.<alias>.adapter` can name.
-RUNTIMES: Mapping[str, Callable[[Definition], LoadedModel]] = {
+RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
     "llama_cpp": _llama_cpp,
     "xllamacpp": _xllamacpp,
     "ollama": _ollama,

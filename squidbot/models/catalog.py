@@ -22,10 +22,12 @@ from squidbot.offers import make
 from squidbot.probes import Machine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from squidbot.config import Loaded
     from squidbot.core.devices import Probed
     from squidbot.core.messages import Completion
-    from squidbot.core.ports import LLM, LoadedModel, Observer
+    from squidbot.core.ports import LLM, LoadedModel, Observer, TokenCounter
     from squidbot.core.sizing.context import Loading
     from squidbot.models.opening import Opened
     from squidbot.offers import Registry
@@ -43,9 +45,15 @@ class _Open(NamedTuple):
 class Catalog:
     """The models of one engine. Devices are looked at once, and again right before a model is opened."""
 
-    def __init__(self, loaded: Loaded, registry: Registry, observer: Observer) -> None:
-        """Take what the settings say, and what opens models and looks for devices."""
+    def __init__(
+        self, loaded: Loaded, registry: Registry, observer: Observer, counter: Callable[[str], TokenCounter]
+    ) -> None:
+        """Take what the settings say, and what opens models and looks for devices.
+
+        `counter` returns what the settings count with for the model of an alias.
+        """
         self._loaded = loaded
+        self._counter = counter
         self._registry = registry
         self._observer = observer
         self._probed: Probed | None = None
@@ -220,10 +228,10 @@ class Catalog:
             model.url or "",
             model.max_tokens,
         )
-        resolved = self.resolved(alias)
+        resolved, counter = self.resolved(alias), self._counter(alias)
 
         def opens(asked: Definition) -> LoadedModel:
-            return make("runtime", self._registry.runtimes, model.adapter or "", asked, place)
+            return make("runtime", self._registry.runtimes, model.adapter or "", (asked, counter), place)
 
         found = open_model(opens, definition, min(self._loaded.settings.window.min, resolved.window_tokens))
         self._compare(alias, found)

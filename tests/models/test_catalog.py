@@ -71,6 +71,7 @@ class Machine:
         self.served = Served(None)
         self.opened: list[Opened] = []
         self.asked: list[Definition] = []
+        self.counters: list[str] = []
         self.looks = 0
         self.heard: list[Event] = []
         self.name = "made-up"
@@ -94,8 +95,9 @@ class Machine:
         card = Device(0, "GPU-1", "Card", "nvidia", 24 * GIB, self.free_bytes, unified=False, source=self.name)
         return Probed((card,), (Tried(self.name, 1, ""),))
 
-    def _open(self, definition: Definition) -> LoadedModel:
+    def _open(self, definition: Definition, counter: TokenCounter) -> LoadedModel:
         self.asked.append(definition)
+        self.counters.append(counter.name)
         if definition.loading.n_ctx > self.most_tokens:
             raise ModelLoadError("out of memory")
         self.opened.append(Opened(definition, self.served))
@@ -254,9 +256,12 @@ def test_sessions_count_with_the_vocabulary_of_an_open_model(path: str) -> None:
         engine.model("tiny")
         assert engine.session("s", model="tiny").lease.counter == "bytes"
         assert engine.session("s").lease.counter == "classes"
-    with engine_of(Machine(), path, tokenizer="chars4") as engine:
+        assert machine.counters == ["classes"]
+    machine = Machine()
+    with engine_of(machine, path, tokenizer="chars4") as engine:
         engine.model("tiny")
         assert engine.session("s", model="tiny").lease.counter == "chars4"
+        assert machine.counters == ["chars4"]
 
 
 def test_what_was_set_up_is_compared_with_what_was_predicted(path: str) -> None:
