@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.xllamacpp.answers import well_formed
+from squidbot.core.messages import Cost
 
 if TYPE_CHECKING:
     from squidbot.adapters.xllamacpp.runtime import Runtime
@@ -64,6 +65,11 @@ class VocabularyCounter:
     def upper_bound(self, text: str) -> int:
         """Return the count: an exact counter needs no other bound."""
         return self.count(text)
+
+    def measure(self, text: str) -> Cost:
+        """Return the count as both estimate and bound, in tokens."""
+        tokens = self.count(text)
+        return Cost(tokens, tokens)
 
     def _counted(self, text: str) -> int:
         tokens = self._tokens(text, special=True)

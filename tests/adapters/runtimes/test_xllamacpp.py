@@ -7,13 +7,14 @@ import math
 import os
 import threading
 from functools import partial
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
 import pytest
 
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.sizing.context import Definition, Loading
+from squidbot.core.sizing.context import Definition, Loading, Served
 from squidbot.testing import check_llm, check_loaded_model, check_token_counter, offline_chat_model
 from squidbot.testing.values import ODD_TEXTS
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 xllamacpp = pytest.importorskip("xllamacpp")
 
-from squidbot.adapters.xllamacpp import XllamacppModel  # noqa: E402  # needs the package
+from squidbot.adapters.xllamacpp import XllamacppModel, logs  # noqa: E402  # needs the package
 from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
 from squidbot.adapters.xllamacpp.answers import Answer  # noqa: E402
 from squidbot.adapters.xllamacpp.logs import overheard, reason, sizes  # noqa: E402
@@ -318,6 +319,28 @@ def test_what_others_print_while_a_model_loads_is_passed_on(capfd: pytest.Captur
         os.write(2, b"a warning of another library\n0.00.006.468 I load: x\nexiting due to an end\n")
     assert lines == ["I load: x"]
     assert capfd.readouterr().err == "a warning of another library\n"
+
+
+def test_model_loads_where_the_level_of_the_log_can_not_be_lowered(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then it is loaded with errors alone: nothing is known of its buffers, and of a failure still the reason."""
+    monkeypatch.setattr(logs, "_level_setter", lambda: None)
+    monkeypatch.setattr(logs, "PATIENCE_SECONDS", 0.05)
+    opened = open_model(definition(path))
+    assert opened.served == Served(WINDOW_TOKENS)
+    opened.close()
+    with pytest.raises(ModelLoadError, match="quantized V cache requires flash_attn"):
+        open_model(definition(path, type_v="q8_0", flash_attn=False))
+
+
+def test_port_answers_nobody_else(model: XllamacppModel) -> None:
+    """It is on this machine only, and wants the key."""
+    address = model._runtime.server.listening_address.removeprefix("http://")
+    assert address.startswith("127.0.0.1:")
+    for key in ("", "Bearer 0000"):
+        port = HTTPConnection(address, timeout=5)
+        port.request("POST", "/tokenize", b'{"content": "x"}', {"Authorization": key})
+        assert port.getresponse().status == 401
+        port.close()
 
 
 def test_log_is_read_as_sizes_and_reasons() -> None:
