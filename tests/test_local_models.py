@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 import pytest
 
 import squidbot
-from squidbot.codecs.chat_template import TemplateCounter
 from squidbot.core.errors import BudgetError, ContextOverflowError
 from squidbot.core.ports import LoadedModel
 from squidbot.core.sizing.context import Definition, Loading
@@ -71,7 +70,7 @@ class Counting(NamedTuple):
     @squidbot.hookimpl
     def register_adapters(self, register: Register) -> None:
         """Offer it."""
-        register.counter("model", lambda _: TemplateCounter(self.model.counter, self.model.prompt_tokens))
+        register.counter("model", lambda _: self.model.counter)
 
 
 def session(model: Model, store: Path | None = None) -> squidbot.Session:

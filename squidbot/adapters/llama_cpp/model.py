@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from squidbot.adapters.llama_cpp.prompts import ChatTemplate
 from squidbot.adapters.llama_cpp.verify import verify
 from squidbot.adapters.llama_cpp.vocabulary import Vocabulary
 from squidbot.adapters.llama_cpp.writing import Written, write
+from squidbot.core.counting.chat_template import TemplateCounter
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Completion, Reply
 
@@ -66,6 +67,9 @@ class LlamaModel:
         self._embedder: LlamaEmbedder | None = None
         begin, end = vocabulary.edges()
         self._template = ChatTemplate(llama.metadata, begin=begin, end=end)
+        self._counter: TokenCounter = vocabulary
+        with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
+            self._counter = TemplateCounter(vocabulary, self.prompt_tokens)
 
     @property
     def name(self) -> str:
@@ -84,8 +88,8 @@ class LlamaModel:
 
     @property
     def counter(self) -> TokenCounter:
-        """The vocabulary of its file; it goes on when the model is closed."""
-        return self._vocabulary
+        """The vocabulary and the chat template of its file; it goes on when the model is closed."""
+        return self._counter
 
     @property
     def served(self) -> Served:

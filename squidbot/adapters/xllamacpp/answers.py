@@ -12,11 +12,16 @@ from squidbot.core.messages import Reply
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from squidbot.core.messages import Usage
+
 __all__ = ["Answer", "failure", "spelled", "well_formed"]
 
 UNAVAILABLE, SERVER_ERROR = 503, 500
 # Further keys of a delta that are text, in pieces: what the model thought first.
 _THOUGHT = "reasoning_content"
+# Where tools were given, llama.cpp's server (2026.10) reads an answer once more when it has ended, and fails where the
+# last token is a part of a character, as it may be at the limit. By then all the text has been told.
+_UNREAD = "does not match the expected"
 
 
 def spelled(body: Mapping[str, object]) -> bytes:
@@ -50,9 +55,10 @@ def failure(error: Mapping[str, object]) -> Exception:
 class Answer:
     """An answer that comes in pieces. `take` is called with each, by the runtime, in the thread that asked."""
 
-    def __init__(self, told: Callable[[str], None] | None) -> None:
-        """Start empty; `told` gets each piece of the text."""
+    def __init__(self, told: Callable[[str], None] | None, asked: Usage) -> None:
+        """Start empty; `told` gets each piece of the text. `asked` are the prompt's tokens, and the answer's limit."""
         self._told = told
+        self._asked = asked
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._calls: dict[int, dict[str, str]] = {}
@@ -96,11 +102,17 @@ class Answer:
 
     def _add(self, chunk: dict[str, Any]) -> None:
         if "error" in chunk:
-            raise failure(chunk["error"])
+            self._end_with(chunk["error"])
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices", ()):
             self._finish = choice.get("finish_reason") or self._finish
             self._add_delta(choice.get("delta") or {})
+
+    def _end_with(self, error: Mapping[str, object]) -> None:
+        if self._calls or _UNREAD not in str(error.get("message")):
+            raise failure(error)
+        self._finish = "length"
+        self._usage = {"prompt_tokens": self._asked.input_tokens, "completion_tokens": self._asked.output_tokens}
 
     def _add_delta(self, delta: dict[str, Any]) -> None:
         for call in delta.get("tool_calls") or ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -12,8 +13,9 @@ from squidbot.adapters.xllamacpp.embedding import XllamacppEmbedder
 from squidbot.adapters.xllamacpp.params import for_chat
 from squidbot.adapters.xllamacpp.runtime import Runtime
 from squidbot.adapters.xllamacpp.vocabulary import VocabularyCounter
+from squidbot.core.counting.chat_template import TemplateCounter
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Completion
+from squidbot.core.messages import Completion, Usage
 from squidbot.core.sizing.context import Served
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class XllamacppModel:
         self._threads = threads
         made = partial(for_chat, definition.path, definition.loading, threads)
         self._runtime = Runtime(made, definition.path)
-        self._counter = VocabularyCounter(self._runtime, f"xllamacpp:{Path(definition.path).name}")
+        self._label = f"xllamacpp:{Path(definition.path).name}"
         self._embedder: XllamacppEmbedder | None = None
         self._lock = Lock()
         try:
@@ -61,6 +63,9 @@ class XllamacppModel:
         except (LLMError, KeyError) as error:
             self._runtime.close()
             raise ModelLoadError(f"{definition.path}: the runtime does not tell its window: {error!r}") from error
+        self._counter: TokenCounter = VocabularyCounter(self._runtime, self._label)
+        with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
+            self._counter = TemplateCounter(self._counter, self.prompt_tokens)
 
     @property
     def name(self) -> str:
@@ -79,7 +84,7 @@ class XllamacppModel:
 
     @property
     def counter(self) -> TokenCounter:
-        """Counts with the model's own vocabulary."""
+        """Counts with the model's own vocabulary, and knows what its chat template puts around texts."""
         return self._counter
 
     @property
@@ -137,7 +142,7 @@ class XllamacppModel:
                 f"{self._window_tokens} of {self.name}"
             )
         body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
-        answer = Answer(told)
+        answer = Answer(told, Usage(tokens, max_output_tokens))
         try:
             # In pieces even where nobody is told: between two of them the user can interrupt it.
             self._runtime.server.handle_chat_completions(
@@ -157,7 +162,7 @@ class XllamacppModel:
             _ = self._runtime.server
             if self._embedder is None:
                 try:
-                    self._embedder = XllamacppEmbedder(self._definition, self._counter.name, self._threads)
+                    self._embedder = XllamacppEmbedder(self._definition, self._label, self._threads)
                 except ModelLoadError as error:
                     raise LLMError("refused", f"{self.name} can't be loaded for vectors: {error}") from error
             return self._embedder

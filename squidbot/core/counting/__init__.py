@@ -1,9 +1,10 @@
 """What a text costs, and how far to trust it.
 
-| file         | holds |
-|--------------|-------|
-| meter        | a message counted as its provider renders it |
-| tokens       | the named counters, and what reported usage teaches |
-| classes      | the default: tokens by classes of characters, never under |
-| class_tables | its weights, with where they are from |
+| file          | holds |
+|---------------|-------|
+| chat_template | what the template of a local model costs, measured from it |
+| meter         | a message counted as its provider renders it |
+| tokens        | the named counters, and what reported usage teaches |
+| classes       | the default: tokens by classes of characters, never under |
+| class_tables  | its weights, with where they are from |
 """

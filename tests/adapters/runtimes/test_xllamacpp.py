@@ -14,6 +14,7 @@ import pytest
 
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
+from squidbot.core.messages import Reply, Usage
 from squidbot.core.sizing.context import Definition, Loading, Served
 from squidbot.testing import check_llm, check_loaded_model, check_token_counter, offline_chat_model
 from squidbot.testing.values import ODD_TEXTS
@@ -105,7 +106,7 @@ def test_counter_keeps_the_promises_of_a_counter(model: XllamacppModel) -> None:
     """Odd texts, lone surrogates among them; the bound of an exact counter is its count."""
     check_token_counter(model.counter)
     assert model.counter.certificate == "exact"
-    assert model.counter.name == "xllamacpp:tiny.gguf"
+    assert model.counter.name == "xllamacpp:tiny.gguf+template"
 
 
 def test_counter_is_the_models_own_when_texts_stand_in_a_chat(model: XllamacppModel) -> None:
@@ -198,6 +199,21 @@ def test_tool_call_that_was_cut_off_is_left_out(calling: XllamacppModel) -> None
     reply = calling.reply(HELLO, 20, [LOOK])
     assert reply.finish == "length"
     assert "tool_calls" not in reply.message
+
+
+def test_answer_that_ends_within_a_character_is_an_answer() -> None:
+    """llama.cpp fails to read it once more, where tools were given; a broken call is no answer."""
+    unread = {"code": 500, "message": "The model produced output that does not match the expected peg-native format"}
+    call = {"index": 0, "id": "x", "function": {"name": "look", "arguments": "{"}}
+    for delta, said in (({"content": "so far"}, "so far"), ({}, ""), ({"tool_calls": [call]}, None)):
+        answer = Answer(None, Usage(7, 16))
+        assert not answer.take(json.dumps({"choices": [{"delta": delta, "finish_reason": None}]}).encode())
+        answer.take(json.dumps({"error": unread}).encode())
+        if said is None:
+            with pytest.raises(LLMError, match=r"unusable: .* does not match"):
+                answer.reply()
+        else:
+            assert answer.reply() == Reply({"role": "assistant", "content": said}, "length", 7, 16)
 
 
 def test_prompt_that_is_too_long_is_not_asked(model: XllamacppModel, monkeypatch: pytest.MonkeyPatch) -> None:

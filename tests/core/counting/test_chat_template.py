@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from squidbot.codecs.chat_template import TemplateCounter
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core.counting.chat_template import TemplateCounter
 from squidbot.core.counting.meter import Meter, Template
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import LLMError
