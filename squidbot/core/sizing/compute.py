@@ -127,15 +127,19 @@ class Seat(NamedTuple):
         kind: whose rules it allocates by.
         logits: whether the output layer is here.
         devices: how many share the layers.
+        first: whether no other has layers before.
         partial: whether some layers stay in main memory.
         copied_bytes: with `partial`, the largest tensor that is copied in from there, for one operation.
+        cached_bytes: with `partial`, the largest cache of a layer there: it is copied in, too, to attend.
     """
 
     kind: CardKind
     logits: bool = True
     devices: int = 1
+    first: bool = True
     partial: bool = False
     copied_bytes: int = 0
+    cached_bytes: int = 0
 
 
 class Compute(NamedTuple):
@@ -206,7 +210,8 @@ def compute_of(shape: Shape, work: Work, seat: Seat) -> Compute:
     if reason:
         return Compute(0, 0, "unknown", reason)
     terms = _Terms(shape, work, seat)
-    layer = max(terms.attention(), terms.feed_forward()) + terms.in_flight
+    attention = terms.attention() + (seat.cached_bytes if seat.partial else 0)
+    layer = max(attention, terms.feed_forward()) + terms.in_flight
     guarded, closed = layer + terms.layer_guard(), layer
     if seat.logits:
         logits = terms.logits() + terms.in_flight + (terms.mask if terms.in_flight else 0)
@@ -218,17 +223,19 @@ def compute_of(shape: Shape, work: Work, seat: Seat) -> Compute:
     return Compute(closed, guard, "wide" if reason else "guarded", reason)
 
 
-def beside_of(shape: Shape, work: Work, *, partial: bool) -> Compute:
-    """Return the buffer in main memory that stands beside those of GPUs: the inputs of a batch.
+def beside_of(shape: Shape, work: Work, seat: Seat) -> Compute:
+    """Return the buffer in main memory that stands beside those of GPUs: the inputs of a batch; of several as often.
 
-    Where layers are computed there, too (`partial`), it is as if all were. Neither was measured.
+    Where layers stay in main memory (`seat.partial`), it is at most what all of them would take there.
     """
-    reason = "what main memory holds beside GPUs is known only roughly"
-    if partial:
-        alone = compute_of(shape, work, Seat("cpu"))
-        return alone if alone.kind == "unknown" else alone._replace(kind="wide", reason=reason)
-    terms = _Terms(shape, work, Seat("cpu"))
-    return Compute(terms.mask + terms.x, 16 * MIB, "wide", reason)
+    alone = Seat("cpu")
+    if seat.partial:
+        whole = compute_of(shape, work, alone)
+        reason = "what main memory computes beside GPUs is known only roughly"
+        return whole if whole.kind == "unknown" else whole._replace(kind="wide", reason=reason)
+    terms = _Terms(shape, work, alone)
+    inputs = _COPIES * terms.mask + (_COPIES + 1) * terms.x if seat.devices > 1 else terms.mask + 2 * terms.x
+    return Compute(inputs, 16 * MIB, "guarded")
 
 
 class _Terms:
@@ -242,7 +249,8 @@ class _Terms:
         self.mask = self._mask()
         self.copies = self._copies() if seat.kind in _COPYING else 0
         piped = seat.devices > 1 and not seat.partial
-        self.in_flight = _COPIES * self.x + (_COPIES - 1) * self.mask if piped else 0
+        arriving = self.x if seat.first else 2 * self.x  # what the device before it hands on is an input, too
+        self.in_flight = _COPIES * arriving + (_COPIES - 1) * self.mask if piped else 0
 
     def _mask(self) -> int:
         shape, work = self.shape, self.work

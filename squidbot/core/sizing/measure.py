@@ -95,6 +95,7 @@ class Measure:
         self._growth = self._grows()
         self._partial = bool(self._gpus) and CPU in self._places
         self._copied_bytes = self._copied()
+        self._main_rows = self._rows_in_main()
 
     def with_layers(self, n_gpu_layers: int) -> Measure:
         """Return the same with so many layers on the GPUs; cheaper than from the beginning."""
@@ -113,7 +114,10 @@ class Measure:
         context = context_of(loading, model.header)
         room = {window: cells(layer, context, loading) for window, layer in self._windows.items()}
         work = self._work(context, room)
-        devices = tuple(self._held(number, context, room, work) for number in (*self._gpus, CPU))
+        in_main = max((room[window] * row for window, row in self._main_rows.items()), default=0) * context.streams
+        devices = tuple(
+            self._held(number, context, room, self._compute(number, work, in_main)) for number in (*self._gpus, CPU)
+        )
         name = model.shape.architecture
         return Sizing(name, model.blocks, model.trained_tokens, loading, context, devices, self._growth)
 
@@ -154,6 +158,18 @@ class Measure:
             return self._cards[number]
         return next((card for card in self._cards if card.kind == "cpu"), None)
 
+    def _rows_in_main(self) -> dict[int, int]:
+        """Return by window the most bytes that a token takes in one layer of main memory."""
+        rows: dict[int, int] = {}
+        for one in self._kept:
+            if one.attention and self._places[one.layer] == CPU:
+                rows[one.layer] = rows.get(one.layer, 0) + row_bytes(one.type_id, one.row)
+        found: dict[int, int] = {}
+        for number, size in rows.items():
+            window = self._model.layers[number].window
+            found[window] = max(found.get(window, 0), size)
+        return found
+
     def _kind(self, number: int) -> CardKind:
         return "cpu" if number == CPU else self._cards[number].kind
 
@@ -172,7 +188,7 @@ class Measure:
             loading.swa_full,
         )
 
-    def _held(self, number: int, context: Context, room: Mapping[int, int], work: Work) -> Held:
+    def _held(self, number: int, context: Context, room: Mapping[int, int], compute: Compute) -> Held:
         kind, gpus = self._kind(number), self._gpus
         kv_bytes = recurrent_bytes = 0
         for group, count in self._groups.get(number, {}).items():
@@ -192,18 +208,23 @@ class Measure:
             self._weights.get(number, 0),
             kv_bytes,
             recurrent_bytes,
-            self._compute(number, work),
+            compute,
             self._reserved.extra_bytes if first else 0,
             0 if number == CPU and gpus else self._reserved.margin_bytes,
             card.free_bytes if card else None,
         )
 
-    def _compute(self, number: int, work: Work) -> Compute:
-        shape, kind = self._model.shape, self._kind(number)
-        if number == CPU and self._gpus:
-            return beside_of(shape, work, partial=self._partial)
-        if number not in self._places and not self._partial:
+    def _compute(self, number: int, work: Work, cached_bytes: int) -> Compute:
+        shape, places = self._model.shape, self._places
+        if number not in places and number != CPU and not self._partial:
             return Compute(0, 0, "guarded")
-        logits = self._places[-1] in (number, CPU)
-        seat = Seat(kind, logits, max(len(self._gpus), 1), self._partial, self._copied_bytes)
-        return compute_of(shape, work, seat)
+        seat = Seat(
+            self._kind(number),
+            logits=places[-1] in (number, CPU),
+            devices=max(len(self._gpus), 1),
+            first=number == places[0],
+            partial=self._partial,
+            copied_bytes=self._copied_bytes,
+            cached_bytes=cached_bytes,
+        )
+        return beside_of(shape, work, seat) if number == CPU and self._gpus else compute_of(shape, work, seat)
