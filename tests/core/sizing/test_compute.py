@@ -98,7 +98,7 @@ def test_closed_form_equals_that_of_llama_cpp_in_half_of_the_table(cases: list[C
 
 @given(
     name=st.sampled_from(sorted(MODELS)),
-    n_ctx=st.integers(1, 400_000),
+    n_ctx=st.integers(4, 400_000),
     more=st.integers(0, 400_000),
     way=st.sampled_from(WAYS),
     n_ubatch=st.integers(1, 4096),

@@ -132,7 +132,7 @@ def test_totals_are_the_sums_of_the_devices() -> None:
 @given(
     name=st.sampled_from(sorted(KNOWN - {"grok"})),
     n_gpu_layers=st.integers(-1, 6),
-    n_ctx=st.integers(1, 50_000),
+    n_ctx=st.integers(4, 50_000),
     n_seq_max=st.integers(1, 4),
     kinds=st.lists(st.sampled_from(["cuda", "vulkan"]), max_size=3),
     cache=st.sampled_from(["f16", "q8_0"]),
