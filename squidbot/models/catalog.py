@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.adapters.gguf import read_header
 from squidbot.core import events
 from squidbot.core.budget.resolution import Known, Resolved, resolve
-from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError
+from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError
 from squidbot.core.events import Event
 from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.context import Definition
+from squidbot.core.sizing.validity import check_loading
 from squidbot.models.files import loading_of, model_file
 from squidbot.models.opening import differences, open_model
 from squidbot.models.servers import Behind, behind
@@ -228,6 +229,7 @@ class Catalog:
             model.url or "",
             model.max_tokens,
         )
+        _check(definition, place)
         resolved, counter = self.resolved(alias), self._counter(alias)
 
         def opens(asked: Definition) -> LoadedModel:
@@ -265,6 +267,23 @@ class _Opening:
         except (ConfigError, ModelFileError, ModelLoadError) as error:
             raise LLMError("unreachable", str(error)) from error
         return model.complete(system, prompt, max_output_tokens)
+
+
+def _check(definition: Definition, place: str) -> None:
+    """Check that a file can be loaded as it is asked for: llama.cpp ends its process where some of it is wrong.
+
+    Raises:
+        ConfigError: it can't be, or the file is not there.
+        ModelFileError: the file is damaged.
+    """
+    if not definition.path:
+        return
+    try:
+        check_loading(read_header(definition.path), definition.loading)
+    except ConfigError as error:
+        raise ConfigError(f"{error} @ {place}") from error
+    except SizingError:
+        return  # of an unknown layout nothing can be said before it is loaded
 
 
 def _served(resolved: Resolved, found: Opened) -> Resolved:

@@ -305,6 +305,17 @@ def test_model_is_refused_with_the_path_of_what_is_wrong(path: str, changes: dic
     assert "@ argument.models['tiny']" in str(caught.value)
 
 
+def test_model_is_checked_before_it_is_opened_when_it_was_not_sized(path: str) -> None:
+    """llama.cpp would end the process; with "manual" nobody has looked at the file before."""
+    machine = Machine()
+    with (
+        engine_of(machine, path, {"sizing": "manual"}, flash_attn=False, kv_type="q8_0") as engine,
+        pytest.raises(ConfigError, match=r"flash_attn must be true.* @ argument.models\['tiny'\]"),
+    ):
+        engine.model("tiny")
+    assert machine.asked == []
+
+
 def test_unknown_probe_is_refused_by_name(path: str) -> None:
     """With those there are."""
     settings = {"gpu": {"probe": "crystal-ball"}, "models": {"tiny": {"path": path}}}
