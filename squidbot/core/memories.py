@@ -15,6 +15,7 @@ __all__ = [
     "Scope",
     "Source",
     "Trust",
+    "View",
 ]
 
 # B-34: the groups in which a search's answer stands, most lasting first.
@@ -37,14 +38,22 @@ class Scope(NamedTuple):
     channel: str = ""
     thread: str = ""
 
-    def key(self, isolation: Isolation = "bot") -> tuple[str, str, str, str]:
-        """Return what two scopes have in common whose memories see each other under an isolation policy.
+
+class View(NamedTuple):
+    """Whose memories are seen: those of a scope, and of all that an isolation policy does not part from it."""
+
+    scope: Scope
+    isolation: Isolation = "bot"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What scopes have in common whose memories see each other.
 
         Tenant and user part memories under every policy; "global" by nothing else, "bot", "model" and "agent" by that
         part, too.
         """
-        part = "" if isolation == "global" else getattr(self, isolation)
-        return (self.tenant, self.user, isolation, str(part))
+        part = "" if self.isolation == "global" else getattr(self.scope, self.isolation)
+        return (self.scope.tenant, self.scope.user, self.isolation, str(part))
 
 
 class Source(NamedTuple):

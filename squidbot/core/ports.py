@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.devices import Probed
     from squidbot.core.events import Event
-    from squidbot.core.memories import Category, Hit, Isolation, Memory, Scope
+    from squidbot.core.memories import Category, Hit, Memory, View
     from squidbot.core.messages import (
         Completion,
         Erasure,
@@ -197,7 +197,7 @@ class Claims(Protocol):
 
 
 class MemoryStore(Protocol):
-    """Durable facts, and their search. Memories of one view (a scope under an isolation) are never seen in another."""
+    """Durable facts, and their search. Memories of one view are never seen in another."""
 
     def add(self, memories: Sequence[Memory]) -> None:
         """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
@@ -216,25 +216,16 @@ class MemoryStore(Protocol):
             DamagedStoreError: a row does not match its checksum.
         """
 
-    def listed(  # noqa: PLR0913  # what a list can be cut by
-        self,
-        scope: Scope,
-        isolation: Isolation,
-        category: Category | None = None,
-        *,
-        limit: int = 100,
-        after: str = "",
-        past: bool = False,
+    def listed(
+        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
     ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind the memory `after`; with `past` history, too.
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
         """
 
-    def search(
-        self, query: str, scope: Scope, isolation: Isolation, *, limit: int = 20, now: float, past: bool = False
-    ) -> list[Hit]:
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
         """Return the memories of a view that answer a query, best first, ties newest first.
 
         Every score is 0 to 1, higher is closer, and means the same in every store. What was added is found, what was
