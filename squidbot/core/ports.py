@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.devices import Probed
     from squidbot.core.events import Event
-    from squidbot.core.memories import Category, Hit, Memory, View
     from squidbot.core.messages import (
         Completion,
         Erasure,
@@ -34,7 +33,6 @@ __all__ = [
     "Embedder",
     "GpuProbe",
     "LoadedModel",
-    "MemoryStore",
     "Observer",
     "Summarizer",
     "SummaryStore",
@@ -193,56 +191,6 @@ class Claims(Protocol):
 
         Raises:
             StoreError: it was not ended: the id is refused, or the disk failed.
-        """
-
-
-class MemoryStore(Protocol):
-    """Durable facts, and their search. Memories of one view are never seen in another."""
-
-    def add(self, memories: Sequence[Memory]) -> None:
-        """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
-
-        One that names what it supersedes takes its place in the same transaction: the old one is history from then on.
-
-        Raises:
-            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                scope's, or the disk failed.
-        """
-
-    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """Return the named memories in the order asked for; unknown ones are left out.
-
-        Raises:
-            DamagedStoreError: a row does not match its checksum.
-        """
-
-    def listed(
-        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
-    ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
-
-        Raises:
-            DamagedStoreError: a row does not match its checksum.
-        """
-
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
-        """Return the memories of a view that answer a query, best first, ties newest first.
-
-        Every score is 0 to 1, higher is closer, and means the same in every store. What was added is found, what was
-        superseded (but with `past`) or forgotten is not, from the moment that the call that did so returned. Searching
-        changes no score.
-
-        Raises:
-            ValueError: there is no letter or digit in the query.
-        """
-
-    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
-        """Remove memories for good, from all that is searched, too, and return how many were there.
-
-        What was there can't be read back from its files afterwards. That something was forgotten, and why, is kept.
-
-        Raises:
-            StoreError: nothing was removed: the disk failed.
         """
 
 
