@@ -127,7 +127,8 @@ def _tiktoken(path: str) -> TokenCounter:
 def _llama_cpp(definition: Definition, _: TokenCounter) -> LoadedModel:
     from squidbot.adapters.llama_cpp.model import open_model  # noqa: PLC0415  # as above
 
-    return open_model(definition)
+    # A second in a child, so that what llama.cpp dies of is an error.
+    return open_model(definition, trial=not definition.checked)
 
 
 def _xllamacpp(definition: Definition, _: TokenCounter) -> LoadedModel:

@@ -10,8 +10,10 @@ from squidbot.commands.texts import count
 from squidbot.core.sizing.compute import MIB
 
 if TYPE_CHECKING:
+    from squidbot.adapters.llama_cpp.verify import Measured
     from squidbot.commands.paper import Paper
-    from squidbot.commands.reading.sizes import Size, Verified
+    from squidbot.commands.reading.sizes import Size
+    from squidbot.commands.reading.verified import Verified
     from squidbot.core.sizing.fit import Alternative
     from squidbot.core.sizing.memory import Held, Sizing
 
@@ -35,6 +37,8 @@ BOUNDS = {
     "window.max": "window.max",
 }
 NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
+# llama.cpp tells a cache beside others to 0.01 MiB only.
+ROUNDED_BYTES = MIB // 200 + 1
 # Keys of JSON that are a field of `Sizing`; null where the header does not tell.
 MEASURED = {
     "trained_tokens": "trained_tokens",
@@ -64,7 +68,8 @@ def put_size(paper: Paper, answer: Size) -> None:
             _put_device(paper, held)
         _put_others(paper, answer.others)
         paper.blank()
-        paper.say(f"said by the file's header; not counted: {NOT_COUNTED}", "dim")
+        said = "compute by llama.cpp's dry run, all else" if answer.sizing.method == "dry run" else "said"
+        paper.say(f"{said} by the file's header; not counted: {NOT_COUNTED}", "dim")
     if answer.verified is not None:
         paper.blank()
         _put_verified(paper, answer, answer.verified)
@@ -80,7 +85,7 @@ def size_json(answer: Size) -> dict[str, object]:
         "parts": answer.header.parts,
         "file_bytes": answer.header.file_bytes,
         "tensor_bytes": answer.tensor_bytes,
-        **measured,
+        **(measured if sizing or not answer.verified else measured | _told_json(answer.verified)),
         **_found_json(answer),
         "loading": asdict(sizing.loading if sizing else answer.asked.loading),
         "devices": [_device_json(held) for held in sizing.devices] if sizing else [],
@@ -139,6 +144,8 @@ def _compute(held: Held) -> str:
     compute = held.compute
     if compute.kind == "unknown":
         return compute.reason
+    if compute.kind == "dry run":
+        return "llama.cpp's own plan"
     said = f"{_mib(compute.closed_bytes)} + {_mib(compute.guard_bytes)} guard"
     return f"{said}; wide: {compute.reason}" if compute.kind == "wide" else said
 
@@ -164,20 +171,26 @@ def _put_verified(paper: Paper, answer: Size, verified: Verified) -> None:
         paper.say(said.failure)
         return
     rows = [("tensors", verified.model_bytes, _differs(verified.model_bytes, answer.tensor_bytes))]
-    rows.append(("KV cache", said.kv_bytes, _differs(said.kv_bytes, sizing.kv_bytes if sizing else None)))
+    rows.append(("KV cache", said.kv_bytes, _differs(said.kv_bytes, sizing.kv_bytes if sizing else None, said)))
     if said.recurrent_bytes:
         mine = sizing.recurrent_bytes if sizing else None
-        rows.append(("recurrent state", said.recurrent_bytes, _differs(said.recurrent_bytes, mine)))
+        rows.append(("recurrent state", said.recurrent_bytes, _differs(said.recurrent_bytes, mine, said)))
     for name, compute in said.compute_bytes.items():
-        rows.append((f"compute, {name}", compute, "its own plan of this machine"))
+        rows.append((f"compute, {name}", compute, "on this machine"))
     paper.numbers(rows)
     paper.say("in bytes; header and dry run are compared", "dim")
 
 
-def _differs(said: int, mine: int | None) -> str:
+def _differs(size_bytes: int, mine: int | None, said: Measured | None = None) -> str:
+    """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
     if mine is None:
         return "the header does not tell"
-    return "equal" if said == mine else f"the header says {mine:,}: {said - mine:+,}"
+    rounded = ROUNDED_BYTES * len(said.caches) if said is not None else 0
+    if size_bytes == mine:
+        return "equal"
+    if abs(size_bytes - mine) <= rounded:
+        return f"equal, as far as it is told: the header says {mine:,}"
+    return f"the header says {mine:,}: {size_bytes - mine:+,}"
 
 
 def _mib(size_bytes: int) -> str:
@@ -187,6 +200,24 @@ def _mib(size_bytes: int) -> str:
 def _found_json(answer: Size) -> dict[str, object]:
     window, bound, _, reason, *_ = answer.found or (None, None, None, answer.refused)
     return {"largest_window": window, "bound_by": bound, "fits": answer.fits, "reason": reason}
+
+
+def _told_json(verified: Verified) -> dict[str, object]:
+    """Return what llama.cpp alone tells, of a layout that the header does not."""
+    said = verified.said
+    if said.failure:
+        return {}
+    compute = sum(said.compute_bytes.values())
+    return {
+        "window": said.window_tokens,
+        "weights_bytes": verified.model_bytes,
+        "kv_bytes": said.kv_bytes,
+        "recurrent_bytes": said.recurrent_bytes,
+        "compute_bytes": compute,
+        "compute_kind": "dry run",
+        "total_bytes": verified.model_bytes + said.kv_bytes + said.recurrent_bytes + compute,
+        "source": "dry run",
+    }
 
 
 def _device_json(held: Held) -> dict[str, object]:

@@ -229,7 +229,7 @@ class Catalog:
             model.url or "",
             model.max_tokens,
         )
-        _check(definition, place)
+        definition = definition._replace(checked=_checked(definition, place))
         resolved, counter = self.resolved(alias), self._counter(alias)
 
         def opens(asked: Definition) -> LoadedModel:
@@ -269,21 +269,22 @@ class _Opening:
         return model.complete(system, prompt, max_output_tokens)
 
 
-def _check(definition: Definition, place: str) -> None:
-    """Check that a file can be loaded as it is asked for: llama.cpp ends its process where some of it is wrong.
+def _checked(definition: Definition, place: str) -> bool:
+    """Return whether a file is known to load as it is asked for: llama.cpp ends its process where some of it is wrong.
 
     Raises:
         ConfigError: it can't be, or the file is not there.
         ModelFileError: the file is damaged.
     """
     if not definition.path:
-        return
+        return False
     try:
         check_loading(read_header(definition.path), definition.loading)
     except ConfigError as error:
         raise ConfigError(f"{error} @ {place}") from error
     except SizingError:
-        return  # of an unknown layout nothing can be said before it is loaded
+        return False  # of an unknown layout nothing can be said before it is loaded
+    return True
 
 
 def _served(resolved: Resolved, found: Opened) -> Resolved:

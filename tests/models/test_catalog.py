@@ -167,7 +167,7 @@ def test_model_is_opened_once_with_everything_named(path: str) -> None:
     assert engine.model("tiny") is model
     (asked,) = machine.asked
     assert (asked.alias, asked.path, asked.model, asked.url) == ("tiny", path, "its-name", "http://there")
-    assert (asked.max_output_tokens, asked.loading.n_ctx) == (99, 2048)
+    assert (asked.max_output_tokens, asked.loading.n_ctx, asked.checked) == (99, 2048, True)
     assert machine.looks == 1
     engine.close()
     assert machine.opened[0].closed == 1

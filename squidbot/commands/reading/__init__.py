@@ -15,6 +15,7 @@
 | due       | summaries that are due of a language model, of one session or of all |
 | machine   | what there is on this machine: devices, models, packages, the store |
 | installed | the packages of adapters, and what would install them |
+| verified  | what llama.cpp's own dry run says of a model, beside its header |
 | sizes     | what a model file takes, and the largest window that fits |
 | forms     | a session in the forms of hosts |
 """

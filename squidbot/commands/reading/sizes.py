@@ -6,22 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.gguf import read_header
+from squidbot.commands.reading.verified import Verified, verified_at, with_compute
 from squidbot.core.errors import SizingError
 from squidbot.core.sizing.fit import Alternative, Bounds, alternatives, fit
 from squidbot.core.sizing.measure import Reserved, measure
 from squidbot.core.sizing.model import model_of
-from squidbot.core.sizing.tensor_types import row_bytes
+from squidbot.core.sizing.placement import placed
+from squidbot.core.sizing.tensor_types import tensor_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.adapters.llama_cpp.verify import Measured
     from squidbot.core.sizing.context import Card, Loading
     from squidbot.core.sizing.fit import Fit
     from squidbot.core.sizing.header import Header
     from squidbot.core.sizing.memory import Sizing
 
-__all__ = ["Asked", "Size", "Verified", "size_of"]
+__all__ = ["Asked", "Size", "size_of"]
 
 
 class Asked(NamedTuple):
@@ -44,14 +45,6 @@ class Asked(NamedTuple):
     reserved: Reserved
     auto_layers: bool = False
     verify: bool = False
-
-
-class Verified(NamedTuple):
-    """What llama.cpp's own dry run said: its version, the bytes of all tensors, and the rest of the one setting."""
-
-    version: str
-    model_bytes: int
-    said: Measured
 
 
 class Size(NamedTuple):
@@ -78,7 +71,8 @@ class Size(NamedTuple):
     @property
     def tensor_bytes(self) -> int:
         """The tensors that llama.cpp loads, each once, without padding."""
-        return tensor_bytes(self.header)
+        loaded = {one.tensor.name: one.tensor for one in placed(self.header, self.asked.loading, ())}
+        return sum(map(tensor_bytes, loaded.values()))
 
     @property
     def fits(self) -> bool:
@@ -102,18 +96,9 @@ def size_of(asked: Asked) -> Size:
         answer = Size(asked, header, None, None, (), str(error), None)
     if not asked.verify:
         return answer
-    return answer._replace(verified=_verified(asked, answer))
-
-
-def tensor_bytes(header: Header) -> int:
-    """Return the bytes of all tensors of a header, without padding."""
-    total = 0
-    for tensor in header.tensors:
-        rows = 1
-        for length in tensor.shape[1:]:
-            rows *= length
-        total += row_bytes(tensor.type_id, tensor.shape[0]) * rows
-    return total
+    verified = verified_at(asked.path, answer.sizing.loading if answer.sizing else asked.loading)
+    sizing = with_compute(answer.sizing, verified.said) if answer.sizing else None
+    return answer._replace(verified=verified, sizing=sizing)
 
 
 def _from_header(asked: Asked, header: Header) -> Size:
@@ -136,11 +121,3 @@ def _from_header(asked: Asked, header: Header) -> Size:
 def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, ...]:
     """Return what would change something: all of it where nothing fits."""
     return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
-
-
-def _verified(asked: Asked, answer: Size) -> Verified:
-    from squidbot.adapters.llama_cpp.verify import verify  # noqa: PLC0415  # starts a child; few ask for it
-
-    loading = answer.sizing.loading if answer.sizing else replace(asked.loading, n_ctx=asked.loading.n_ctx or 0)
-    run = verify(asked.path, [loading])
-    return Verified(run.version, run.model_bytes, run.settings[0])

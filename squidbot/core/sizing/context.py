@@ -61,6 +61,7 @@ class Definition(NamedTuple):
         model: what its server calls it; "" where it is a file.
         url: its server's; "" for the adapter's usual one.
         max_output_tokens: the longest answer; None where unknown.
+        checked: whether its file is known to load in this way; where it is not, a runtime may end the process over it.
     """
 
     alias: str
@@ -69,6 +70,7 @@ class Definition(NamedTuple):
     model: str = ""
     url: str = ""
     max_output_tokens: int | None = None
+    checked: bool = False
 
 
 class Served(NamedTuple):
