@@ -20,6 +20,9 @@
 | clocks   | CPU and wall times, quantiles |
 | report   | tables, bars and JSON |
 | tokens   | a command of its own: how far the token bound stands above real counts |
+| memory   | a command of its own: how much of what answers a question a search of memories finds |
+| finders  | the ways of finding that `memory` sets beside ours |
+| conversations | the conversations and questions that `memory` reads |
 
 CPU times and ratios within one run are what to compare: wall times depend on who else uses the machine.
 """

@@ -1,0 +1,198 @@
+"""How much of what answers a question a search finds, in how many passages and tokens.
+
+    python -m benchmarks.memory PATH [--ranks FILE] [--merge TURNS] [--also MODULE:NAME] [--json FILE]
+
+PATH holds conversations in LoCoMo's form. A question counts as answered when all turns of its evidence are among what
+is returned: the first k of a ranking, or those first ones that cost at most so many tokens, as "speaker: text". What a
+search leaves out is not returned. Tokens are cl100k's where its ranks are given or found, else four characters each,
+which the title says. --also names something that makes a finder (see `finders.Make`) to stand beside the others;
+--merge makes pages of so many turns: what helps on short turns can hurt there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.conversations import CATEGORIES, merged, read, shown
+from benchmarks.finders import BASELINES
+from benchmarks.report import Progress, Result, Table, as_json, as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.conversations import Conversation, Question
+    from benchmarks.finders import Make
+
+__all__ = ["main", "measure"]
+
+PASSAGES = (5, 10, 20, 50)
+BUDGETS_TOKENS = (500, 1_000, 2_000, 4_000)
+# Of the figures by category and by conversation: the budget that the bars are at.
+BUDGET_TOKENS = 1_000
+RANKS = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "tokenizers" / "cl100k_base.tiktoken"
+
+
+class Need(NamedTuple):
+    """What has to be returned until a question's evidence is whole; infinite where it never is."""
+
+    question: Question
+    passages: float
+    tokens: float
+
+
+class Outcome(NamedTuple):
+    """What one finder needs for each question, and the CPU time it took, in milliseconds."""
+
+    needs: list[Need]
+    query_ms: float
+    added_ms: float
+
+
+def measure(
+    conversations: Sequence[Conversation], makes: dict[str, Make], count: Callable[[str], int], progress: Progress
+) -> Result:
+    """Measure finders, on the average over all questions."""
+    found: dict[str, list[Outcome]] = {}
+    for name, make in makes.items():
+        progress(name)
+        found[name] = [_outcome(each, make, count) for each in conversations]
+    result = Result("memory")
+    questions = sum(len(each.questions) for each in conversations)
+    result.tables = [
+        _by_size(f"% of {questions} questions with all evidence returned", found),
+        _by_category(f"the same at {BUDGET_TOKENS:,} tokens, by category", found),
+        _by_conversation(f"the same at {BUDGET_TOKENS:,} tokens, by conversation", found),
+        _by_time("CPU ms", found),
+    ]
+    skipped = sum(each.skipped for each in conversations)
+    result.remarks.append(f"{skipped} questions left out: they name no evidence, or none that is there.")
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the tables, write the JSON; return the exit code, 0 whatever the figures are."""
+    args = _parser().parse_args(arguments)
+    progress = Progress()
+    conversations = read(args.path)
+    if args.merge > 1:
+        conversations = [merged(each, args.merge) for each in conversations]
+    count, unit = _counter(args.ranks)
+    makes = BASELINES | {name: _named(name) for name in args.also}
+    result = measure(conversations, makes, count, progress)
+    result.remarks.append(f"Tokens are {unit}.")
+    progress("")
+    print(as_text([result]))
+    if args.json:
+        args.json.write_text(json.dumps(as_json([result]), indent=2), encoding="utf-8")
+    return 0
+
+
+def _outcome(conversation: Conversation, make: Make, count: Callable[[str], int]) -> Outcome:
+    costs = {each.key: count(shown(each)) for each in conversation.passages}
+    began = time.process_time()
+    finder = make(conversation.passages)
+    made = time.process_time()
+    ranked = [finder.rank(each) for each in conversation.questions]
+    ended = time.process_time()
+    needs = [_need(question, keys, costs) for question, keys in zip(conversation.questions, ranked, strict=True)]
+    query_ms = (ended - made) * 1000 / max(1, len(needs))
+    return Outcome(needs, query_ms, (made - began) * 1000 / max(1, len(costs)))
+
+
+def _need(question: Question, keys: Sequence[str], costs: dict[str, int]) -> Need:
+    missing, tokens = set(question.evidence), 0
+    for number, key in enumerate(keys, 1):
+        tokens += costs[key]
+        missing.discard(key)
+        if not missing:
+            return Need(question, number, tokens)
+    return Need(question, math.inf, math.inf)
+
+
+def _by_size(title: str, found: dict[str, list[Outcome]]) -> Table:
+    columns = (*(f"k={each}" for each in PASSAGES), *(f"{each:,} tok" for each in BUDGETS_TOKENS))
+    rows = []
+    for name, outcomes in found.items():
+        needs = [need for outcome in outcomes for need in outcome.needs]
+        cells = [_percent([need.passages <= most for need in needs]) for most in PASSAGES]
+        cells += [_percent([need.tokens <= most for need in needs]) for most in BUDGETS_TOKENS]
+        rows.append((name, tuple(cells)))
+    return Table(title, columns, tuple(rows))
+
+
+def _by_category(title: str, found: dict[str, list[Outcome]]) -> Table:
+    columns = tuple(CATEGORIES.values())
+    rows = []
+    for name, outcomes in found.items():
+        needs = [need for outcome in outcomes for need in outcome.needs]
+        cells = [
+            _percent([need.tokens <= BUDGET_TOKENS for need in needs if need.question.category == category])
+            for category in columns
+        ]
+        rows.append((name, tuple(cells)))
+    return Table(title, columns, tuple(rows))
+
+
+def _by_conversation(title: str, found: dict[str, list[Outcome]]) -> Table:
+    most = max(map(len, found.values()), default=0)
+    rows = [
+        (name, tuple(_percent([need.tokens <= BUDGET_TOKENS for need in outcome.needs]) for outcome in outcomes))
+        for name, outcomes in found.items()
+    ]
+    return Table(title, tuple(str(number) for number in range(1, most + 1)), tuple(rows))
+
+
+def _by_time(title: str, found: dict[str, list[Outcome]]) -> Table:
+    rows = [
+        (name, (_mean([each.query_ms for each in outcomes]), _mean([each.added_ms for each in outcomes])))
+        for name, outcomes in found.items()
+    ]
+    return Table(title, ("a query", "a passage"), tuple(rows))
+
+
+def _percent(answers: Sequence[bool]) -> float | None:
+    return 100 * sum(answers) / len(answers) if answers else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _counter(ranks: Path | None) -> tuple[Callable[[str], int], str]:
+    """Return what counts tokens, and its name: the real ones where there are ranks and a package that reads them."""
+    path = ranks or (RANKS if RANKS.exists() else None)
+    if path is not None:
+        try:
+            from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
+        except ImportError:
+            pass
+        else:
+            return TiktokenCounter(path).count, path.stem
+    return lambda text: (len(text) + 3) // 4, "four characters each"
+
+
+def _named(name: str) -> Make:
+    module, _, attribute = name.partition(":")
+    make: Make = getattr(import_module(module), attribute)
+    return make
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description="What a search finds of memories.")
+    parser.add_argument("path", type=Path, metavar="PATH", help="conversations in LoCoMo's form")
+    parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count tokens")
+    parser.add_argument("--merge", type=int, default=1, metavar="TURNS", help="make one passage of so many turns")
+    parser.add_argument("--also", action="append", default=[], metavar="MODULE:NAME", help="another maker of a finder")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
