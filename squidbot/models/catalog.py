@@ -44,7 +44,7 @@ class _Open(NamedTuple):
 
 
 class Catalog:
-    """The models of one engine. Devices are looked at once, and again right before a model is opened."""
+    """The models of one engine. Devices are looked at once, and again right before a model is opened, and after."""
 
     def __init__(
         self, loaded: Loaded, registry: Registry, observer: Observer, counter: Callable[[str], TokenCounter]
@@ -146,6 +146,9 @@ class Catalog:
         with self._lock:
             if alias not in self._open:
                 self._open[alias] = self._opening(alias)
+                # It holds memory from now on: others are sized by what it leaves.
+                self._sized = {name: sized for name, sized in self._sized.items() if name in self._open}
+                self._probed = None
                 self.watch()
             return self._open[alias].opened.model
 
@@ -177,6 +180,12 @@ class Catalog:
             self._unwatch()
             while self._open:
                 self._open.popitem()[1].opened.model.close()
+
+    def _look_anew(self, alias: str) -> None:
+        """Forget what was found of a model, of its server and of devices: another time it may be otherwise."""
+        self._sized.pop(alias, None)
+        self._told.pop(alias, None)
+        self._probed = None
 
     def _look(self) -> Probed:
         """Return what devices there are now; what was sized for stays as it was."""
@@ -219,8 +228,7 @@ class Catalog:
         if model.adapter is None:
             known = ", ".join(sorted(self._registry.runtimes))
             raise ConfigError(f"no adapter opens it; set adapter to one of {known} @ {place}")
-        if self._sized.pop(alias, None) is not None:
-            self.probed(again=True)
+        self._look_anew(alias)
         definition = Definition(
             alias,
             model_file(self._loaded, alias),

@@ -199,6 +199,26 @@ def test_devices_are_looked_at_again_right_before_a_model_is_opened(tmp_path: Pa
         assert 0 <= 2 * GIB - (before.window_tokens - after.window_tokens) * 2**17 < 64 * 2**20
 
 
+def test_second_model_is_sized_by_what_the_first_one_leaves(tmp_path: Path) -> None:
+    """Two on one card: sized before, in between or never, the second gets the rest, and so do its sessions."""
+    path = large(tmp_path / "large.gguf")
+    leases = []
+    for before in (True, False):
+        machine = Machine(free_bytes=8 * GIB)
+        two = {name: {"path": path, "adapter": machine.name} for name in ("one", "two")}
+        settings = {"gpu": {"probe": machine.name, "watch_seconds": 0}, "models": two}
+        with squidbot.load(settings, extensions=[machine]) as engine:
+            alone = engine.session("s", model="two").lease if before else None
+            engine.model("one")
+            machine.free_bytes = 5 * GIB
+            leases.append(engine.session("t", model="two").lease)
+            engine.model("two")
+            assert machine.asked[1].loading.n_ctx == leases[-1].window_tokens < machine.asked[0].loading.n_ctx
+            assert alone is None or alone.window_tokens == machine.asked[0].loading.n_ctx
+            assert engine.session("u", model="one").lease.window_tokens == machine.asked[0].loading.n_ctx
+    assert leases[0] == leases[1]
+
+
 def test_as_many_layers_go_onto_the_card_as_fit_when_that_is_asked(tmp_path: Path) -> None:
     """Where not all fit: with "auto" fewer, with a number never."""
     machine, path = Machine(free_bytes=3 * GIB), large(tmp_path / "large.gguf")
