@@ -34,6 +34,7 @@ KINDS: dict[Vendor, CardKind] = {
     "intel": "sycl",
     "other": "vulkan",
 }
+UNTOLD = "how much memory is free is not told by each device; squidbot status says by which"
 BOUNDS = {
     "vram": "the free memory of the GPUs",
     "memory": "free main memory",
@@ -72,19 +73,19 @@ class Sized(NamedTuple):
 
 
 def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
-    """Return the devices that a model can be put on: GPUs that tell what is free, and main memory behind them.
+    """Return the devices that a model can be put on: GPUs in their order, and main memory behind them.
 
-    A runtime is built for one vendor: of GPUs of several, those of the vendor whose have most free.
+    A runtime is built for one vendor: of GPUs of several, those of the vendor whose have most free. Where one of these
+    does not tell what is free, none is returned, nor main memory: a runtime would use it all the same.
     """
     free: dict[Vendor, int] = {}
     for one in probed.devices:
         free[one.vendor] = free.get(one.vendor, 0) + (one.free_bytes or 0)
     vendor = max(free, key=lambda name: free[name], default="other")
-    cards = [
-        Card(KINDS[vendor], one.free_bytes, _name(one))
-        for one in probed.devices
-        if one.free_bytes is not None and one.vendor == vendor
-    ]
+    used = [one for one in probed.devices if one.vendor == vendor]
+    cards = [Card(KINDS[vendor], one.free_bytes, _name(one)) for one in used if one.free_bytes is not None]
+    if len(cards) < len(used):
+        return ()
     return (*cards, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
 
 
@@ -96,12 +97,16 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
         ModelFileError: the header is wrong.
     """
     settings, wanted = loaded.settings, loaded.settings.model(alias)
+    on_gpus = any(card.kind != "cpu" for card in cards)
     loading = loading_of(loaded, wanted)
+    if not on_gpus and loading.n_gpu_layers < 0 and wanted.adapter != "ollama":
+        # All of it was sized for main memory: a GPU that nobody has found, or is to use, must not get it.
+        loading = replace(loading, n_gpu_layers=0)
     reserved = Reserved(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
-    source = "auto-vram" if any(card.kind != "cpu" for card in cards) else "auto-ram"
-    blank = Sized(None, source, "", None, loading, cards, reserved)
+    source = "auto-vram" if on_gpus else "auto-ram"
+    blank = Sized(None, source, "", header.number("context_length", 0) or None, loading, cards, reserved)
     if not cards:
-        return blank._replace(reason="no device tells how much of its memory is free")
+        return blank._replace(loading=loading_of(loaded, wanted), reason=UNTOLD)
     try:
         model = model_of(header)
     except SizingError as error:
@@ -113,7 +118,6 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     return blank._replace(
         window_tokens=found.window_tokens,
         reason=_reason(found),
-        native_tokens=model.trained_tokens or None,
         loading=found.sizing.loading,
         model=model,
         fit=found,

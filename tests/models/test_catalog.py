@@ -64,7 +64,10 @@ class Opened:
 
 
 class Machine:
-    """An extension: a GPU with so much free, a runtime that loads up to so many tokens, and who hears events."""
+    """An extension: a GPU with so much free, a runtime that loads up to so many tokens, and who hears events.
+
+    `free_bytes` None: there is no GPU; below 0: it does not tell.
+    """
 
     def __init__(self, free_bytes: int | None = 24 * GIB, most_tokens: int = 10**9) -> None:
         self.free_bytes, self.most_tokens = free_bytes, most_tokens
@@ -92,7 +95,8 @@ class Machine:
         self.looks += 1
         if self.free_bytes is None:
             return Probed((), (Tried(self.name, 0, "no card"),))
-        card = Device(0, "GPU-1", "Card", "nvidia", 24 * GIB, self.free_bytes, unified=False, source=self.name)
+        free_bytes = self.free_bytes if self.free_bytes >= 0 else None
+        card = Device(0, "GPU-1", "Card", "nvidia", 24 * GIB, free_bytes, unified=False, source=self.name)
         return Probed((card,), (Tried(self.name, 1, ""),))
 
     def _open(self, definition: Definition, counter: TokenCounter) -> LoadedModel:
@@ -231,6 +235,37 @@ def test_as_many_layers_go_onto_the_card_as_fit_when_that_is_asked(tmp_path: Pat
         assert (lease.window_tokens, lease.source) == (2048, "auto-vram")
         assert 0 < engine.loading("tiny").n_gpu_layers < 9
         assert f"{engine.loading('tiny').n_gpu_layers} of 9 layers on GPUs" in lease.detail
+
+
+def test_model_that_was_sized_for_main_memory_is_not_put_onto_a_gpu(path: str) -> None:
+    """One that no probe has found, or that the settings forbid: no layer goes there, but a number that is set stays."""
+    machine = Machine(free_bytes=None)
+    with engine_of(machine, path) as engine:
+        assert engine.session("s", model="tiny").lease.source == "auto-ram"
+        engine.model("tiny")
+        assert machine.asked[0].loading.n_gpu_layers == 0
+    with engine_of(Machine(free_bytes=None), path, n_gpu_layers=7) as engine:
+        assert engine.loading("tiny").n_gpu_layers == 7
+
+
+def test_window_comes_from_the_next_source_when_a_card_does_not_tell_what_is_free(path: str) -> None:
+    """Free main memory says nothing of a model that goes onto the card."""
+    machine = Machine(free_bytes=-1)
+    with engine_of(machine, path) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (2048, "native-limit")
+        assert "squidbot status says by which; 32,768 where nothing is known; cut to 2,048" in lease.detail
+        assert engine.loading("tiny").n_gpu_layers == -1
+
+
+def test_model_of_an_unknown_layout_gets_no_more_than_it_was_trained_with(tmp_path: Path) -> None:
+    """Its cache can't be sized, but its header says that."""
+    tensors = [Tensor("token_embd.weight", (32, 64), 0)]
+    write_gguf(tmp_path / "new.gguf", {"general.architecture": "deepseek4", "deepseek4.context_length": 4096}, tensors)
+    with engine_of(Machine(), str(tmp_path / "new.gguf")) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (4096, "native-limit")
+        assert "unknown cache layout 'deepseek4'" in lease.detail
 
 
 def test_load_is_tried_with_less_and_sessions_follow(path: str) -> None:

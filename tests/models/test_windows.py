@@ -17,8 +17,8 @@ def device(number: int, vendor: Vendor, free_bytes: int | None) -> Device:
 
 
 def test_cards_are_the_devices_that_tell_what_is_free() -> None:
-    """In order, by the rules of their vendor, main memory behind them; what does not tell is left out."""
-    probed = Probed((device(0, "amd", 10), device(1, "amd", None), device(2, "amd", 30)), ())
+    """In order, by the rules of their vendor, main memory behind them."""
+    probed = Probed((device(0, "amd", 10), device(2, "amd", 30)), ())
     cards = cards_of(probed, MainMemory(1000, 700))
     assert [(card.kind, card.free_bytes, card.name) for card in cards] == [
         ("hip", 10, "0: Card"),
@@ -26,6 +26,15 @@ def test_cards_are_the_devices_that_tell_what_is_free() -> None:
         ("cpu", 700, "main memory"),
     ]
     assert cards_of(Probed((), ()), None) == ()
+
+
+def test_there_are_no_cards_when_one_that_a_runtime_would_use_does_not_tell() -> None:
+    """Neither are the others, nor is main memory what the model is sized for: it would lie elsewhere."""
+    main = MainMemory(1000, 700)
+    assert cards_of(Probed((device(0, "amd", 10), device(1, "amd", None)), ()), main) == ()
+    assert cards_of(Probed((device(0, "nvidia", None),), ()), main) == ()
+    other = Probed((device(0, "nvidia", None), device(1, "amd", 30)), ())
+    assert [card.kind for card in cards_of(other, main)] == ["hip", "cpu"]
 
 
 def test_cards_are_of_one_vendor() -> None:
