@@ -125,7 +125,7 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
 
 
 def _fitted(loaded: Loaded, wanted: Definition, model: Model, blank: Sized) -> Fit:
-    """Return the largest window; where none fits and layers are "auto", the smallest with as many as fit.
+    """Return the largest window; where none fits and layers are "auto", that of as many as hold the smallest.
 
     Raises:
         ConfigError: llama.cpp would not load it in this way.
@@ -138,7 +138,7 @@ def _fitted(loaded: Loaded, wanted: Definition, model: Model, blank: Sized) -> F
     if found.window_tokens is not None or wanted.n_gpu_layers != AUTO_LAYERS or found.n_gpu_layers is None:
         return found
     fewer = replace(blank.loading, n_gpu_layers=found.n_gpu_layers)
-    return fit(model, fewer, blank.cards, Bounds(least, least), blank.reserved)
+    return fit(model, fewer, blank.cards, bounds, blank.reserved)
 
 
 def _reason(found: Fit) -> str:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from squidbot.cli import main
+from squidbot.core.devices import MainMemory
 from squidbot.core.sizing.header import Tensor
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from squidbot.testing.ggufs import Metadata
 
-MIB = 2**20
+MIB, GIB = 2**20, 2**30
 F32, Q4_K, Q6_K = 0, 12, 14
 
 
@@ -65,8 +66,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No squidbot.toml but the test's own."""
+    """No squidbot.toml but the test's own, and main memory that does not depend on who runs it."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("squidbot.probes.main_memory", lambda *_: MainMemory(64 * GIB, 48 * GIB))
 
 
 def sized(*arguments: object, code: int = 0) -> Result:
@@ -142,7 +144,19 @@ def test_size_says_what_would_fit_when_nothing_does(model: Path) -> None:
     fewer = next(one for one in none["others"] if one["change"] == "n_gpu_layers")
     auto = answer(model, "--vram", "4GB", "--gpu-layers", "auto")
     assert (auto["fits"], auto["loading"]["n_gpu_layers"]) == (True, fewer["n_gpu_layers"])
+    assert (auto["bound_by"], auto["window"]) == ("vram", auto["largest_window"])
     assert 0 < fewer["n_gpu_layers"] < 33
+
+
+def test_auto_puts_as_many_layers_there_as_fit_with_the_window_that_is_asked_for(model: Path) -> None:
+    """More tokens, fewer layers: one more would not fit with that window."""
+    small = answer(model, "--vram", "4GB", "--gpu-layers", "auto")["loading"]["n_gpu_layers"]
+    large = answer(model, "--vram", "4GB", "--gpu-layers", "auto", "--window", "8192")
+    assert (large["fits"], large["window"]) == (True, 8192)
+    layers = large["loading"]["n_gpu_layers"]
+    assert 0 < layers < small
+    more = answer(model, "--vram", "4GB", "--gpu-layers", str(layers + 1), "--window", "8192", code=1)
+    assert more["fits"] is False
 
 
 def test_size_puts_layers_on_several_devices(model: Path) -> None:

@@ -232,7 +232,8 @@ def test_as_many_layers_go_onto_the_card_as_fit_when_that_is_asked(tmp_path: Pat
         assert 'n_gpu_layers = "auto" would put' in lease.detail
     with engine_of(machine, path, {"min": 2048}, n_gpu_layers="auto") as engine:
         lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (2048, "auto-vram")
+        assert (lease.window_tokens, lease.source) == (4096, "auto-vram")
+        assert "bound by the free memory of the GPUs" in lease.detail
         assert 0 < engine.loading("tiny").n_gpu_layers < 9
         assert f"{engine.loading('tiny').n_gpu_layers} of 9 layers on GPUs" in lease.detail
 

@@ -105,11 +105,12 @@ def _from_header(asked: Asked, header: Header) -> Size:
     model, loading, bounds = model_of(header), asked.loading, asked.bounds
     if loading.n_ctx:
         bounds = Bounds(min(bounds.least_tokens, loading.n_ctx), max(bounds.most_tokens, loading.n_ctx))
+    if asked.auto_layers:
+        least = loading.n_ctx or bounds.least_tokens
+        whole = fit(model, loading, asked.cards, bounds._replace(least_tokens=least), asked.reserved)
+        if whole.n_gpu_layers is not None:
+            loading = replace(loading, n_gpu_layers=whole.n_gpu_layers)
     found = fit(model, loading, asked.cards, bounds, asked.reserved)
-    if found.window_tokens is None and asked.auto_layers and found.n_gpu_layers is not None:
-        loading = replace(loading, n_gpu_layers=found.n_gpu_layers)
-        least = Bounds(bounds.least_tokens, bounds.least_tokens)
-        found = fit(model, loading, asked.cards, least, asked.reserved)
     sizing = found.sizing
     if loading.n_ctx:
         sizing = measure(model, loading, asked.cards, asked.reserved)
