@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b32encode
 from dataclasses import dataclass
+from hashlib import blake2b
+from math import isfinite
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from squidbot.core.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +26,8 @@ __all__ = [
     "Source",
     "Trust",
     "View",
+    "memory_id_of",
+    "refuse_misfit",
 ]
 
 # B-34: the groups in which a search's answer stands, most lasting first.
@@ -105,6 +113,38 @@ class Memory:
     superseded_by: str = ""
 
 
+# 50 bits: among 1,000,000 memories two have the same id once in 2,000 stores, and the second is refused then.
+ID_CHARS = 10
+MOST_ID_CHARS = 1024
+
+
+def memory_id_of(scope: Scope, text: str, sources: Sequence[Source] = ()) -> str:
+    """Return the id of a memory: "f-" and ten letters and digits, the same for the same in every process and version."""
+    said = json.dumps((scope, text, tuple(sources)), ensure_ascii=False, separators=(",", ":"))
+    digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    return f"f-{b32encode(digest).decode().lower()[:ID_CHARS]}"
+
+
+def refuse_misfit(memory: Memory) -> None:
+    """Pass a memory that every store can keep.
+
+    Raises:
+        StoreError: its id is not 1 to 1,024 characters long, or it supersedes itself, or its category is none, its
+            time not finite, or its importance not 0 to 1.
+    """
+    name = f"memory {memory.memory_id!a:.80}"
+    if not 1 <= len(memory.memory_id) <= MOST_ID_CHARS:
+        raise StoreError(f"{name}: its id must be 1 to {MOST_ID_CHARS} characters; nothing was written")
+    if memory.memory_id in (memory.supersedes, memory.superseded_by):
+        raise StoreError(f"{name}: can't take its own place; nothing was written")
+    if memory.category not in CATEGORIES:
+        raise StoreError(f"{name}: category {memory.category!r} is none of {CATEGORIES}; nothing was written")
+    if not isfinite(memory.time):
+        raise StoreError(f"{name}: time {memory.time} is no time; nothing was written")
+    if not 0 <= memory.importance <= 1:
+        raise StoreError(f"{name}: importance {memory.importance} is not 0 to 1; nothing was written")
+
+
 class Passage(NamedTuple):
     """A text that can be found: a memory, or a turn of a conversation.
 
@@ -138,11 +178,13 @@ class MemoryStore(Protocol):
     def add(self, memories: Sequence[Memory]) -> None:
         """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
 
-        One that names what it supersedes takes its place in the same transaction: the old one is history from then on.
+        One that names what it supersedes takes its place in the same transaction: the old one is history from then on,
+        whatever becomes of the new one. It must be there, or stand earlier in `memories`; where another has taken its
+        place already, that stays so. `superseded_by` does not count for being equal: the store keeps it.
 
         Raises:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                scope's, or the disk failed.
+                tenant's or user's, a value can't be stored (see `refuse_misfit`), or the disk failed.
         """
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
@@ -157,7 +199,11 @@ class MemoryStore(Protocol):
     ) -> list[Memory]:
         """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
 
+        `after` is the id of the last one of the page before, "" for the first page; those of the same time come in the
+        same order each time. Where it has been forgotten since, the pages go on where it stood.
+
         Raises:
+            NotFoundError: no memory of the view has, or had, the id `after`.
             DamagedStoreError: a row does not match its checksum.
         """
 
@@ -179,4 +225,10 @@ class MemoryStore(Protocol):
 
         Raises:
             StoreError: nothing was removed: the disk failed.
+        """
+
+    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
+        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
+
+        Who makes memories by rule asks first: what somebody wanted forgotten does not come back by itself.
         """

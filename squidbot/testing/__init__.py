@@ -14,6 +14,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | llms        | the check of language models |
 | loaded      | the check of models that are open, and chat |
 | embedders   | the check of what makes vectors |
+| memories    | the check of memory stores |
 | probes      | the check of what looks for devices |
 | ggufs       | model files to test with |
 | models      | a language model that answers as it is told |
@@ -26,6 +27,7 @@ from squidbot.testing.embedders import check_embedder
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
 from squidbot.testing.loaded import check_loaded_model
+from squidbot.testing.memories import check_memory_store, made_memory
 from squidbot.testing.probes import check_gpu_probe
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store
@@ -37,9 +39,11 @@ __all__ = [
     "check_gpu_probe",
     "check_llm",
     "check_loaded_model",
+    "check_memory_store",
     "check_summary_store",
     "check_token_counter",
     "check_transcript_store",
+    "made_memory",
     "made_message",
     "made_summary",
     "offline_chat_model",

@@ -1,4 +1,4 @@
-"""What needs no package: stores that live in memory, for tests and for hosts that keep nothing."""
+"""Transcripts, summaries and claims that live in memory, for tests and for hosts that keep nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,172 @@
+"""Durable facts that live in memory, for tests and for hosts that keep nothing."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.errors import NotFoundError, StoreError
+from squidbot.core.finding.matching import has, telling, weighed
+from squidbot.core.finding.words import terms
+from squidbot.core.memories import Hit, View, refuse_misfit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from squidbot.core.memories import Category, Memory
+
+__all__ = ["InMemoryMemoryStore"]
+
+
+class _Kept(NamedTuple):
+    """A memory, its place in the order of their coming, and its terms."""
+
+    memory: Memory
+    place: int
+    terms: frozenset[str]
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """What listings go by, newest first."""
+        return -self.memory.time, -self.place
+
+
+class _Grave(NamedTuple):
+    """What is left of a memory that was forgotten: its place in listings, whose it was, and why it is gone."""
+
+    order: tuple[float, int]
+    owner: tuple[str, str]
+    reason: str
+
+
+# All of one tenant's user, by id.
+_Owned = dict[str, _Kept]
+
+
+class InMemoryMemoryStore:
+    """MemoryStore that is gone with the process; threads may share one."""
+
+    def __init__(self) -> None:
+        self._owners: dict[tuple[str, str], _Owned] = {}
+        self._owner: dict[str, tuple[str, str]] = {}
+        self._graves: dict[str, _Grave] = {}
+        self._places = 0
+        self._lock = threading.Lock()
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Store memories, all or nothing; each takes the place of what it supersedes. An equal one does nothing.
+
+        Raises:
+            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
+                user's, or a value can't be stored.
+        """
+        with self._lock:
+            new: dict[str, Memory] = {}
+            for memory in memories:
+                refuse_misfit(memory)
+                there = new.get(memory.memory_id) or self._find(memory.memory_id)
+                if there is None:
+                    new[memory.memory_id] = memory
+                    if memory.supersedes:
+                        new |= self._superseded(memory, new)
+                elif replace(there, superseded_by="") != replace(memory, superseded_by=""):
+                    raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
+            for memory in new.values():
+                self._put(memory)
+
+    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return the named memories in the order asked for; unknown ones are left out."""
+        with self._lock:
+            return [found for found in map(self._find, memory_ids) if found]
+
+    def listed(
+        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+    ) -> list[Memory]:
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+
+        Raises:
+            NotFoundError: no memory of the view has, or had, the id `after`.
+        """
+        with self._lock:
+            behind = self._order(view, after) if after else None
+            seen = sorted(self._seen(view, past=past), key=lambda kept: kept.order)
+        listed = (kept.memory for kept in seen if behind is None or kept.order > behind)
+        return list(islice((each for each in listed if category in {None, each.category}), max(limit, 0)))
+
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # noqa: ARG002  # ties are broken by time, not by age
+        """Return the memories of a view that answer a query, best first, ties newest first.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+        """
+        words = telling(query)
+        with self._lock:
+            seen = list(self._seen(view, past=past))
+        having = [sum(has(kept.terms, word) for kept in seen) for word in words]
+        scores = weighed(words, having, [kept.terms for kept in seen], len(seen))
+        scored = sorted(zip(scores, seen, strict=True), key=lambda each: (-each[0], each[1].order))
+        return [Hit(kept.memory.memory_id, score) for score, kept in scored if score][: max(limit, 0)]
+
+    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
+        """Remove memories for good, and return how many were there; that each was, and why it is gone, is kept."""
+        with self._lock:
+            there = [memory_id for memory_id in dict.fromkeys(memory_ids) if memory_id in self._owner]
+            for memory_id in there:
+                owner = self._owner.pop(memory_id)
+                kept = self._owners[owner].pop(memory_id)
+                self._graves[memory_id] = _Grave(kept.order, owner, reason)
+            return len(there)
+
+    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
+        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
+        with self._lock:
+            gone = (name for name in memory_ids if name in self._graves and name not in self._owner)
+            return {name: self._graves[name].reason for name in gone}
+
+    def _find(self, memory_id: str) -> Memory | None:
+        owner = self._owner.get(memory_id)
+        return None if owner is None else self._owners[owner][memory_id].memory
+
+    def _put(self, memory: Memory) -> None:
+        owner = memory.scope.tenant, memory.scope.user
+        known = self._owners.setdefault(owner, {}).get(memory.memory_id)
+        if known is None:
+            self._places += 1
+            known = _Kept(memory, self._places, frozenset(terms(memory.text)))
+        self._owners[owner][memory.memory_id] = known._replace(memory=memory)
+        self._owner[memory.memory_id] = owner
+
+    def _superseded(self, memory: Memory, new: dict[str, Memory]) -> dict[str, Memory]:
+        """Return, by its id, what a memory supersedes, as it is from then on.
+
+        Raises:
+            StoreError: it is not there, or another user's.
+        """
+        old = new.get(memory.supersedes) or self._find(memory.supersedes)
+        if old is None or old.scope[:2] != memory.scope[:2]:
+            raise StoreError(
+                f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
+                "user's; nothing was written"
+            )
+        return {old.memory_id: replace(old, superseded_by=old.superseded_by or memory.memory_id)}
+
+    def _seen(self, view: View, *, past: bool) -> Iterator[_Kept]:
+        for kept in self._owners.get((view.scope.tenant, view.scope.user), {}).values():
+            if (past or not kept.memory.superseded_by) and View(kept.memory.scope, view.isolation).key == view.key:
+                yield kept
+
+    def _order(self, view: View, memory_id: str) -> tuple[float, int]:
+        """Return the place in listings of a memory that is, or was, in a view.
+
+        Raises:
+            NotFoundError: there is, and was, none.
+        """
+        found = [kept.order for kept in self._seen(view, past=True) if kept.memory.memory_id == memory_id]
+        grave = self._graves.get(memory_id)
+        if not found and grave and grave.owner == (view.scope.tenant, view.scope.user):
+            found = [grave.order]
+        if not found:
+            raise NotFoundError(f"no memory {memory_id!a:.80} to list behind: begin with the first page")
+        return found[0]
