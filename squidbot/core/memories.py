@@ -129,8 +129,8 @@ def refuse_misfit(memory: Memory) -> None:
     """Pass a memory that every store can keep.
 
     Raises:
-        StoreError: its id is not 1 to 1,024 characters long, or it supersedes itself, or its category is none, its
-            time not finite, or its importance not 0 to 1.
+        StoreError: its id is not 1 to 1,024 characters long, it supersedes itself, its category is none, its time not
+            finite, or its importance not 0 to 1.
     """
     name = f"memory {memory.memory_id!a:.80}"
     if not 1 <= len(memory.memory_id) <= MOST_ID_CHARS:

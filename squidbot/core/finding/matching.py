@@ -24,14 +24,15 @@ HALF_WAY_TERMS = 100
 # Words of English that stand in every second sentence and tell none from another.
 STOP_WORDS = frozenset(
     (
-        "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
-        "before", "being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "during", "each", "for",
-        "from", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into",
-        "is", "it", "its", "just", "ll", "m", "me", "more", "most", "my", "no", "nor", "not", "now", "of", "off", "on",
-        "once", "only", "or", "other", "our", "out", "over", "own", "re", "s", "same", "she", "should", "so", "some",
-        "such", "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through",
-        "to", "too", "under", "until", "up", "ve", "very", "was", "we", "were", "what", "when", "where", "which", "while",
-        "who", "whom", "why", "will", "with", "would", "you", "your",
+        "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
+        "been", "before", "being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don",
+        "during", "each", "for", "from", "had", "has", "have", "having", "he", "her", "here", "hers", "him",
+        "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "ll", "m", "me", "more", "most",
+        "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out",
+        "over", "own", "re", "s", "same", "she", "should", "so", "some", "such", "t", "than", "that", "the",
+        "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
+        "until", "up", "ve", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
+        "whom", "why", "will", "with", "would", "you", "your",
     )
 )  # fmt: skip
 
