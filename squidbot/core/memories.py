@@ -119,7 +119,7 @@ MOST_ID_CHARS = 1024
 
 
 def memory_id_of(scope: Scope, text: str, sources: Sequence[Source] = ()) -> str:
-    """Return the id of a memory: "f-" and ten letters and digits, the same for the same in every process and version."""
+    """Return the id of a memory: "f-" and ten letters and digits, the same in every process and version."""
     said = json.dumps((scope, text, tuple(sources)), ensure_ascii=False, separators=(",", ":"))
     digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=10).digest()
     return f"f-{b32encode(digest).decode().lower()[:ID_CHARS]}"
