@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import attrs
 
-from squidbot.checks import structured
+from squidbot.checks import AUTO_LAYERS, structured
 from squidbot.core.errors import ConfigError
 from squidbot.prices import FILE_NAME as PRICES_NAME
 from squidbot.prices import entry_of
@@ -87,6 +87,8 @@ class Loaded:
             prices = self.prices(table[1] if len(table) > 1 else "")
             if prices.entry is not None:
                 return Origin(_dotted(path), getattr(prices, key), self._entry(prices.entry))
+        if key == "n_gpu_layers" and value == AUTO_LAYERS:
+            value = "auto"
         return Origin(_dotted(path), value, self.source if self.sets(*path) else "default")
 
     def _entry(self, name: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.context import Definition
     from squidbot.hookspecs import Register, Store
 
-__all__ = ["TIMERS", "BuiltIn", "Registry", "Timer", "make"]
+__all__ = ["OPEN_FILES", "TIMERS", "BuiltIn", "Registry", "Timer", "make"]
 
 Offer = TypeVar("Offer")
 Given = TypeVar("Given")
@@ -149,6 +149,8 @@ RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
     "xllamacpp": _xllamacpp,
     "ollama": _ollama,
 }
+# Those of them that open a file in this process.
+OPEN_FILES = frozenset({"llama_cpp", "xllamacpp"})
 
 
 def _vocabulary(path: str) -> TokenCounter:

@@ -36,6 +36,7 @@ BOUNDS = {
     "model-cap": "its context_window in the settings",
     "window.max": "window.max",
 }
+NOTHING_FITS = "no other cache, batch or number of layers would make it fit: free memory, or take a smaller model"
 NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
 # llama.cpp tells a cache beside others to 0.01 MiB only.
 ROUNDED_BYTES = MIB // 200 + 1
@@ -67,6 +68,9 @@ def put_size(paper: Paper, answer: Size) -> None:
             paper.blank()
             _put_device(paper, held)
         _put_others(paper, answer.others)
+        if _nothing_fits(answer):
+            paper.blank()
+            paper.say(NOTHING_FITS)
         paper.blank()
         said = "compute by llama.cpp's dry run, all else" if answer.sizing.method == "dry run" else "said"
         paper.say(f"{said} by the file's header; not counted: {NOT_COUNTED}", "dim")
@@ -106,7 +110,9 @@ def _put_verdict(paper: Paper, answer: Size, sizing: Sizing) -> None:
     found, asked = answer.found, answer.asked.loading.n_ctx
     if asked:
         fits = "fits" if sizing.fits else "does not fit"
-        paper.say(f"a window of {sizing.window_tokens:,} tokens {fits}", "bold")
+        trained = sizing.trained_tokens
+        beyond = f"; the model was trained with {trained:,}" if 0 < trained < asked else ""
+        paper.say(f"a window of {sizing.window_tokens:,} tokens {fits}{beyond}", "bold")
     if found is not None and found.window_tokens is not None:
         bound = f", bound by {BOUNDS[found.bound_by]}" if found.bound_by else ""
         paper.say(f"largest window {found.window_tokens:,} tokens{bound}", "bold")
@@ -148,6 +154,13 @@ def _compute(held: Held) -> str:
         return "llama.cpp's own plan"
     said = f"{_mib(compute.closed_bytes)} + {_mib(compute.guard_bytes)} guard"
     return f"{said}; wide: {compute.reason}" if compute.kind == "wide" else said
+
+
+def _nothing_fits(answer: Size) -> bool:
+    """Return whether it is known that it does not fit, whatever is changed."""
+    sizing, found = answer.sizing, answer.found
+    known = sizing is not None and sizing.compute_kind != "unknown"
+    return known and found is not None and found.window_tokens is None and not answer.others
 
 
 def _put_others(paper: Paper, others: tuple[Alternative, ...]) -> None:

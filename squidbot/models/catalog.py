@@ -11,15 +11,16 @@ from squidbot.core import events
 from squidbot.core.budget.resolution import Known, Resolved, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError
 from squidbot.core.events import Event
+from squidbot.core.sizing.cells import CELLS_STEP
 from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.context import Definition
 from squidbot.core.sizing.validity import check_loading
-from squidbot.models.files import loading_of, model_file
+from squidbot.models.files import header_of, loading_of, model_file
 from squidbot.models.opening import differences, open_model
 from squidbot.models.servers import Behind, behind
 from squidbot.models.watching import MemoryWatch
 from squidbot.models.windows import Sized, cards_of, size_window
-from squidbot.offers import make
+from squidbot.offers import OPEN_FILES, make
 from squidbot.probes import Machine
 
 if TYPE_CHECKING:
@@ -80,17 +81,17 @@ class Catalog:
         """Return the size of a model on this machine, worked out once; None of others, and where none is wanted.
 
         Raises:
-            ConfigError: the settings contradict themselves, or the file is not there.
-            ModelFileError: the file is damaged.
+            ConfigError: the settings contradict themselves, or the file of a hub is not there.
+            ModelFileError: the file is damaged, or not there.
         """
         if self._loaded.settings.window.sizing == "manual":
             return None
         with self._lock:
             if alias not in self._sized:
-                path = model_file(self._loaded, alias)
-                told = None if path else self._behind(alias)
-                header = read_header(path) if path else told and told.header
-                if not header:
+                header = header_of(self._loaded, alias)
+                if header is None and (told := self._behind(alias)) is not None:
+                    header = told.header
+                if header is None:
                     return None
                 cards = cards_of(self.probed(), Machine().main_memory())
                 self._sized[alias] = size_window(self._loaded, alias, header, cards)
@@ -100,9 +101,9 @@ class Catalog:
         """Return the window of sessions with that model; `asked_tokens` goes before all else.
 
         Raises:
-            ConfigError: the settings contradict themselves, the file is not there, or more is asked for than the model
-                was opened with.
-            ModelFileError: the file is damaged.
+            ConfigError: the settings contradict themselves, the file of a hub is not there, or more is asked for than
+                the model was opened with.
+            ModelFileError: the file is damaged, or not there.
         """
         held = self._open.get(alias)
         if held is None:
@@ -126,7 +127,8 @@ class Catalog:
             return held.opened.definition.loading
         sized, model = self.sized(alias), self._loaded.settings.model(alias)
         loading = sized.loading if sized else loading_of(self._loaded, model)
-        return replace(loading, n_ctx=self.resolved(alias).window_tokens)
+        # llama.cpp makes whole steps of any window, and cuts its batches to what it was asked for.
+        return replace(loading, n_ctx=max(self.resolved(alias).window_tokens, CELLS_STEP))
 
     def opened(self, alias: str) -> LoadedModel | None:
         """Return a model if it is open."""
@@ -137,9 +139,9 @@ class Catalog:
         """Return a model, opened by its adapter at the first call and held until `close`.
 
         Raises:
-            ConfigError: the settings name no adapter for it, or contradict themselves; the adapter's package is not
-                installed; the file is not there.
-            ModelFileError: the file is damaged.
+            ConfigError: the settings name no adapter for it, no file, or contradict themselves; the adapter's package
+                is not installed.
+            ModelFileError: the file is damaged, or not there.
             ModelLoadError: it does not load with any window that is allowed.
             LLMError: its server was not reached.
         """
@@ -229,9 +231,12 @@ class Catalog:
             known = ", ".join(sorted(self._registry.runtimes))
             raise ConfigError(f"no adapter opens it; set adapter to one of {known} @ {place}")
         self._look_anew(alias)
+        path = model_file(self._loaded, alias)
+        if not path and model.adapter in OPEN_FILES:
+            raise ConfigError(f"{model.adapter} opens files; set path, or repo_id and filename @ {place}")
         definition = Definition(
             alias,
-            model_file(self._loaded, alias),
+            path,
             self.loading(alias),
             model.model or alias,
             model.url or "",
@@ -243,7 +248,7 @@ class Catalog:
         def opens(asked: Definition) -> LoadedModel:
             return make("runtime", self._registry.runtimes, model.adapter or "", (asked, counter), place)
 
-        found = open_model(opens, definition, min(self._loaded.settings.window.min, resolved.window_tokens))
+        found = open_model(opens, definition, min(self._loaded.settings.window.min, definition.loading.n_ctx))
         self._compare(alias, found)
         return _Open(found, _served(resolved, found))
 
@@ -281,15 +286,15 @@ def _checked(definition: Definition, place: str) -> bool:
     """Return whether a file is known to load as it is asked for: llama.cpp ends its process where some of it is wrong.
 
     Raises:
-        ConfigError: it can't be, or the file is not there.
-        ModelFileError: the file is damaged.
+        ConfigError: it can't be.
+        ModelFileError: the file is damaged, or not there.
     """
     if not definition.path:
         return False
     try:
         check_loading(read_header(definition.path), definition.loading)
-    except ConfigError as error:
-        raise ConfigError(f"{error} @ {place}") from error
+    except (ConfigError, ModelFileError) as error:
+        raise type(error)(f"{error} @ {place}") from error
     except SizingError:
         return False  # of an unknown layout nothing can be said before it is loaded
     return True

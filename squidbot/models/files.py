@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.gguf import read_header
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, ModelFileError
 from squidbot.core.sizing.context import Loading
 
 if TYPE_CHECKING:
     from squidbot.config import Loaded
+    from squidbot.core.sizing.header import Header
     from squidbot.tables import Model
 
-__all__ = ["loading_of", "model_file", "projector_bytes"]
+__all__ = ["header_of", "loading_of", "model_file", "projector_bytes"]
 
 
 def model_file(loaded: Loaded, alias: str) -> str:
@@ -39,6 +40,20 @@ def model_file(loaded: Loaded, alias: str) -> str:
         return str(find_model(model.repo_id, model.filename))
     except ConfigError as error:
         raise ConfigError(f"{error} @ {place}") from error
+
+
+def header_of(loaded: Loaded, alias: str) -> Header | None:
+    """Return the header of a model's file; None for a model that a server has.
+
+    Raises:
+        ConfigError: as `model_file` does.
+        ModelFileError: the file is damaged, or not there.
+    """
+    path = model_file(loaded, alias)
+    try:
+        return read_header(path) if path else None
+    except ModelFileError as error:
+        raise ModelFileError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
 
 
 def loading_of(loaded: Loaded, model: Model, n_ctx: int = 0) -> Loading:

@@ -38,6 +38,7 @@ def open_model(opens: Callable[[Definition], LoadedModel], definition: Definitio
         SquidbotError: what `opens` raises for any other reason: a smaller window would not mend it.
     """
     failed: list[str] = []
+    tried: dict[str, list[str]] = {}
     asked = definition.loading.n_ctx
     for n_ctx in (asked, *descending(asked, min_tokens)):
         smaller = definition._replace(loading=replace(definition.loading, n_ctx=n_ctx))
@@ -45,9 +46,10 @@ def open_model(opens: Callable[[Definition], LoadedModel], definition: Definitio
             return Opened(opens(smaller), smaller, tuple(failed))
         except ModelLoadError as error:
             failed.append(f"{n_ctx:,} tokens: {error}")
+            tried.setdefault(str(error), []).append(f"{n_ctx:,}")
             last = error
-    tried = "; ".join(failed)
-    raise ModelLoadError(f"{definition.alias!r} does not load with any window: {tried}") from last
+    said = "; ".join(f"with {', '.join(sizes)} tokens: {reason}" for reason, sizes in tried.items())
+    raise ModelLoadError(f"{definition.alias!r} does not load with any window: {said}") from last
 
 
 def differences(predicted: Sizing | None, served: Served) -> tuple[str, ...]:

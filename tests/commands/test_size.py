@@ -159,6 +159,21 @@ def test_auto_puts_as_many_layers_there_as_fit_with_the_window_that_is_asked_for
     assert more["fits"] is False
 
 
+def test_size_says_so_when_nothing_would_fit(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither on the card nor beside it: what is left to do stands there."""
+    monkeypatch.setattr("squidbot.probes.main_memory", lambda *_: MainMemory(4 * GIB, GIB))
+    printed = " ".join(sized(model, "--vram", "1GB", code=1).stdout.split())
+    assert "would make it fit: free memory, or take a smaller model" in printed
+    assert "does not fit: 2,048 tokens take 5,221.5 MiB of device 0 (weights 4,651.0 MiB)" in printed
+
+
+def test_size_says_so_when_a_window_is_larger_than_the_model_was_trained_with(model: Path) -> None:
+    """There may be room for it; that it is of use nobody promises."""
+    printed = " ".join(sized(model, "--vram", "80GB", "--window", "200000").stdout.split())
+    assert "a window of 200,192 tokens fits; the model was trained with 131,072" in printed
+    assert "trained with 131,072" not in sized(model, "--vram", "80GB", "--window", "4096").stdout.split("largest")[0]
+
+
 def test_size_puts_layers_on_several_devices(model: Path) -> None:
     """Shares follow what is free; every device has to have room."""
     found = answer(model, "--vram", "8GiB,8GiB")

@@ -135,8 +135,10 @@ def test_status_tells_where_each_value_comes_from(here: Path) -> None:
     assert sources["window.default"] == (32768, "default")
     assert sources["models.tiny.path"] == ("tiny.gguf", "squidbot.toml")
     other = here / "other.toml"
-    other.write_text("[window]\ndefault = 9000\n", encoding="utf-8")
-    assert "window.default" in shown("--config", str(other)).stdout
+    other.write_text('[window]\ndefault = 9000\n[models.a]\nn_gpu_layers = "auto"\n', encoding="utf-8")
+    printed = shown("--config", str(other)).stdout
+    assert "window.default" in printed
+    assert "models.a.n_gpu_layers  auto  (" in printed
 
 
 def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

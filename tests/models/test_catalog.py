@@ -10,7 +10,7 @@ import pytest
 import squidbot
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.devices import Device, Probed, Tried
-from squidbot.core.errors import ConfigError, LLMError, ModelLoadError
+from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.context import Served
 from squidbot.core.sizing.header import Tensor
@@ -343,6 +343,7 @@ def test_what_was_set_up_is_compared_with_what_was_predicted(path: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"adapter": "xllamacpp", "path": None}, "xllamacpp opens files; set path, or repo_id and filename"),
         ({"adapter": None}, "no adapter opens it; set adapter to one of"),
         ({"adapter": "nobody"}, "no runtime 'nobody', known: "),
         ({"flash_attn": False, "kv_type": "q8_0"}, "flash_attn must be true"),
@@ -359,6 +360,26 @@ def test_model_is_refused_with_the_path_of_what_is_wrong(path: str, changes: dic
         engine.model("tiny")
     assert message in str(caught.value)
     assert "@ argument.models['tiny']" in str(caught.value)
+
+
+@pytest.mark.parametrize("sizing", ["max_safe", "manual"])
+def test_file_that_is_not_there_is_named_with_its_place(tmp_path: Path, sizing: str) -> None:
+    """Whoever reads it finds the key to mend."""
+    with engine_of(Machine(), str(tmp_path / "gone.gguf"), {"sizing": sizing}) as engine:
+        for asks in (engine.model, engine.loading):
+            if sizing == "manual" and asks == engine.loading:
+                continue  # nothing looks into the file
+            with pytest.raises(ModelFileError, match=r"gone.gguf is not there.* @ argument.models\['tiny'\]"):
+                asks("tiny")
+
+
+def test_runtime_is_asked_for_a_whole_step_where_a_window_is_smaller(path: str) -> None:
+    """llama.cpp would make batches of the few tokens, and not all runtimes live with that; the lease is as it was."""
+    machine = Machine()
+    with engine_of(machine, path, context_window=8) as engine:
+        engine.model("tiny")
+        assert machine.asked[0].loading.n_ctx == engine.loading("tiny").n_ctx == 256
+        assert engine.session("s", model="tiny").lease.window_tokens == 8
 
 
 def test_model_is_checked_before_it_is_opened_when_it_was_not_sized(path: str) -> None:

@@ -226,13 +226,13 @@ def _why(sizing: Sizing) -> str:
     where = f"device {held.number}" if held.number != CPU else "main memory"
     margin = f" and the margin {_mib(held.margin_bytes)}" if held.margin_bytes else ""
     return (
-        f"{sizing.window_tokens} tokens take {_mib(held.total_bytes)} of {where} (weights {_mib(held.weights_bytes)})"
+        f"{sizing.window_tokens:,} tokens take {_mib(held.total_bytes)} of {where} (weights {_mib(held.weights_bytes)})"
         f"{margin}; {_mib(held.free_bytes or 0)} are free: {_mib(-(held.left_bytes or 0))} too few"
     )
 
 
 def _mib(size_bytes: int) -> str:
-    return f"{size_bytes / MIB:.1f} MiB"
+    return f"{size_bytes / MIB:,.1f} MiB"
 
 
 def _most_layers(case: _Case, measured: Measure, sizing: Sizing) -> int | None:

@@ -143,8 +143,8 @@ def test_nothing_fits_when_weights_and_margin_take_all() -> None:
     found = on(4651 + 1536)
     assert found.window_tokens is None
     assert found.bound_by is None
-    assert "4651.0 MiB" in found.reason
-    assert "6187.0 MiB are free" in found.reason
+    assert "4,651.0 MiB" in found.reason
+    assert "6,187.0 MiB are free" in found.reason
     assert found.n_gpu_layers is not None
     assert on(0).n_gpu_layers is None
 
