@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.history.pages import Page
     from squidbot.core.history.recall import History
 
-__all__ = ["Answer", "answer", "history_tool"]
+__all__ = ["Answer", "answer", "defined", "given", "history_tool", "shown", "text_of", "whole_number"]
 
 # Sent with every request, so as short as a model can follow.
 _DESCRIPTION: Final = (
@@ -54,11 +54,19 @@ def history_tool(form: str = "openai.chat") -> dict[str, object]:
     Raises:
         ConfigError: no other form is known.
     """
+    return defined(TOOL, _DESCRIPTION, _SCHEMA, form)
+
+
+def defined(name: str, description: str, schema: Mapping[str, object], form: str) -> dict[str, object]:
+    """Return a tool's definition in a host's form.
+
+    Raises:
+        ConfigError: the form is not known.
+    """
     if form == "openai.chat":
-        described = {"name": TOOL, "description": _DESCRIPTION, "parameters": _SCHEMA}
-        return {"type": "function", "function": described}
+        return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
     if form == "anthropic.messages":
-        return {"name": TOOL, "description": _DESCRIPTION, "input_schema": _SCHEMA}
+        return {"name": name, "description": description, "input_schema": schema}
     raise ConfigError(f"unknown form of tools {form!r}, known: openai.chat, anthropic.messages")
 
 
@@ -71,8 +79,8 @@ def answer(history: History, arguments: Mapping[str, object] | str, now: float |
         StoreError: the store failed; that is no answer for a model.
     """
     try:
-        given = _given(arguments)
-        made = _ACTIONS[_action(given)](history, given, now)
+        asked = given(arguments, '{"action": "recall", "id": "m17"}')
+        made = _ACTIONS[_action(asked)](history, asked, now)
         history.hand_out(made.cost)
         return Answer(made.text)
     except (RecallError, BudgetError) as error:
@@ -80,12 +88,12 @@ def answer(history: History, arguments: Mapping[str, object] | str, now: float |
         return Answer(f"<squidbot refused: {said}>", is_error=True)
 
 
-def _search(history: History, given: Mapping[str, object], now: float | None) -> Hits:
-    return history.search(_text(given, "query"), offset=_offset(given), now=now)
+def _search(history: History, asked: Mapping[str, object], now: float | None) -> Hits:
+    return history.search(text_of(asked, "query"), offset=whole_number(asked, "offset"), now=now)
 
 
-def _expand(history: History, given: Mapping[str, object], now: float | None) -> Page:
-    return history.expand(_text(given, "id", "summary_id", "handle"), _offset(given), now=now)
+def _expand(history: History, asked: Mapping[str, object], now: float | None) -> Page:
+    return history.expand(text_of(asked, "id", "summary_id", "handle"), whole_number(asked, "offset"), now=now)
 
 
 _ACTIONS: Final[dict[str, Callable[[History, Mapping[str, object], float | None], Hits | Page]]] = {
@@ -95,7 +103,12 @@ _ACTIONS: Final[dict[str, Callable[[History, Mapping[str, object], float | None]
 }
 
 
-def _given(arguments: Mapping[str, object] | str) -> Mapping[str, object]:
+def given(arguments: Mapping[str, object] | str, example: str) -> Mapping[str, object]:
+    """Return the arguments of a call as an object.
+
+    Raises:
+        RecallError: they are none; the text shows `example`.
+    """
     value: object = arguments
     if isinstance(arguments, str):
         try:
@@ -103,34 +116,45 @@ def _given(arguments: Mapping[str, object] | str) -> Mapping[str, object]:
         except jsontext.JsonTextError as error:
             raise RecallError(f"the arguments are not JSON: {error}") from error
     if not isinstance(value, Mapping):
-        raise RecallError('the arguments are no object; write for example {"action": "recall", "id": "m17"}')
+        raise RecallError(f"the arguments are no object; write for example {example}")
     return value
 
 
-def _action(given: Mapping[str, object]) -> str:
-    action = given.get("action")
+def _action(asked: Mapping[str, object]) -> str:
+    action = asked.get("action")
     if isinstance(action, str) and action in _ACTIONS:
         return action
-    raise RecallError(f"action is {_shown(action)}; it is one of {', '.join(_ACTIONS)}")
+    raise RecallError(f"action is {shown(action)}; it is one of {', '.join(_ACTIONS)}")
 
 
-def _text(given: Mapping[str, object], *names: str) -> str:
-    value = next((given[name] for name in names if given.get(name) is not None), None)
+def text_of(asked: Mapping[str, object], *names: str) -> str:
+    """Return the text of an argument, under the first of its names that is given.
+
+    Raises:
+        RecallError: it is missing, empty, or no text.
+    """
+    value = next((asked[name] for name in names if asked.get(name) is not None), None)
     if isinstance(value, str) and value.strip():
         return value
-    raise RecallError(f"{names[0]} is {_shown(value)}; {given['action']} needs it as a text")
+    raise RecallError(f"{names[0]} is {shown(value)}; {asked['action']} needs it as a text")
 
 
-def _offset(given: Mapping[str, object]) -> int:
-    value = given.get("offset")
+def whole_number(asked: Mapping[str, object], name: str) -> int:
+    """Return a number; 0 where it is not given.
+
+    Raises:
+        RecallError: it is no whole number.
+    """
+    value = asked.get(name)
     if value is None:
         return 0
     if isinstance(value, str) and _DIGITS.match(value):
         return int(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and -1e18 < value == value // 1 < 1e18:
         return int(value)
-    raise RecallError(f"offset is {_shown(value)}; it is a whole number, as the page before says")
+    raise RecallError(f"{name} is {shown(value)}; it is a whole number, as the page before says")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return a value of a call as a message shows it."""
     return f"{value!a:.60}" if isinstance(value, str) else kind(value)

@@ -1,0 +1,292 @@
+"""What the tool `memory` does: memories of one view are searched, added, listed and forgotten, and told as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from squidbot.core.errors import BudgetError, RecallError
+from squidbot.core.memories import CATEGORIES, Category, Memory, Source
+from squidbot.core.memory.naming import named, read_id
+from squidbot.core.memory.telling import Teller, Told, framed, safe, when
+from squidbot.core.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from squidbot.core.counting.meter import Meter
+    from squidbot.core.memories import Hit, MemoryStore, Trust, View
+    from squidbot.core.memory.telling import Frame
+
+__all__ = ["Added", "Asked", "Memories", "same_words"]
+
+# Memories on one page where nobody says how many, and the most that may be asked for.
+HITS, MOST_HITS = 8, 50
+# Memories that may stand before a page: whoever has read so many looks for something else.
+MOST_OFFSET = 1_000
+QUERY_CHARS = 1_000
+TEXT_CHARS = 1_000
+# What a page may cost where nobody says, and the least that holds one.
+ANSWER_TOKENS = 1_000
+LEAST_TOKENS = 160
+# Where a category is asked for, so many times as many hits are looked through.
+_PER_CATEGORY = 4
+# Of each category so many are counted where nothing was found; more are told as "200+".
+COUNTED = 200
+QUERY_SHOWN_CHARS = 80
+_AGAIN: Final = "try other words, fewer, or a name as it was written; list shows what there is"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is looked for, or listed.
+
+    Attributes:
+        query: the words; "" for a list.
+        category: only of this one; None for all.
+        limit: how many at most.
+        offset: how many better ones stand on the pages before.
+        after: for a list, the last memory of the page before; "" for the first page.
+        past: whether what was replaced is told, too.
+    """
+
+    query: str = ""
+    category: Category | None = None
+    limit: int = HITS
+    offset: int = 0
+    after: str = ""
+    past: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What is to be remembered, by whom, and which memory's place it takes ("" for none's)."""
+
+    text: str
+    category: Category = "background"
+    replaces: str = ""
+    tags: tuple[str, ...] = ()
+    trust: Trust = "assistant"
+    speaker: str = ""
+    reason: str = "the model called the tool memory"
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """The memories of one view of a store, told as text.
+
+    Attributes:
+        store: where they are.
+        view: whose are seen; what is added is of its scope. Ids of others are answered as unknown.
+        meter: counts what is told.
+        redactor: takes secrets out of what is added, before it is kept.
+        session_id: the session that is spoken in.
+        min_relevance: hits with a lower score, 0 to 1, are not told.
+        limit_tokens: what an answer may cost, as a bound.
+    """
+
+    store: MemoryStore
+    view: View
+    meter: Meter
+    redactor: Redactor = field(default_factory=Redactor)
+    session_id: str = ""
+    min_relevance: float = 0.3
+    limit_tokens: int = ANSWER_TOKENS
+
+    def search(self, asked: Asked, now: float) -> Told:
+        """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
+
+        Raises:
+            RecallError: there is nothing to look for in the query, or limit or offset are out of range.
+            BudgetError: there is no room for a page.
+            StoreError: the store failed.
+        """
+        _within(asked.limit, 1, MOST_HITS, "limit")
+        _within(asked.offset, 0, MOST_OFFSET, "offset")
+        if len(asked.query) > QUERY_CHARS:
+            raise RecallError(f"the query has {len(asked.query):,} characters, at most {QUERY_CHARS:,} are looked for")
+        hits = self._hits(asked, now)
+        relevant = [hit for hit in hits if hit.score >= self.min_relevance]
+        memories, scores = self._found(asked, relevant)
+        words = safe(asked.query, QUERY_SHOWN_CHARS)
+        if not memories:
+            return self._nothing(asked, words, hits[0].score if hits and not relevant else None)
+
+        def frame(count: int, lines: str) -> str:
+            more = len(memories) > count
+            about = f"{count} found, best first in each group, for: {words}"
+            following = f"; more: search with offset {asked.offset + count}" if more else ""
+            return framed(about, lines, f"scores are guesses; forget takes an id{following}")
+
+        return self._told(memories, frame, asked, now, scores)
+
+    def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
+        """Return at most so many memories that answer a text well enough, best first; none where it has no word.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        try:
+            hits = self.store.search(text, self.view, limit=limit, now=now)
+        except ValueError:
+            return []
+        return self._seen(hit.key for hit in hits if hit.score >= self.min_relevance)
+
+    def listed(self, asked: Asked, now: float) -> Told:
+        """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
+
+        Raises:
+            RecallError: limit is out of range, or there is no memory to go on behind.
+            BudgetError: there is no room for a page.
+            StoreError: the store failed.
+        """
+        _within(asked.limit, 1, MOST_HITS, "limit")
+        after = self._one(asked.after).memory_id if asked.after else ""
+        memories = self.store.listed(self.view, asked.category, limit=asked.limit + 1, after=after, past=asked.past)
+        kind = f" in {asked.category}" if asked.category else ""
+        if not memories:
+            return self._plain(f"no {'further ' * bool(after)}memories{kind}", "Nothing is remembered here.")
+
+        def frame(count: int, lines: str) -> str:
+            more = len(memories) > count
+            following = f"; more: list after {memories[count - 1].memory_id}" if more else ""
+            return framed(f"the newest {count}{kind}", lines, f"forget takes an id{following}")
+
+        return self._told(memories, frame, asked, now, {})
+
+    def add(self, added: Added, now: float) -> Told:
+        """Store a memory, durably, and say under which id, or that it was known; secrets in it are taken out.
+
+        Raises:
+            RecallError: there is nothing to remember, it is too long, or there is no memory that it can replace.
+            StoreError: nothing was stored.
+        """
+        if len(added.text) > TEXT_CHARS:
+            raise RecallError(f"the text has {len(added.text):,} characters; a fact has at most {TEXT_CHARS:,}")
+        text = safe(self.redactor.redacted(added.text), TEXT_CHARS)
+        if not any(map(str.isalnum, text.replace(self.redactor.mark, ""))):
+            raise RecallError("there is nothing to remember in text: no word, or a secret, which is never kept")
+        old = self._one(added.replaces) if added.replaces else None
+        if old is not None and old.superseded_by:
+            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
+        known = self._known(text, now)
+        if known is not None and (old is None or old.memory_id == known.memory_id):
+            told = when(known.time, now)
+            return self._plain("known already", f"{known.memory_id} says so{f' ({told})' if told else ''}.", known)
+        memory = self._memory(added, text, old, now)
+        self.store.add([memory])
+        replaced = f" It replaces {old.memory_id}, which is kept as history." if old else ""
+        return self._plain(f"added to {memory.category}", f"It is {memory.memory_id}.{replaced}", memory)
+
+    def forget(self, memory_id: str, reason: str = "") -> Told:
+        """Remove a memory for good, and say so without its words.
+
+        Raises:
+            RecallError: there is no such memory.
+            StoreError: nothing was removed.
+        """
+        memory = self._one(memory_id)
+        self.store.forget([memory.memory_id], reason)
+        older = self._seen([memory.supersedes])
+        kept = f" What it had replaced is still kept as {older[0].memory_id}; forget that, too?" if older else ""
+        return self._plain(f"forgot {memory.memory_id}", f"It is gone for good, of {memory.category}.{kept}")
+
+    # -- what is seen -------------------------------------------------------------------------------------------
+
+    def _hits(self, asked: Asked, now: float) -> list[Hit]:
+        limit = (asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1)
+        try:
+            return self.store.search(asked.query, self.view, limit=limit, now=now, past=asked.past)
+        except ValueError as error:
+            raise RecallError(str(error)) from error
+
+    def _found(self, asked: Asked, hits: Sequence[Hit]) -> tuple[list[Memory], dict[str, float]]:
+        """Return the memories of a page and of the one hit behind it, and their scores."""
+        memories = self._seen(hit.key for hit in hits)
+        of_kind = [one for one in memories if asked.category in (None, one.category)]
+        return of_kind[asked.offset : asked.offset + asked.limit + 1], {hit.key: hit.score for hit in hits}
+
+    def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
+        """Return those of the named memories that this view may see."""
+        asked = [one for one in memory_ids if one]
+        found = self.store.get(asked) if asked else []
+        return [one for one in found if self.view._replace(scope=one.scope).key == self.view.key]
+
+    def _one(self, said: str) -> Memory:
+        memory_id = read_id(said)
+        found = self._seen([memory_id])
+        if not found:
+            raise RecallError(
+                f"no memory has the id {said!a:.60}; ids look like f0a1b2c3d4e5, search and list show them"
+            )
+        return found[0]
+
+    def _known(self, text: str, now: float) -> Memory | None:
+        """Return the memory that says the same in the same words."""
+        try:
+            hits = self.store.search(text, self.view, limit=HITS, now=now)
+        except ValueError as error:
+            raise RecallError(str(error)) from error
+        return next((one for one in self._seen(hit.key for hit in hits) if same_words(one.text, text)), None)
+
+    def _memory(self, added: Added, text: str, old: Memory | None, now: float) -> Memory:
+        sources = () if added.source is None else (added.source,)
+        memory = Memory("", text, added.category, self.view.scope, now, trust=added.trust, sources=sources)
+        # Said once more after it was replaced, it is a new fact: its id must not be that of the old one.
+        told = replace(memory, tags=added.tags, speaker=added.speaker, reason=added.reason)
+        fresh = named(replace(told, supersedes=old.memory_id if old else ""))
+        again = self.store.get([fresh.memory_id])
+        return named(replace(fresh, sources=(*sources, Source(digest=f"{now:.6f}")))) if again else fresh
+
+    # -- what is told -------------------------------------------------------------------------------------------
+
+    def _told(
+        self, memories: Sequence[Memory], frame: Frame, asked: Asked, now: float, scores: Mapping[str, float]
+    ) -> Told:
+        others = self._seen(other for one in memories for other in (one.supersedes, one.superseded_by))
+        teller = Teller(self.meter, now, self.session_id, {one.memory_id: one for one in others}, scores)
+        told = teller.told(memories, self.limit_tokens, frame, most=asked.limit)
+        if told is None:
+            raise BudgetError(
+                "answer of memory",
+                cost=LEAST_TOKENS,
+                budget=self.limit_tokens,
+                unit="tokens",
+                key="window.default or models.<name>.context_window",
+                detail="no room for what is remembered: compact first, then ask again; the smallest answer costs",
+            )
+        return told
+
+    def _plain(self, about: str, line: str, *memories: Memory) -> Told:
+        text = framed(about, line)
+        return Told(text, self.meter.message(text), memories)
+
+    def _nothing(self, asked: Asked, words: str, best: float | None) -> Told:
+        """Say honestly what was searched, and what to try."""
+        if asked.offset:
+            return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
+        kinds = (asked.category,) if asked.category else CATEGORIES
+        counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
+        told = ", ".join(f"{kind} {f'{COUNTED}+' if count > COUNTED else count}" for kind, count in counts.items())
+        searched = f"Searched: {told}{'' if asked.past else ', without what was replaced'}."
+        if not any(counts.values()):
+            searched = f"Nothing is remembered yet{f' in {asked.category}' if asked.category else ''}."
+        elif best is not None:
+            searched += f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
+        text = framed(f"nothing relevant found for: {words}", searched, _AGAIN)
+        return Told(text, self.meter.message(text))
+
+
+def same_words(one: str, other: str) -> bool:
+    """Return whether two texts say the same but for case, punctuation and white space."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(text: str) -> str:
+    return " ".join("".join(char if char.isalnum() else " " for char in text.casefold()).split())
+
+
+def _within(number: int, least: int, most: int, name: str) -> None:
+    if not least <= number <= most:
+        raise RecallError(f"{name} {number!a:.40} is out of range: {least} to {most}")

@@ -1,0 +1,172 @@
+"""The tool `memory`: its definitions, and that a model's wrong calls are answered and never raised."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.errors import ConfigError, StoreError
+from squidbot.core.memories import CATEGORIES, Source, View
+from squidbot.core.memory.asking import Memories
+from squidbot.memory_tool import Caller, answer_memory, memory_tool
+
+from .shelves import ANN, METER, NOW, Shelf, fact, shelf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from squidbot.tools import Answer
+
+# A definition is sent with every request.
+MOST_TOKENS, MOST_READ_TOKENS = 400, 240
+
+
+def called(arguments: Mapping[str, object] | str, store: Shelf | None = None, *, write: bool = True) -> Answer:
+    """Return what a call is answered."""
+    memories = Memories(shelf(fact("Likes tea.")) if store is None else store, View(ANN), METER)
+    return answer_memory(memories, arguments, Caller(NOW, Source("s1", 4, 4), write))
+
+
+def test_definition_has_the_forms_of_both_providers() -> None:
+    """One schema, one description, two envelopes."""
+    openai, anthropic = memory_tool(write=True), memory_tool("anthropic.messages", write=True)
+    function = openai["function"]
+    assert isinstance(function, dict)
+    assert function["name"] == anthropic["name"] == "memory"
+    assert function["parameters"] == anthropic["input_schema"]
+    assert function["description"] == anthropic["description"]
+    with pytest.raises(ConfigError, match="unknown form of tools 'x'"):
+        memory_tool("x")
+
+
+def test_definition_without_write_only_searches_and_is_small() -> None:
+    """B-30: every bot that requires memory may look; what may be written is said only where it may be."""
+    read, write = json.dumps(memory_tool()), json.dumps(memory_tool(write=True))
+    assert '"enum": ["search"]' in read
+    assert "forget" not in read
+    assert '"enum": ["search", "add", "list", "forget"]' in write
+    counter = builtin_counter("classes")
+    assert counter.upper_bound(write) <= MOST_TOKENS
+    assert counter.upper_bound(read) <= MOST_READ_TOKENS
+
+
+def test_definition_is_the_same_every_time() -> None:
+    """A changing definition breaks the prefix."""
+    assert json.dumps(memory_tool(write=True)) == json.dumps(memory_tool(write=True))
+
+
+def test_model_adds_finds_corrects_and_forgets() -> None:
+    """The way of a tool loop."""
+    store = shelf()
+    added = called({"action": "add", "text": "Lives in Paris.", "category": "core"}, store)
+    (one,) = store.memories
+    assert one in added.text
+    found = called('{"action": "search", "query": "lives"}', store)
+    assert f"- {one}: Lives in Paris. (just now, m4 of session s1, noted by the assistant, 100 %)" in found.text
+    called({"action": "add", "text": "Lives in Oslo.", "category": "core", "replaces": one}, store)
+    two = store.memories[one].superseded_by
+    assert f"- {two}: Lives in Oslo." in called({"action": "list"}, store).text
+    assert "Oslo" not in called({"action": "forget", "id": two}, store).text
+    assert set(store.memories) == {one}
+
+
+@pytest.mark.parametrize("action", ["add", "store", "list", "forget"])
+def test_nothing_is_changed_where_only_searching_is_allowed(action: str) -> None:
+    """Whatever the model writes."""
+    store = shelf(fact("Likes tea."))
+    (one,) = store.memories
+    answer = called({"action": action, "text": "x", "id": one}, store, write=False)
+    assert answer.is_error
+    assert "is not allowed here" in answer.text
+    assert set(store.memories) == {one}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "action is null; it is one of search, add, list, forget"),
+        ({"action": "delete"}, "action is 'delete'"),
+        ({"action": ["add"]}, "action is a list"),
+        ({"action": "search"}, "query is null; search needs it as a text"),
+        ({"action": "search", "query": "..."}, "nothing to look for"),
+        ({"action": "search", "query": "x", "offset": 10**6}, "offset 1000000 is out of range: 0 to 1000"),
+        ({"action": "search", "query": "x", "offset": 1.5}, "it is a whole number"),
+        ({"action": "search", "query": "x", "category": "hobby"}, "category is 'hobby'; it is one of core, concerns"),
+        ({"action": "search", "query": "x", "past": 3}, "past is a number; it is true or false"),
+        ({"action": "add", "category": "core"}, "text is null; add needs it as a text"),
+        ({"action": "add", "text": "x", "replaces": "f1"}, "no memory has the id 'f1'; ids look like"),
+        ({"action": "add", "text": "x", "replaces": 7}, "replaces is a number"),
+        ({"action": "add", "text": "y" * 1_001}, "a fact has at most 1,000"),
+        ({"action": "forget"}, "id is null; forget needs it as a text"),
+        ({"action": "forget", "id": "tea"}, "no memory has the id 'tea'"),
+        ({"action": "list", "after": "f1"}, "no memory has the id 'f1'"),
+        ("{", "the arguments are not JSON"),
+        ("[]", 'write for example {"action": "search"'),
+    ],
+)
+def test_wrong_call_is_answered_with_what_would_be_right(arguments: Mapping[str, object] | str, said: str) -> None:
+    """One line, flagged as an error, and known as our own, so that it never becomes content."""
+    answer = called(arguments)
+    assert answer.is_error
+    assert said in answer.text
+    assert answer.text.startswith("<squidbot refused: ")
+    assert "\n" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"action": "search", "text": "tea"},
+        {"action": "search", "query": "tea", "offset": "0", "category": "", "past": "false"},
+        {"action": "store", "content": "Likes tea."},
+        {"action": "list", "after": None, "category": None},
+    ],
+)
+def test_call_that_is_nearly_right_is_understood(arguments: dict[str, object]) -> None:
+    """Other names of arguments and actions, empty ones, values as text."""
+    answer = called(arguments)
+    assert not answer.is_error, answer.text
+
+
+def test_store_that_fails_is_no_answer() -> None:
+    """A failure never becomes content: the host is told, not the model."""
+
+    class Failing(Shelf):
+        def search(self, *_arguments: object, **_more: object) -> list[object]:  # type: ignore[override]
+            raise StoreError("the disk failed")
+
+    with pytest.raises(StoreError):
+        called({"action": "search", "query": "x"}, Failing())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = ["query", "offset", "text", "id", "replaces", "category", "past", "after"]
+
+
+@given(
+    arguments=st.text()
+    | st.dictionaries(st.sampled_from([*KEYS, "action", "more"]), JSON)
+    | st.fixed_dictionaries(
+        {"action": st.sampled_from(["search", "add", "list", "forget", "store"])},
+        optional={key: JSON | st.sampled_from([*CATEGORIES, "tea"]) for key in KEYS},
+    ),
+    write=st.booleans(),
+    limit_tokens=st.integers(1, 1_000),
+)
+def test_no_arguments_raise(arguments: dict[str, object] | str, write: bool, limit_tokens: int) -> None:  # noqa: FBT001
+    """Whatever a model writes, and however little room there is."""
+    meter = Meter(builtin_counter("classes"))
+    memories = Memories(shelf(fact("Likes tea.")), View(ANN), meter, limit_tokens=limit_tokens)
+    answer = answer_memory(memories, arguments, Caller(NOW, None, write))
+    assert answer.text
+    assert not write or answer.is_error or "<squidbot memories: " in answer.text
