@@ -5,5 +5,5 @@
 | asking   | what the tool `memory` does: search, add, list, forget, within one view |
 | heads    | what stands in a request unasked: the index, cold-start facts, profile and traits |
 | telling  | memories as text, in groups, as many as fit |
-| naming   | the ids of memories, and reading one as a model copied it |
+| naming   | ids as a model copies them |
 """

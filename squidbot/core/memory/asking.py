@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from squidbot.core.errors import BudgetError, RecallError
-from squidbot.core.memories import CATEGORIES, Category, Memory, Source
-from squidbot.core.memory.naming import named, read_id
+from squidbot.core.errors import BudgetError, NotFoundError, RecallError
+from squidbot.core.memories import CATEGORIES, Category, Memory, Source, memory_id_of
+from squidbot.core.memory.naming import read_id
 from squidbot.core.memory.telling import Teller, Told, framed, safe, when
 from squidbot.core.redaction import Redactor
 
@@ -142,8 +142,11 @@ class Memories:
             StoreError: the store failed.
         """
         _within(asked.limit, 1, MOST_HITS, "limit")
-        after = self._one(asked.after).memory_id if asked.after else ""
-        memories = self.store.listed(self.view, asked.category, limit=asked.limit + 1, after=after, past=asked.past)
+        after = read_id(asked.after)
+        try:
+            memories = self.store.listed(self.view, asked.category, limit=asked.limit + 1, after=after, past=asked.past)
+        except NotFoundError as error:
+            raise RecallError(str(error)) from error
         kind = f" in {asked.category}" if asked.category else ""
         if not memories:
             return self._plain(f"no {'further ' * bool(after)}memories{kind}", "Nothing is remembered here.")
@@ -218,7 +221,7 @@ class Memories:
         found = self._seen([memory_id])
         if not found:
             raise RecallError(
-                f"no memory has the id {said!a:.60}; ids look like f0a1b2c3d4e5, search and list show them"
+                f"no memory has the id {said!a:.60}; ids look like f-abcde23456; search and list show them"
             )
         return found[0]
 
@@ -232,12 +235,14 @@ class Memories:
 
     def _memory(self, added: Added, text: str, old: Memory | None, now: float) -> Memory:
         sources = () if added.source is None else (added.source,)
-        memory = Memory("", text, added.category, self.view.scope, now, trust=added.trust, sources=sources)
-        # Said once more after it was replaced, it is a new fact: its id must not be that of the old one.
-        told = replace(memory, tags=added.tags, speaker=added.speaker, reason=added.reason)
-        fresh = named(replace(told, supersedes=old.memory_id if old else ""))
-        again = self.store.get([fresh.memory_id])
-        return named(replace(fresh, sources=(*sources, Source(digest=f"{now:.6f}")))) if again else fresh
+        memory_id = memory_id_of(self.view.scope, text, sources)
+        if self.store.get([memory_id]):
+            # Said once more in one message, after it was replaced or in another category: another fact.
+            sources = (*sources, Source(digest=f"{now:.6f}"))
+            memory_id = memory_id_of(self.view.scope, text, sources)
+        made = Memory(memory_id, text, added.category, self.view.scope, now, trust=added.trust, sources=sources)
+        replaced = old.memory_id if old else ""
+        return replace(made, tags=added.tags, speaker=added.speaker, reason=added.reason, supersedes=replaced)
 
     # -- what is told -------------------------------------------------------------------------------------------
 

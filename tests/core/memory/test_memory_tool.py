@@ -68,7 +68,7 @@ def test_model_adds_finds_corrects_and_forgets() -> None:
     (one,) = store.memories
     assert one in added.text
     found = called('{"action": "search", "query": "lives"}', store)
-    assert f"- {one}: Lives in Paris. (just now, m4 of session s1, noted by the assistant, 100 %)" in found.text
+    assert f"- {one}: Lives in Paris. (just now, m4 of session s1, noted by the assistant, 99 %)" in found.text
     called({"action": "add", "text": "Lives in Oslo.", "category": "core", "replaces": one}, store)
     two = store.memories[one].superseded_by
     assert f"- {two}: Lives in Oslo." in called({"action": "list"}, store).text
@@ -105,7 +105,7 @@ def test_nothing_is_changed_where_only_searching_is_allowed(action: str) -> None
         ({"action": "add", "text": "y" * 1_001}, "a fact has at most 1,000"),
         ({"action": "forget"}, "id is null; forget needs it as a text"),
         ({"action": "forget", "id": "tea"}, "no memory has the id 'tea'"),
-        ({"action": "list", "after": "f1"}, "no memory has the id 'f1'"),
+        ({"action": "list", "after": "f1"}, "no memory 'f1' to list behind"),
         ("{", "the arguments are not JSON"),
         ("[]", 'write for example {"action": "search"'),
     ],

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, Source
-from squidbot.core.memory.naming import named, read_id
+from squidbot.core.memory.naming import read_id
 from squidbot.core.memory.telling import Teller, framed, safe, when
 
 from .shelves import DAY, METER, NOW, fact
@@ -129,16 +129,6 @@ def test_safe_text_is_one_line_and_stays_as_it_is(text: str) -> None:
     assert "\n" not in once
     assert safe(once) == once
     assert once == once.encode(errors="replace").decode()
-
-
-def test_id_follows_from_scope_text_and_sources_alone() -> None:
-    """The same is not kept twice; another place of it is another fact."""
-    one = fact("Likes tea.")
-    assert fact("Likes tea.", days=9, trust="tool").memory_id == one.memory_id
-    assert fact("Likes tea.", sources=(Source("s", 1, 1),)).memory_id != one.memory_id
-    assert fact("Likes cocoa.").memory_id != one.memory_id
-    assert len(one.memory_id) == 12
-    assert named(one) == one
 
 
 @pytest.mark.parametrize("said", ["{}", " [{}] ", "`{}`.", "forget {}", "id: {}", "- {}:", "memory '{}'"])
