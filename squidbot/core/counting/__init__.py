@@ -7,4 +7,5 @@
 | tokens        | the named counters, and what reported usage teaches |
 | classes       | the default: tokens by classes of characters, never under |
 | class_tables  | its weights, with where they are from |
+| wordpiece     | the tokens of BERT's vocabularies, which sentence models read |
 """
