@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from squidbot.adapters.llama_cpp.verify import DryRun, Measured
 from squidbot.cli import main
 from squidbot.core.devices import MainMemory
 from squidbot.core.sizing.header import Tensor
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from click.testing import Result
 
-    from squidbot.testing.ggufs import Metadata
+    from squidbot.core.sizing.context import Loading
+    from squidbot.testing.ggufs import Item, Metadata, Typed
 
 MIB, GIB = 2**20, 2**30
 F32, Q4_K, Q6_K = 0, 12, 14
@@ -258,3 +261,34 @@ def test_verify_says_what_it_needs(tmp_path: Path) -> None:
     """Which package, and how to get it; nothing is half said."""
     done = sized(offline_chat_model(tmp_path / "tiny.gguf"), "--verify", code=1)
     assert "pip install 'squidbot[llama_cpp]'" in done.stderr
+
+
+@pytest.mark.parametrize("fitting", [0, 1, 2, 16, 17, 31, 64])
+def test_largest_window_is_found_by_dry_runs_where_no_header_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fitting: int
+) -> None:
+    """Of 64 windows the last that fits, to the step: llama.cpp's compute buffers decide, in few children."""
+    asked: list[int] = []
+
+    def dry_run(_: str, loadings: Sequence[Loading]) -> DryRun:
+        asked.append(len(loadings))
+        said = [
+            Measured(one, one.n_ctx, (), {"CPU": MIB if one.n_ctx <= 1024 * fitting else 999 * GIB}, None, None)
+            for one in loadings
+        ]
+        return DryRun("made up", 0, tuple(said))
+
+    monkeypatch.setattr("squidbot.adapters.llama_cpp.verify.verify", dry_run)
+    (tmp_path / "squidbot.toml").write_text("[window]\nmin = 1024\n[gpu]\nprobe = 'none'\n", encoding="utf-8")
+    keys = {"ssm.conv_kernel": 4, "ssm.inner_size": 64, "ssm.state_size": 4, "ssm.time_step_rank": 2}
+    keys |= {"block_count": 1, "context_length": 64 * 1024, "embedding_length": 32, "attention.head_count": 0}
+    metadata: dict[str, Item | Sequence[Item] | Typed] = {f"mamba.{key}": value for key, value in keys.items()}
+    embedding = Tensor("token_embd.weight", (32, 64), F32)
+    write_gguf(tmp_path / "mamba.gguf", {"general.architecture": "mamba", **metadata}, [embedding])
+    found = answer("mamba.gguf", "--verify", code=0 if fitting else 1)
+    assert found["largest_window"] == (1024 * fitting or None)
+    assert found["fits"] is bool(fitting)
+    assert found["bound_by"] == {0: None, 64: "native-limit"}.get(fitting, "memory")
+    assert (found["compute_kind"], found["source"]) == ("dry run", "dry run")
+    assert len(asked) <= 4
+    assert max(asked) <= 16

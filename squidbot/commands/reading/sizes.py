@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.gguf import read_header
-from squidbot.commands.reading.verified import Verified, verified_at, with_compute
+from squidbot.commands.reading.verified import Verified, largest_window, verified_at, with_compute
 from squidbot.core.errors import SizingError
-from squidbot.core.sizing.fit import Alternative, Bounds, alternatives, fit
+from squidbot.core.sizing.fit import Alternative, Bound, Bounds, Fit, alternatives, fit, limit_of, windows_between
 from squidbot.core.sizing.measure import Reserved, measure
 from squidbot.core.sizing.model import model_of
 from squidbot.core.sizing.placement import placed
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.sizing.context import Card, Loading
-    from squidbot.core.sizing.fit import Fit
     from squidbot.core.sizing.header import Header
     from squidbot.core.sizing.memory import Sizing
 
@@ -96,6 +95,8 @@ def size_of(asked: Asked) -> Size:
         answer = Size(asked, header, None, None, (), str(error), None)
     if not asked.verify:
         return answer
+    if answer.sizing and answer.sizing.compute_kind == "unknown":
+        answer = _found_by_llama_cpp(asked, header, answer, answer.sizing)
     verified = verified_at(asked.path, answer.sizing.loading if answer.sizing else asked.loading)
     sizing = with_compute(answer.sizing, verified.said) if answer.sizing else None
     return answer._replace(verified=verified, sizing=sizing)
@@ -117,6 +118,23 @@ def _from_header(asked: Asked, header: Header) -> Size:
         bounds = Bounds(loading.n_ctx, loading.n_ctx)
     others = _others(alternatives(model, loading, asked.cards, bounds, asked.reserved), sizing)
     return Size(asked, header, sizing, found, others, "", None)
+
+
+def _found_by_llama_cpp(asked: Asked, header: Header, answer: Size, sizing: Sizing) -> Size:
+    """Return the answer with the largest window that llama.cpp itself says fits, where the header does not tell."""
+    model, bounds = model_of(header), asked.bounds
+    windows = windows_between(model, bounds)
+    largest = largest_window(
+        asked.path, sizing.loading, windows, lambda loading: measure(model, loading, asked.cards, asked.reserved)
+    )
+    if largest is None:
+        reason = "llama.cpp was asked, and does not see these devices, or has no room on them"
+        found = answer.found._replace(reason=f"{sizing.devices[0].compute.reason}; {reason}") if answer.found else None
+        return answer._replace(found=found)
+    window, taken = largest
+    bound: Bound = "memory" if len(taken.devices) == 1 else "vram"
+    found = Fit(window, limit_of(model, bounds)[1] if window == windows[-1] else bound, taken)
+    return answer._replace(found=found, sizing=sizing if asked.loading.n_ctx else taken)
 
 
 def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, ...]:

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.memory import Sizing
     from squidbot.core.sizing.model import Model
 
-__all__ = ["DEFAULT_BOUNDS", "WINDOW_STEP", "Alternative", "Bound", "Bounds", "Change", "Fit", "alternatives", "fit"]
+__all__ = [
+    "DEFAULT_BOUNDS",
+    "Alternative",
+    "Bound",
+    "Bounds",
+    "Change",
+    "Fit",
+    "alternatives",
+    "fit",
+    "limit_of",
+    "windows_between",
+]
 
 # Windows are multiples of it (sizing by free memory: V6).
 WINDOW_STEP = 1024
@@ -139,6 +150,28 @@ def alternatives(
     return tuple(Alternative(change, *largest) for change, largest in found if largest and largest[0] > most)
 
 
+def windows_between(model: Model, bounds: Bounds) -> Sequence[int]:
+    """Return the windows of a model that come into question, in rising order; at least one.
+
+    Raises:
+        ConfigError: a bound is below 1.
+    """
+    top, _ = limit_of(model, bounds)
+    if min(top, bounds.least_tokens) < 1:
+        raise ConfigError(f"a window must be above 0 tokens, not {min(top, bounds.least_tokens)}")
+    return range(-(-bounds.least_tokens // WINDOW_STEP) * WINDOW_STEP, top + 1, WINDOW_STEP) or (top,)
+
+
+def limit_of(model: Model, bounds: Bounds) -> tuple[int, Bound]:
+    """Return the largest window of a model that is wanted, in tokens, and who says so."""
+    limits: list[tuple[int, Bound]] = [(bounds.most_tokens, "window.max")]
+    if bounds.cap_tokens is not None:
+        limits.insert(0, (bounds.cap_tokens, "model-cap"))
+    if model.trained_tokens:
+        limits.insert(0, (model.trained_tokens, "native-limit"))
+    return min(limits, key=lambda each: each[0])
+
+
 class _Case(NamedTuple):
     """All that a window depends on."""
 
@@ -149,26 +182,12 @@ class _Case(NamedTuple):
     reserved: Reserved
 
     def windows(self) -> Sequence[int]:
-        """Return the windows that come into question, in rising order.
-
-        Raises:
-            ConfigError: a bound is below 1.
-        """
-        bounds = self.bounds
-        top, _ = self.limit()
-        if min(top, bounds.least_tokens) < 1:
-            raise ConfigError(f"a window must be above 0 tokens, not {min(top, bounds.least_tokens)}")
-        steps = range(-(-bounds.least_tokens // WINDOW_STEP) * WINDOW_STEP, top + 1, WINDOW_STEP)
-        return steps or (top,)
+        """Return the windows that come into question, as `windows_between` does."""
+        return windows_between(self.model, self.bounds)
 
     def limit(self) -> tuple[int, Bound]:
         """Return the largest window that is wanted, and who says so."""
-        limits: list[tuple[int, Bound]] = [(self.bounds.most_tokens, "window.max")]
-        if self.bounds.cap_tokens is not None:
-            limits.insert(0, (self.bounds.cap_tokens, "model-cap"))
-        if self.model.trained_tokens:
-            limits.insert(0, (self.model.trained_tokens, "native-limit"))
-        return min(limits, key=lambda each: each[0])
+        return limit_of(self.model, self.bounds)
 
     def measured(self) -> Measure:
         """Return what says how much memory a window takes."""
