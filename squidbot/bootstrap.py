@@ -167,7 +167,13 @@ class Wired:
         if self.loaded.settings.model(spec).adapter:
             return self.models.llm(spec)
         name, _, rest = spec.partition(":")
-        return make("language model", self._registry.llms, name, rest, f"{self.loaded.source}.summary.llm")
+        place = f"{self.loaded.source}.summary.llm"
+        if name not in self._registry.llms:
+            able = [alias for alias, model in self.loaded.settings.models.items() if model.adapter]
+            known = ", ".join(sorted([*able, *self._registry.llms])) or "none"
+            more = "a model's alias is one where the model has an adapter, others come with extensions"
+            raise ConfigError(f"no language model {name!r}, known: {known}; {more} @ {place}")
+        return make("language model", self._registry.llms, name, rest, place)
 
     def job_settings(self) -> JobSettings:
         """Return what is to be summarized by a language model."""

@@ -204,11 +204,14 @@ class Catalog:
         model, window = settings.model(alias), settings.window
         sized = self.sized(alias) if asked_tokens is None else None
         told = self._behind(alias) or Behind()
-        native = [model.native_context_limit, sized.native_tokens if sized else None, told.native_tokens]
+        global_tokens = window.default if self._loaded.sets("window", "default") else None
+        picked = asked_tokens or model.context_window or global_tokens
+        trained = sized.native_tokens if sized else None if picked else self._trained(alias)
+        native = [model.native_context_limit, trained, told.native_tokens]
         return Known(
             asked_tokens=asked_tokens,
             model_tokens=model.context_window,
-            global_tokens=window.default if self._loaded.sets("window", "default") else None,
+            global_tokens=global_tokens,
             native_tokens=min((tokens for tokens in native if tokens), default=None),
             sized_tokens=sized.window_tokens if sized else None,
             sized_source=sized.source if sized else "auto-vram",
@@ -217,6 +220,11 @@ class Catalog:
             sizing=window.sizing,  # type: ignore[arg-type]  # one of them, checked when it was read
             min_tokens=window.min,
         )
+
+    def _trained(self, alias: str) -> int | None:
+        """Return the window that a model was trained with, as its file says; None where it does not."""
+        header = header_of(self._loaded, alias)
+        return header.number("context_length", 0) or None if header else None
 
     def _behind(self, alias: str) -> Behind | None:
         """Return what a model's server says of it, asked once."""

@@ -147,7 +147,8 @@ def _reason(found: Fit) -> str:
         return f"does not fit: {found.reason}{more}"
     sizing, layers = found.sizing, found.sizing.loading.n_gpu_layers
     taken = f"{sizing.total_bytes / MIB:,.1f} MiB for weights, cache and compute buffers"
-    partial = f", {layers} of {sizing.blocks + 1} layers on GPUs" if 0 <= layers <= sizing.blocks else ""
+    gpus = len(sizing.devices) > 1
+    partial = f", {layers} of {sizing.blocks + 1} layers on GPUs" if gpus and 0 <= layers <= sizing.blocks else ""
     bound = BOUNDS[found.bound_by] if found.bound_by else ""
     return f"{found.window_tokens:,} tokens fit, bound by {bound}: {taken}{partial}"
 

@@ -163,6 +163,16 @@ def test_window_is_capped_by_the_definition_and_tiers_by_the_settings(path: str)
         assert engine.wired.models.sized("tiny") is None
 
 
+def test_nothing_is_above_what_the_model_was_trained_with_unless_somebody_picks_it(path: str) -> None:
+    """With "manual" nothing is sized, and 32,768 is nobody's choice; a window that is set may be larger."""
+    with engine_of(Machine(), path, {"sizing": "manual"}) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (2048, "native-limit")
+    with engine_of(Machine(), path, {"sizing": "manual"}, context_window=4096) as engine:
+        lease = engine.session("s", model="tiny").lease
+        assert (lease.window_tokens, lease.source) == (4096, "model-definition")
+
+
 def test_model_is_opened_once_with_everything_named(path: str) -> None:
     """By what the settings call its adapter; the second call gives the same; closed with the engine."""
     machine = Machine()
@@ -245,6 +255,7 @@ def test_model_that_was_sized_for_main_memory_is_not_put_onto_a_gpu(path: str) -
         assert engine.session("s", model="tiny").lease.source == "auto-ram"
         engine.model("tiny")
         assert machine.asked[0].loading.n_gpu_layers == 0
+        assert "layers on GPUs" not in engine.session("s", model="tiny").lease.detail
     with engine_of(Machine(free_bytes=None), path, n_gpu_layers=7) as engine:
         assert engine.loading("tiny").n_gpu_layers == 7
 
@@ -367,8 +378,6 @@ def test_file_that_is_not_there_is_named_with_its_place(tmp_path: Path, sizing: 
     """Whoever reads it finds the key to mend."""
     with engine_of(Machine(), str(tmp_path / "gone.gguf"), {"sizing": sizing}) as engine:
         for asks in (engine.model, engine.loading):
-            if sizing == "manual" and asks == engine.loading:
-                continue  # nothing looks into the file
             with pytest.raises(ModelFileError, match=r"gone.gguf is not there.* @ argument.models\['tiny'\]"):
                 asks("tiny")
 
@@ -439,3 +448,10 @@ def test_summaries_are_written_by_a_model_of_the_settings(path: str) -> None:
         llm.complete("s", "p", 10)
         assert engine.model("tiny") is cast("object", machine.opened[0])
     assert machine.opened[0].closed == 1
+
+
+def test_model_without_an_adapter_writes_no_summaries(path: str) -> None:
+    """Its alias is known, but nobody opens it: what would do is named."""
+    models = {"mute": {"path": path}, "able": {"path": path, "adapter": "xllamacpp"}}
+    with pytest.raises(ConfigError, match=r"no language model 'mute', known: able; .*adapter.* @ argument.summary.llm"):
+        squidbot.load({"models": models, "summary": {"llm": "mute"}})
