@@ -212,6 +212,6 @@ def test_jobs_without_a_model_can_not_run(run: Callable[..., Result], tmp_path: 
     result = run("--run")
     assert result.exit_code == 2
     assert (
-        "no language model 'nobody', known: none; others come with extensions @ squidbot.toml.summary.llm"
-        in " ".join(result.output.split())
+        "no language model 'nobody', known: none; a model's alias is one where the model has an adapter, others come "
+        "with extensions @ squidbot.toml.summary.llm" in " ".join(result.output.split())
     )

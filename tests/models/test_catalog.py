@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Thread
+from time import sleep
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -78,6 +80,7 @@ class Machine:
         self.looks = 0
         self.heard: list[Event] = []
         self.name = "made-up"
+        self.takes_seconds = 0.0
 
     @squidbot.hookimpl
     def register_adapters(self, register: Register) -> None:
@@ -100,6 +103,7 @@ class Machine:
         return Probed((card,), (Tried(self.name, 1, ""),))
 
     def _open(self, definition: Definition, counter: TokenCounter) -> LoadedModel:
+        sleep(self.takes_seconds)
         self.asked.append(definition)
         self.counters.append(counter.name)
         if definition.loading.n_ctx > self.most_tokens:
@@ -448,6 +452,20 @@ def test_summaries_are_written_by_a_model_of_the_settings(path: str) -> None:
         llm.complete("s", "p", 10)
         assert engine.model("tiny") is cast("object", machine.opened[0])
     assert machine.opened[0].closed == 1
+
+
+def test_threads_that_open_the_same_model_share_it(path: str) -> None:
+    """It is loaded once, however long that takes."""
+    machine, found = Machine(), list[object]()
+    machine.takes_seconds = 0.05
+    with engine_of(machine, path) as engine:
+        threads = [Thread(target=lambda: found.append(engine.model("tiny"))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+    assert found == [machine.opened[0]] * 4
+    assert machine.opened[0].closed == len(machine.asked) == 1
 
 
 def test_model_without_an_adapter_writes_no_summaries(path: str) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 import squidbot
+from squidbot.core.errors import LLMError
 from squidbot.core.sizing.tensor_types import TENSOR_TYPES
 from squidbot.testing.ggufs import offline_chat_model
 
@@ -123,3 +126,25 @@ def test_window_of_an_openai_compatible_server_is_read_back() -> None:
         lease = engine.session("s", model="m").lease
         assert (lease.window_tokens, lease.source) == (32_000, "model-definition")
         assert "no answer from" in lease.detail
+
+
+def test_server_is_asked_anew_before_its_model_is_opened() -> None:
+    """A model that was not there when a session opened is sized when it is: never with a window that nobody sized."""
+    with Ollama(models={}) as server, engine_of(server, {"default": 16384}) as engine:
+        assert engine.session("s", model="m").lease.source == "global-config"
+        server.models["tiny:latest"] = told()
+        assert engine.model("m").window_tokens == 8192
+        lease = engine.session("t", model="m").lease
+        assert (lease.window_tokens, lease.source) == (8192, "auto-ram")
+
+
+def test_server_that_is_gone_when_the_model_is_opened_is_named() -> None:
+    """It was sized before; what to start is said, and sessions that are open stay as they are."""
+    with Ollama(models={"tiny:latest": told()}) as server:
+        engine = engine_of(server)
+        session = engine.session("s", model="m")
+    with engine:
+        with pytest.raises(LLMError, match="unreachable: nothing listens at http.*ollama serve"):
+            engine.model("m")
+        assert session.assemble("hello").messages
+        assert session.lease.window_tokens == 8192
