@@ -152,6 +152,7 @@ class Catalog:
                 self._sized = {name: sized for name, sized in self._sized.items() if name in self._open}
                 self._probed = None
                 self.watch()
+                self._open[alias] = self._filled(self._open[alias])
             return self._open[alias].opened.model
 
     def llm(self, alias: str) -> LLM:
@@ -259,6 +260,11 @@ class Catalog:
         found = open_model(opens, definition, min(self._loaded.settings.window.min, definition.loading.n_ctx))
         self._compare(alias, found)
         return _Open(found, _served(resolved, found))
+
+    def _filled(self, held: _Open) -> _Open:
+        """Return a model with how full it has left the devices, where they are watched: a lease has it, too."""
+        steps = (self._watch.opened,) if self._watch is not None and self._watch.opened else ()
+        return held._replace(resolved=held.resolved._replace(steps=(*held.resolved.steps, *steps)))
 
     def _compare(self, alias: str, found: Opened) -> None:
         """Tell where a runtime has set up something else than was predicted."""

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from squidbot.core.budget.vram import Watch
+from squidbot.core.budget.vram import Watch, fullness
 from squidbot.core.events import Event
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ class MemoryWatch:
         self._probe = probe
         self._observer = observer
         self._interval_seconds = interval_seconds
-        self._watch = Watch.opened(probe().devices, margin_bytes)
+        devices = probe().devices
+        self._watch = Watch.opened(devices, margin_bytes)
+        self._opened = "after loading " + ", ".join(map(fullness, devices)) if devices else ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="squidbot-memory", daemon=True)
 
@@ -36,6 +38,11 @@ class MemoryWatch:
     def sees(self) -> bool:
         """Whether there is any device to look at."""
         return bool(self._watch.devices)
+
+    @property
+    def opened(self) -> str:
+        """How full each device was at the first look, in a sentence: right after a model was loaded."""
+        return self._opened
 
     def start(self) -> None:
         """Begin to look."""

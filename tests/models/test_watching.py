@@ -116,6 +116,23 @@ def test_engine_watches_a_model_that_it_opened(path: str) -> None:
     assert threads() == []
 
 
+def test_level_right_after_loading_stands_in_the_lease(path: str) -> None:
+    """It is the lease's own doing: told where the lease is, and by no memory event; without a watch by nobody."""
+    pytest.importorskip("xllamacpp")
+    card = Card(0.75)
+    with squidbot.load(settings(path, 60), extensions=[card]) as engine:
+        engine.model("tiny")
+        session = engine.session("s", model="tiny")
+        session.record({"role": "user", "content": "hello"})
+        assert session.lease.detail.endswith("; after loading device 0 WARNING")
+    (opened,) = [event for event in card.heard if event.name == "lease-opened"]
+    assert opened.cause.endswith("after loading device 0 WARNING")
+    assert card.names() == []
+    with squidbot.load(settings(path, 0), extensions=[card]) as engine:
+        engine.model("tiny")
+        assert "after loading" not in engine.session("s", model="tiny").lease.detail
+
+
 def test_nothing_is_watched_where_there_is_nothing_to_watch(path: str) -> None:
     """No GPU, or watching switched off: no thread."""
     for card, seconds in ((Card(None), 0.01), (Card(0.1), 0)):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.devices import Device, Pressure
 
-__all__ = ["Level", "Notice", "Watch", "level"]
+__all__ = ["Level", "Notice", "Watch", "fullness", "level"]
 
 # The same is told of a device again after so long (decisions.md section 8).
 COOLDOWN_SECONDS = 30.0
@@ -48,6 +48,13 @@ def level(used_bytes: int, total_bytes: int) -> Level:
     if used >= 85 * total_bytes:
         return Level.CRITICAL
     return Level.WARNING if used >= 70 * total_bytes else Level.NORMAL
+
+
+def fullness(device: Device) -> str:
+    """Return how full a device is: its number and the name of its level."""
+    if device.free_bytes is None:
+        return f"device {device.number} does not tell"
+    return f"device {device.number} {_level_of(device, device.free_bytes).name}"
 
 
 class Notice(NamedTuple):
