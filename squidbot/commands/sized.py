@@ -140,7 +140,7 @@ def _put_device(paper: Paper, held: Held) -> None:
     ]
     table = [[name, _mib(size), note] for name, size, note in rows if size]
     if held.free_bytes is not None and held.left_bytes is not None:
-        table.insert(0, ["free", _mib(held.free_bytes), "now"])
+        table.insert(0, ["free", _mib(held.free_bytes), "beside what GPUs share" if held.shared else "now"])
         short = held.left_bytes < 0
         table.append(["too little", _mib(-held.left_bytes), ""] if short else ["left", _mib(held.left_bytes), ""])
     paper.table(COLUMNS, table, texts=("",), indent="  ")

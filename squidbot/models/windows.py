@@ -83,7 +83,9 @@ def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
         free[one.vendor] = free.get(one.vendor, 0) + (one.free_bytes or 0)
     vendor = max(free, key=lambda name: free[name], default="other")
     used = [one for one in probed.devices if one.vendor == vendor]
-    cards = [Card(KINDS[one.vendor], one.free_bytes, _name(one)) for one in used if one.free_bytes is not None]
+    cards = [
+        Card(KINDS[one.vendor], one.free_bytes, _name(one), one.unified) for one in used if one.free_bytes is not None
+    ]
     if len(cards) < len(used):
         return ()
     return (*cards, *([Card("cpu", main.available_bytes, "main memory")] if main else []))

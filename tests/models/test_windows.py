@@ -52,6 +52,12 @@ def test_there_are_no_cards_when_one_that_a_runtime_would_use_does_not_tell() ->
     assert [card.kind for card in cards_of(other, main)] == ["hip", "cpu"]
 
 
+def test_card_says_when_its_memory_is_the_machines() -> None:
+    """What goes onto it is then missing in main memory."""
+    shares = Device(0, "", "Chip", "apple", 1000, 600, unified=True, source="test")
+    assert [card.unified for card in cards_of(Probed((shares,), ()), MainMemory(1000, 700))] == [True, False]
+
+
 def test_cards_are_of_one_vendor() -> None:
     """A runtime is built for one: that whose cards have most free together."""
     probed = Probed((device(0, "nvidia", 40), device(1, "amd", 30), device(2, "amd", 20)), ())

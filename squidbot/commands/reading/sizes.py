@@ -10,6 +10,7 @@ from squidbot.commands.reading.verified import Verified, largest_window, verifie
 from squidbot.core.errors import SizingError
 from squidbot.core.sizing.fit import Alternative, Bound, Bounds, Fit, alternatives, fit, limit_of, windows_between
 from squidbot.core.sizing.measure import Reserved, measure
+from squidbot.core.sizing.memory import sharing
 from squidbot.core.sizing.model import model_of
 from squidbot.core.sizing.placement import placed
 from squidbot.core.sizing.tensor_types import tensor_bytes
@@ -114,7 +115,7 @@ def _from_header(asked: Asked, header: Header) -> Size:
     found = fit(model, loading, asked.cards, bounds, asked.reserved)
     sizing = found.sizing
     if loading.n_ctx:
-        sizing = measure(model, loading, asked.cards, asked.reserved)
+        sizing = sharing(measure(model, loading, asked.cards, asked.reserved), asked.cards)
         bounds = Bounds(loading.n_ctx, loading.n_ctx)
     others = _others(alternatives(model, loading, asked.cards, bounds, asked.reserved), sizing)
     return Size(asked, header, sizing, found, others, "", None)

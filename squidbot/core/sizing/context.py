@@ -11,11 +11,15 @@ CardKind = Literal["cuda", "hip", "metal", "vulkan", "sycl", "cpu"]
 
 
 class Card(NamedTuple):
-    """One device to put a model on: which rules it allocates by, and its free bytes; "cpu" is main memory."""
+    """One device to put a model on: which rules it allocates by, and its free bytes; "cpu" is main memory.
+
+    What a `unified` one takes is taken from main memory.
+    """
 
     kind: CardKind
     free_bytes: int
     name: str = ""
+    unified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

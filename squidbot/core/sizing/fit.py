@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.measure import DEFAULT_RESERVED, Measure
+from squidbot.core.sizing.memory import sharing
 from squidbot.core.sizing.placement import CPU
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ class _Case(NamedTuple):
 
     def sizing(self, measured: Measure, window: int) -> Sizing:
         """Return what a window takes; of each sequence, where they share none."""
-        return measured.at(window if self.loading.kv_unified else window * self.loading.n_seq_max)
+        sizing = measured.at(window if self.loading.kv_unified else window * self.loading.n_seq_max)
+        return sharing(sizing, self.cards)
 
 
 def _fit(case: _Case) -> Fit:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from squidbot.core.sizing.cells import Context
     from squidbot.core.sizing.compute import Compute, ComputeKind
-    from squidbot.core.sizing.context import CardKind, Loading
+    from squidbot.core.sizing.context import Card, CardKind, Loading
 
-__all__ = ["Held", "Method", "Sizing"]
+__all__ = ["Held", "Method", "Sizing", "sharing"]
 
 # "header": worked out from the file's header; "dry run": said by llama.cpp, which planned everything and took nothing.
 Method = Literal["header", "dry run"]
@@ -31,6 +33,7 @@ class Held(NamedTuple):
         extra_bytes: of further files, such as a vision projector.
         margin_bytes: what has to stay free.
         free_bytes: before anything is loaded; None where unknown: then there is room.
+        shared: whether it is main memory, and `free_bytes` what GPUs that share it leave of it.
     """
 
     number: int
@@ -44,6 +47,7 @@ class Held(NamedTuple):
     extra_bytes: int = 0
     margin_bytes: int = 0
     free_bytes: int | None = None
+    shared: bool = False
 
     @property
     def total_bytes(self) -> int:
@@ -141,3 +145,16 @@ class Sizing:
     def _decisive(self) -> tuple[Held, ...]:
         """GPUs, and main memory where there is none."""
         return self.devices[:-1] or self.devices
+
+
+def sharing(sizing: Sizing, cards: Sequence[Card]) -> Sizing:
+    """Return a sizing whose main memory has free what the GPUs leave that share it, their margins kept.
+
+    Each would fit by itself, and all of it would not. Where no card is unified, the sizing as it is.
+    """
+    gpus, main = sizing.devices[:-1], sizing.devices[-1]
+    taken = sum(held.total_bytes + held.margin_bytes for held in gpus if cards[held.number].unified)
+    if not taken or main.free_bytes is None:
+        return sizing
+    left = main._replace(free_bytes=max(main.free_bytes - taken, 0), shared=True)
+    return replace(sizing, devices=(*gpus, left))

@@ -234,6 +234,27 @@ def test_fit_refuses_a_bound_that_is_no_window(bounds: Bounds) -> None:
         fit(LLAMA, Loading(), [card(8000)], bounds)
 
 
+@given(
+    name=st.sampled_from(["Llama-3.1-8B", "Gemma-3-27B", "gpt-oss-20b"]),
+    free_mib=st.integers(0, 60_000),
+    number=st.sampled_from([-1, 0, 5, 16]),
+)
+@example(name="Llama-3.1-8B", free_mib=8000, number=16)
+@settings(max_examples=40)
+def test_what_gpu_and_main_memory_share_is_given_once(name: str, free_mib: int, number: int) -> None:
+    """Of unified memory both parts come from the same bytes: together, and with the margin, they are no more."""
+    free, loading = free_mib * MIB, Loading(n_gpu_layers=number)
+    cards = [Card("metal", free, unified=True), Card("cpu", free)]
+    found = fit(BY_NAME[name], loading, cards)
+    apart = fit(BY_NAME[name], loading, [card._replace(unified=False) for card in cards])
+    if found.window_tokens is None:
+        assert apart.window_tokens is None or apart.sizing.total_bytes + 1536 * MIB > free
+    else:
+        assert found.sizing.total_bytes + 1536 * MIB <= free
+        assert found.window_tokens <= (apart.window_tokens or 0)
+        assert found.sizing.devices[-1].shared
+
+
 # -- what would fit besides -----------------------------------------------------------------------------------------
 
 
