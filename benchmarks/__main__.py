@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, policy, probes, process, schedule, search, sizing, turn
+from benchmarks import disk, faults, memories, policy, probes, process, schedule, search, sizing, turn
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -80,6 +80,10 @@ class Run(NamedTuple):
         """Measure search and recall."""
         return search.measure(self.files.all(), self.sizes.turns, self.progress)
 
+    def memories(self) -> Result:
+        """Measure durable facts."""
+        return memories.measure(self.sizes.memories, self.sizes.turns, self.folder, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -116,6 +120,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "disk": Run.disk,
     "faults": Run.faults,
     "search": Run.search,
+    "memories": Run.memories,
     "policy": Run.policy,
     "schedule": Run.schedule,
 }

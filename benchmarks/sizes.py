@@ -21,7 +21,7 @@ class Sizes(NamedTuple):
 
     `messages` are seeded, `windows` in tokens; `turns` of a warm session, `fresh` objects and `processes` a figure;
     `exchanges` for the disk, `policy_turns` of the replayed conversation; `noises` put into a file, a message of `huge`
-    MB.
+    MB; durable `memories`.
     """
 
     messages: tuple[int, ...]
@@ -33,11 +33,14 @@ class Sizes(NamedTuple):
     policy_turns: int
     noises: int
     huge_mb: int
+    memories: tuple[int, ...]
 
 
-FULL = Sizes((1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000, 60, 50)
-QUICK = Sizes((1_000, 100_000), (8_000, 32_000), 60, 11, 5, 200, 200, 20, 50)
-TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1)
+FULL = Sizes(
+    (1_000, 100_000, 1_000_000), (8_000, 32_000, 128_000), 240, 41, 15, 1_000, 2_000, 60, 50, (20_000, 1_000_000)
+)
+QUICK = Sizes((1_000, 100_000), (8_000, 32_000), 60, 11, 5, 200, 200, 20, 50, (20_000,))
+TINY = Sizes((40, 400), (8_000,), 4, 2, 1, 10, 12, 2, 1, (40,))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,20 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = {"turn", "opening", "memory", "import", "probes", "sizing", "disk", "faults", "search", "policy", "schedule"}
+PARTS = {
+    "turn",
+    "opening",
+    "memory",
+    "import",
+    "probes",
+    "sizing",
+    "disk",
+    "faults",
+    "search",
+    "policy",
+    "schedule",
+    "memories",
+}
 
 
 @pytest.fixture(scope="module")

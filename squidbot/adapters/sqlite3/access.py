@@ -48,10 +48,7 @@ OTHER = (StoreError, "SQLite refused", "check the disk and the call")
 def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     """Return our error for one of SQLite's, or for a damaged row. `note`: what became of a write."""
     if isinstance(error, DamagedRowError):
-        return DamagedStoreError(
-            f"{path}: {error} is missing or does not match its checksum{note}; "
-            "read_intact() serves the other messages, `squidbot doctor` saves them into a copy, a backup has all"
-        )
+        return DamagedStoreError(f"{path}: {error} is missing or does not match its checksum{note}; {error.advice}")
     # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
     # raises UnicodeDecodeError in its place.
     code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)

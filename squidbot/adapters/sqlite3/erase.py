@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.queries import Session
     from squidbot.core.messages import Erasure
 
-__all__ = ["forget", "is_unscrubbed", "remove_summaries", "scrub"]
+__all__ = ["forget", "is_unscrubbed", "mark", "remove_summaries", "scrub"]
 
 # REPLACE and not UPDATE: it mends a damaged or missing row, too.
 REPLACE_MESSAGE = queries.INSERT.replace("INSERT", "REPLACE", 1)
@@ -65,7 +65,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
     if erasure.appended:
         session = queries.append(connection, queries.add(connection, session), (), erasure.appended)
     if erasure.tombstones or erasure.replaced:
-        _mark(connection)
+        mark(connection)
 
 
 def _unindex(connection: sqlite3.Connection, session: Session, seqs: Sequence[int]) -> None:
@@ -111,10 +111,11 @@ def remove_summaries(connection: sqlite3.Connection, session: Session, summary_i
     there = [each for each in cells if connection.execute(HAS_SUMMARY, each).fetchone()]
     if there:
         connection.executemany(REMOVE_SUMMARY, there)
-        _mark(connection)
+        mark(connection)
 
 
-def _mark(connection: sqlite3.Connection) -> None:
+def mark(connection: sqlite3.Connection) -> None:
+    """Say, within the transaction of a change, that bytes of what was forgotten are to be overwritten."""
     connection.execute(MARKS)
     connection.execute(ADD_MARK)
 

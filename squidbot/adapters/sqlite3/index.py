@@ -34,6 +34,9 @@ __all__ = [
     "DamagedIndexError",
     "add",
     "are_several",
+    "flush",
+    "index_errors",
+    "is_damage",
     "keep_up",
     "pending",
     "remove",
@@ -105,7 +108,7 @@ def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADD
     """
     if not session.messages:
         return Batch(0, 0, [], 0, "")
-    with _index_errors():
+    with index_errors():
         name = _name(connection)
         first = _indexed(connection, name, session)
     last = min(first + at_most, session.messages)
@@ -119,7 +122,7 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
     Raises:
         DamagedIndexError: the transaction must be undone.
     """
-    with _index_errors():
+    with index_errors():
         name = _name(connection)
         if batch.first == batch.last or batch.name != name or _indexed(connection, name, session) != batch.first:
             return
@@ -127,7 +130,7 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
         connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", cells)  # numbers
         check = rows.session_checksum(session.no, batch.last, b"", b"")
         connection.execute(f"REPLACE INTO indexed_{name} VALUES(?, ?, ?)", (session.no, batch.last, check))
-        _flush(connection)
+        flush(connection)
 
 
 def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars: int) -> None:
@@ -142,7 +145,7 @@ def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars
     if chars < BATCH_CHARS and before // BATCH_MESSAGES == session.messages // BATCH_MESSAGES:
         return
     left = session.messages - before + BATCH_MESSAGES
-    with _index_errors(all_of_them=True):
+    with index_errors(all_of_them=True):
         if not _names(connection):
             renew(connection)
         while left > 0:
@@ -177,7 +180,7 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
     Raises:
         DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
     """
-    with _index_errors():
+    with index_errors():
         if not _names(connection):
             return
         name = _name(connection)
@@ -190,7 +193,7 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
         words = f"words_{name}"
         connection.executemany(f"INSERT INTO {words}({words}, rowid, terms) VALUES('delete', ?, ?)", cells)
         connection.execute(f"INSERT INTO {words}({words}) VALUES('optimize')")
-        _flush(connection)
+        flush(connection)
 
 
 def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> None:
@@ -202,7 +205,7 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
         DamagedIndexError: the transaction must be undone. So it must where the index is far behind: a new one is as
             near, and nobody has read for that.
     """
-    with _index_errors(all_of_them=True):
+    with index_errors(all_of_them=True):
         if not _names(connection):
             return
         indexed = _indexed(connection, _name(connection), session)
@@ -229,7 +232,7 @@ def search(
         return []
     connection.execute("BEGIN")  # all its statements see the same messages
     try:
-        with _index_errors():
+        with index_errors():
             return best(query, _Postings(connection, _name(connection), session), limit, after)
     finally:
         connection.execute("ROLLBACK")
@@ -277,7 +280,7 @@ def _readable(connection: sqlite3.Connection, statements: dict[int, str], keys: 
     try:
         return connection.execute(statements[size], keys + keys[-1:] * (size - len(keys))).fetchall()
     except sqlite3.DatabaseError as error:
-        if not _is_damage(error):
+        if not is_damage(error):
             raise
     half = len(keys) // 2
     parts = (keys[:half], keys[half:]) if half else ()
@@ -333,7 +336,7 @@ def _texts(connection: sqlite3.Connection, first_key: int, last_key: int) -> lis
     try:
         found = connection.execute(TEXTS, (first_key, last_key)).fetchall()
     except sqlite3.DatabaseError as error:
-        if not _is_damage(error):
+        if not is_damage(error):
             raise
         if first_key == last_key:
             return []
@@ -351,22 +354,23 @@ def _text(payload: object) -> str:
     return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
-def _flush(connection: sqlite3.Connection) -> None:
+def flush(connection: sqlite3.Connection) -> None:
     """Have FTS5 write what it gathered: it would at the commit, where an error of the index would be the append's."""
     connection.execute("SAVEPOINT search_index")
     connection.execute("RELEASE search_index")
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
+def is_damage(error: sqlite3.Error) -> bool:
+    """Say whether an error speaks of damage, and not of what may be gone the next time."""
     return (getattr(error, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF) not in PASSING
 
 
 @contextmanager
-def _index_errors(*, all_of_them: bool = False) -> Iterator[None]:
+def index_errors(*, all_of_them: bool = False) -> Iterator[None]:
     """Turn SQLite's errors that speak of damage, or all of them, into ours."""
     try:
         yield
     except sqlite3.Error as error:
-        if all_of_them or _is_damage(error):
+        if all_of_them or is_damage(error):
             raise DamagedIndexError(str(error)) from error
         raise

@@ -63,7 +63,13 @@ _Draft = make_dataclass("_Draft", [field.name for field in fields(StoredMessage)
 
 
 class DamagedRowError(Exception):
-    """A row is missing or does not match its checksum; the text names it."""
+    """A row is missing or does not match its checksum; the text names it.
+
+    Attributes:
+        advice: what to do.
+    """
+
+    advice = "read_intact() serves the other messages, `squidbot doctor` saves them into a copy, a backup has all"
 
 
 def stored(text: str | None) -> tuple[str | bytes | None, bytes]:

@@ -25,10 +25,12 @@ ROOT = Path(__file__).resolve().parents[3]
 ROLES = ["user", "assistant", "tool", "assistant"]
 
 
-def start(path: Path, name: str, exchanges: int, before: Sequence[str] = (), tries: int = 1) -> subprocess.Popen[str]:
+def start(  # noqa: PLR0917  # each test names those it needs
+    path: Path, name: str, exchanges: int, before: Sequence[str] = (), tries: int = 1, script: str = "writer.py"
+) -> subprocess.Popen[str]:
     """Start a process that records exchanges, behind a command such as strace."""
-    script = Path(__file__).with_name("writer.py")
-    command = [*before, sys.executable, str(script), str(path), name, str(exchanges), str(tries)]
+    file = Path(__file__).with_name(script)
+    command = [*before, sys.executable, str(file), str(path), name, str(exchanges), str(tries)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path.parent, env=environment

@@ -1,0 +1,16 @@
+"""MemoryStore in a file of stores: memories beside the sessions, or in a file of their own.
+
+| file       | holds |
+|------------|-------|
+| store      | `SqliteMemoryStore`: the port, vectors, and what other views are made from |
+| queries    | every statement that reads or writes memories and what is left of forgotten ones |
+| candidates | which memories of a view may answer a query, in bounded time |
+| index      | what search finds memories by: a view that can be made anew |
+| vectors    | vectors of memories by the model that made them |
+| rows       | a memory as a row and back, with its checksum |
+| tables     | how the tables are laid out, made and recognised |
+"""
+
+from squidbot.adapters.sqlite3.memory.store import SqliteMemoryStore
+
+__all__ = ["SqliteMemoryStore"]

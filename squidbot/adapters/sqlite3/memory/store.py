@@ -1,0 +1,369 @@
+"""`SqliteMemoryStore`: durable facts in one file that several processes may write."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from squidbot.adapters.sqlite3 import erase
+from squidbot.adapters.sqlite3.access import FOREIGN, Access
+from squidbot.adapters.sqlite3.files import open_file
+from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
+from squidbot.adapters.sqlite3.memory import index, queries, tables, vectors
+from squidbot.adapters.sqlite3.memory.candidates import candidates
+from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
+from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.finding.matching import weighed
+from squidbot.core.memories import Hit, View, refuse_misfit
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from squidbot.adapters.sqlite3.memory.vectors import Vector
+    from squidbot.core.finding.words import Word
+    from squidbot.core.memories import Category, Memory
+
+__all__ = ["SqliteMemoryStore"]
+
+Value = TypeVar("Value")
+
+# How many candidates are read and scored for a search, at least.
+CANDIDATES = 256
+
+
+class SqliteMemoryStore:
+    """MemoryStore in one SQLite file, created if it is missing: a file of its own, or one that holds sessions.
+
+    An `add` is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of processes
+    may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store, they take turns.
+    After a fork the child opens a store of its own. Each row carries a checksum; what search finds by is made anew when
+    it is damaged, missing or made by other rules. Every method may also raise StoreError: the disk failed, the store is
+    closed, the wait for the lock passed `busy_seconds`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True) -> None:
+        """Open the file, or (if `create`) create it where there is none or an empty one; make the tables it lacks.
+
+        Raises:
+            DamagedStoreError: the file is not a store, or a damaged one, or there was one and it is gone; it was left
+                as it is.
+            StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
+        """
+        self._path = str(Path(path).absolute())
+        self._busy_seconds = busy_seconds
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._connection = open_file(self._path, busy_seconds, may_create=create)
+        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
+        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
+        try:
+            with self._reading as connection:
+                is_laid_out = tables.is_laid_out(self._path, connection)
+            if not is_laid_out:
+                with self._writing as connection:
+                    tables.lay_out(self._path, connection)
+        except BaseException:
+            self._connection.close()
+            raise
+        with suppress(StoreError, *FOREIGN):  # as before: `is_scrubbed` tells
+            if erase.is_unscrubbed(self._connection):
+                erase.scrub(self._path, 0.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing; any other call after it raises StoreError."""
+        if os.getpid() == self._pid:  # in a fork the connection is still the parent's
+            with self._lock:
+                self._connection.close()
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
+
+        Raises:
+            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
+                tenant's or user's, a value can't be stored.
+            DamagedStoreError: nothing was stored: what is superseded does not match its checksum.
+        """
+        for memory in memories:
+            refuse_misfit(memory)
+        try:
+            with self._writing as connection:
+                _add(connection, memories, indexes=True)
+        except DamagedIndexError:
+            with self._writing as connection:
+                self._renew(connection)
+                _add(connection, memories, indexes=False)  # search does the rest
+
+    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return the named memories in the order asked for; unknown ones are left out.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        with self._reading as connection:
+            found = (queries.find(connection, name) for name in memory_ids)
+            return [each[1] for each in found if each]
+
+    def listed(
+        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+    ) -> list[Memory]:
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+
+        Raises:
+            NotFoundError: no memory of the view has, or had, the id `after`.
+            DamagedStoreError: a row does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.listed(connection, view, category, limit, after, past=past)
+
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # noqa: ARG002  # ties are broken by time, not by age
+        """Return the memories of a view that answer a query, best first, ties newest first.
+
+        What waits for being indexed is indexed first, which writes to the file. A damaged index is made anew; a memory
+        whose row is damaged is not found.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+            DamagedStoreError: the index is damaged and can't be made anew.
+        """
+        words = index.asked(query)
+        if limit <= 0:
+            return []
+
+        def searched() -> list[Hit]:
+            while self._is_behind():
+                with self._writing as connection:
+                    index.catch_up(connection)
+            with self._reading as connection:
+                connection.execute("BEGIN")  # all its statements see the same memories
+                try:
+                    return _search(connection, words, view, limit, past=past)
+                finally:
+                    connection.execute("ROLLBACK")
+
+        return self._indexed(searched)
+
+    def _is_behind(self) -> bool:
+        with self._reading as connection:
+            return index.waits(connection)
+
+    def _indexed(self, act: Callable[[], Value]) -> Value:
+        """Do what needs the index, and once more with a new one where that is damaged or missing.
+
+        Raises:
+            DamagedStoreError: it can't be made anew.
+        """
+        try:
+            return act()
+        except DamagedIndexError:
+            with self._writing as connection:
+                self._renew(connection)
+        try:
+            return act()
+        except DamagedIndexError as error:
+            raise DamagedStoreError(
+                f"{self._path}: the search index of memories is damaged and can't be made anew ({error}); the memories "
+                "are not: `squidbot doctor` saves them into a copy that makes its own"
+            ) from error
+
+    @staticmethod
+    def _renew(connection: sqlite3.Connection) -> None:
+        connection.execute("SAVEPOINT renewing")
+        try:
+            index.renew(connection)
+        except FOREIGN:  # a part of the old one can't even be read to be dropped
+            connection.execute("ROLLBACK TO renewing")
+            index.renew(connection, drops=False)
+        connection.execute("RELEASE renewing")
+
+    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
+        """Remove memories for good, their vectors and words, too, and return how many were there; durable on return.
+
+        The bytes of what was there are overwritten, as `SqliteStore.forget` does: see `scrub`. Of each its id, its
+        place in listings, when it was forgotten and the reason are kept.
+
+        Raises:
+            StoreError: nothing was removed.
+        """
+        try:
+            with self._writing as connection:
+                count = _forget(connection, memory_ids, reason)
+        except DamagedIndexError:
+            with self._writing as connection:
+                self._renew(connection)
+                count = _forget(connection, memory_ids, reason, indexed=False)
+        if count:
+            with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
+                self.scrub()
+        return count
+
+    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
+        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.graves(connection, memory_ids)
+
+    def is_scrubbed(self) -> bool:
+        """Say whether the bytes of all that was forgotten are overwritten."""
+        with self._reading as connection:
+            return not erase.is_unscrubbed(connection)
+
+    def scrub(self) -> None:
+        """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
+
+        Raises:
+            StoreError: it could not be ended, and why: a program that reads for long, another writer, a full disk.
+        """
+        with self._writing as connection:  # where another program scrubs, wait for it
+            needed = erase.is_unscrubbed(connection)
+        if needed:
+            erase.scrub(self._path, self._busy_seconds)
+
+    def behind(self, key: int = 0, limit: int = 1000) -> list[tuple[int, Memory]]:
+        """Return the next memories of all views behind a key, with their keys, in the order of their coming.
+
+        What other views are made from: keys only grow, and none is used again.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        with self._reading as connection:
+            return queries.behind(connection, key, limit)
+
+    def models(self) -> dict[str, int]:
+        """Return the dimension of each model that vectors are kept of, in the order of their coming."""
+        with self._reading as connection:
+            return vectors.models(connection)
+
+    def put_vectors(self, model: str, dimension: int, of: Mapping[str, Sequence[float]]) -> int:
+        """Keep vectors that a model made of memories, by id, in one transaction; return how many were still there.
+
+        Raises:
+            StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`.
+        """
+        with self._writing as connection:
+            return vectors.put(connection, model, dimension, of)
+
+    def vectors(self, model: str, after: str = "", limit: int = 1000) -> list[Vector]:
+        """Return a model's vectors in the order in which their memories came, at most `limit` behind that of `after`.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+        with self._reading as connection:
+            return vectors.read(connection, model, after, limit)
+
+    def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
+        """Return memories that a model's vectors are still to be made of, in the order of their coming.
+
+        Raises:
+            DamagedStoreError: a memory does not match its checksum.
+        """
+        with self._reading as connection:
+            return vectors.without(connection, model, after, limit)
+
+    def drop_vectors(self, model: str) -> None:
+        """Remove a model and its vectors; nothing for an unknown one."""
+        with self._writing as connection:
+            vectors.drop(connection, model)
+
+
+def _add(connection: sqlite3.Connection, memories: Sequence[Memory], *, indexes: bool) -> None:
+    """Store memories, within a transaction.
+
+    Raises:
+        StoreError: the transaction must be undone.
+        DamagedIndexError: the same, to be done again without indexing.
+    """
+    key = queries.next_key(connection)
+    new: dict[int, Memory] = {}
+    for memory in memories:
+        found = queries.find(connection, memory.memory_id)
+        if found is None:
+            if memory.supersedes:
+                _supersede(connection, memory, new, indexes=indexes)
+            queries.insert(connection, key, memory)
+            new[key] = memory
+            key += 1
+        elif replace(found[1], superseded_by="") != replace(memory, superseded_by=""):
+            raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
+    if indexes:
+        index.add(connection, list(new.items()))
+
+
+def _supersede(connection: sqlite3.Connection, memory: Memory, new: dict[int, Memory], *, indexes: bool) -> None:
+    found = queries.find(connection, memory.supersedes)
+    if found is None or found[1].scope[:2] != memory.scope[:2]:
+        raise StoreError(
+            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
+            "user's; nothing was written"
+        )
+    key, old = found
+    if old.superseded_by:
+        return
+    past = replace(old, superseded_by=memory.memory_id)
+    queries.update(connection, key, past)
+    if key in new:
+        new[key] = past
+    elif indexes:
+        index.swap(connection, key, old, past)
+
+
+def _search(connection: sqlite3.Connection, words: Sequence[Word], view: View, limit: int, *, past: bool) -> list[Hit]:
+    with index_errors():
+        found = candidates(index.lists(connection, view, past=past), words, max(CANDIDATES, 2 * limit))
+    memories = [
+        (key, memory)
+        for key, memory in queries.picked(connection, found.keys)
+        if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
+    ]
+    scores = weighed(words, found.having, [index.said(memory) for _, memory in memories], found.among)
+    ranked = sorted(
+        (-score, -memory.time, -key, memory.memory_id)
+        for score, (key, memory) in zip(scores, memories, strict=True)
+        if score
+    )
+    return [Hit(memory_id, -score) for score, _, _, memory_id in ranked[:limit]]
+
+
+def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], reason: str, *, indexed: bool = True) -> int:
+    """Remove memories, within a transaction.
+
+    Raises:
+        DamagedIndexError: the transaction must be undone, and done again with a new index.
+    """
+    keys = queries.keys_of(connection, memory_ids)
+    if keys and indexed:
+        index.remove(connection, _indexed_of(connection, keys))
+    now = time.time()
+    for memory_id, key in keys.items():
+        queries.bury(connection, key, memory_id, now, reason)
+        vectors.remove(connection, key)
+        queries.remove(connection, key)
+    if keys:
+        erase.mark(connection)
+    return len(keys)
+
+
+def _indexed_of(connection: sqlite3.Connection, keys: Mapping[str, int]) -> list[tuple[int, Memory]]:
+    try:
+        return [each for each in (queries.find(connection, name) for name in keys) if each]
+    except DamagedMemoryError as error:  # which words of it are in the index, nobody knows
+        raise DamagedIndexError(str(error)) from error

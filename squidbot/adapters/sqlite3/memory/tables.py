@@ -1,0 +1,98 @@
+"""The tables of memories, made in a store's file when memories are first wanted there.
+
+A squidbot that knows no memories passes them over. What search finds memories by is not among them: see `index`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import DamagedStoreError, StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["MEMORY_LAYOUT", "is_laid_out", "lay_out"]
+
+MEMORY_LAYOUT = 1
+
+# Whose a memory is stands in it once, as text; `owner`, `bot`, `agent` and `model` are the same as 63 bits of a digest
+# of `View.key` under each policy, so that no listing or search of a view touches a row of another.
+TABLES = (
+    "CREATE TABLE memory_layout(version INTEGER NOT NULL)",
+    f"INSERT INTO memory_layout VALUES({MEMORY_LAYOUT})",  # a number of ours
+    """CREATE TABLE memories(
+    key INTEGER PRIMARY KEY,    -- in the order of their coming; never used again
+    id TEXT NOT NULL UNIQUE,    -- BLOB where it holds lone surrogates, as all texts here
+    owner INTEGER NOT NULL,
+    bot INTEGER NOT NULL,
+    agent INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    time REAL NOT NULL,         -- seconds since 1970
+    importance REAL NOT NULL,
+    checksum INTEGER NOT NULL,  -- CRC-32 of all other cells
+    category TEXT NOT NULL,
+    trust TEXT NOT NULL,
+    supersedes TEXT,            -- NULL for none
+    superseded_by TEXT,         -- NULL while it holds
+    scope TEXT NOT NULL,        -- JSON, as the next two
+    tags TEXT,                  -- NULL for none
+    sources TEXT,
+    speaker TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    text TEXT NOT NULL
+)""",
+    "CREATE INDEX memories_by_owner ON memories(owner, time)",
+    "CREATE INDEX memories_by_bot ON memories(bot, time)",
+    "CREATE INDEX memories_by_agent ON memories(agent, time)",
+    "CREATE INDEX memories_by_model ON memories(model, time)",
+    """CREATE TABLE forgotten_memories(
+    key INTEGER PRIMARY KEY,    -- that of the memory, and so are the next four
+    id TEXT NOT NULL,
+    owner INTEGER NOT NULL,
+    time REAL NOT NULL,
+    checksum INTEGER NOT NULL,
+    forgotten REAL NOT NULL,    -- when, in seconds since 1970
+    reason TEXT NOT NULL
+)""",
+    "CREATE INDEX forgotten_memories_by_id ON forgotten_memories(id)",
+    """CREATE TABLE memory_models(
+    no INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    dimension INTEGER NOT NULL
+)""",
+    """CREATE TABLE memory_vectors(
+    key INTEGER PRIMARY KEY,    -- memory_models.no << 40 | memories.key
+    digest BLOB NOT NULL,       -- of the text that the vector was made from
+    checksum INTEGER NOT NULL,
+    vector BLOB NOT NULL        -- 32-bit floats, little-endian
+)""",
+)
+HAS_LAYOUT = "SELECT 1 FROM sqlite_master WHERE name = 'memory_layout'"
+
+
+def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
+    """Say whether a file has the tables of memories.
+
+    Raises:
+        StoreError: a newer squidbot made them.
+        DamagedStoreError: no squidbot did.
+    """
+    if connection.execute(HAS_LAYOUT).fetchone() is None:
+        return False
+    found = connection.execute("SELECT version FROM memory_layout").fetchall()
+    version = found[0][0] if len(found) == 1 else None
+    if isinstance(version, int) and version > MEMORY_LAYOUT:
+        raise StoreError(
+            f"{path}: has memories in layout {version}, this squidbot knows {MEMORY_LAYOUT}; update squidbot"
+        )
+    if version != MEMORY_LAYOUT:
+        raise DamagedStoreError(f"{path}: has memories in no layout that a squidbot wrote; put a backup in its place")
+    return True
+
+
+def lay_out(path: str, connection: sqlite3.Connection) -> None:
+    """Make the tables, within a transaction, unless another process was faster; raises as `is_laid_out`."""
+    if not is_laid_out(path, connection):
+        for statement in TABLES:
+            connection.execute(statement)
