@@ -77,7 +77,8 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, as_json: boo
     MODEL is a GGUF file, of several parts any, or an alias of ./squidbot.toml whose values the options then change.
     """
     loaded, main = load_settings(), Machine().main_memory()
-    alias = "" if Path(model).exists() else model
+    # A folder may be called as a model is.
+    alias = "" if Path(model).is_file() or (Path(model).exists() and model not in loaded.settings.models) else model
     if alias and alias not in loaded.settings.models:
         known = ", ".join(loaded.settings.models)
         raise ConfigError(f"{model}: there is no such file{f', and no such model among {known}' if known else ''}")

@@ -31,10 +31,14 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Completion
     from squidbot.core.ports import LLM, LoadedModel, Observer, TokenCounter
     from squidbot.core.sizing.context import Loading
+    from squidbot.core.sizing.header import Header
     from squidbot.models.opening import Opened
     from squidbot.offers import Registry
 
 __all__ = ["Catalog"]
+
+# llama.cpp's server tries a model with two tokens at once before anything else.
+LEAST_BATCH = 2
 
 
 class _Open(NamedTuple):
@@ -207,8 +211,7 @@ class Catalog:
         told = self._behind(alias) or Behind()
         global_tokens = window.default if self._loaded.sets("window", "default") else None
         picked = asked_tokens or model.context_window or global_tokens
-        trained = sized.native_tokens if sized else None if picked else self._trained(alias)
-        native = [model.native_context_limit, trained, told.native_tokens]
+        native = [model.native_context_limit, self._trained(alias, sized, picked), told.native_tokens]
         return Known(
             asked_tokens=asked_tokens,
             model_tokens=model.context_window,
@@ -222,9 +225,11 @@ class Catalog:
             min_tokens=window.min,
         )
 
-    def _trained(self, alias: str) -> int | None:
-        """Return the window that a model was trained with, as its file says; None where it does not."""
-        header = header_of(self._loaded, alias)
+    def _trained(self, alias: str, sized: Sized | None, picked_tokens: int | None) -> int | None:
+        """Return the window that a model was trained with, as its file says, unless somebody has picked another."""
+        if sized is not None:
+            return sized.native_tokens
+        header = None if picked_tokens else header_of(self._loaded, alias)
         return header.number("context_length", 0) or None if header else None
 
     def _behind(self, alias: str) -> Behind | None:
@@ -251,7 +256,7 @@ class Catalog:
             model.url or "",
             model.max_tokens,
         )
-        definition = definition._replace(checked=_checked(definition, place))
+        definition = definition._replace(checked=_checked(definition, place, here=model.adapter in OPEN_FILES))
         resolved, counter = self.resolved(alias), self._counter(alias)
 
         def opens(asked: Definition) -> LoadedModel:
@@ -296,8 +301,10 @@ class _Opening:
         return model.complete(system, prompt, max_output_tokens)
 
 
-def _checked(definition: Definition, place: str) -> bool:
+def _checked(definition: Definition, place: str, *, here: bool) -> bool:
     """Return whether a file is known to load as it is asked for: llama.cpp ends its process where some of it is wrong.
+
+    `here` says whether that process is ours.
 
     Raises:
         ConfigError: it can't be.
@@ -306,12 +313,28 @@ def _checked(definition: Definition, place: str) -> bool:
     if not definition.path:
         return False
     try:
-        check_loading(read_header(definition.path), definition.loading)
+        header = read_header(definition.path)
+        if here:
+            _check_chat(header, definition)
+        check_loading(header, definition.loading)
     except (ConfigError, ModelFileError) as error:
         raise type(error)(f"{error} @ {place}") from error
     except SizingError:
         return False  # of an unknown layout nothing can be said before it is loaded
     return True
+
+
+def _check_chat(header: Header, definition: Definition) -> None:
+    """Check what llama.cpp's server (commit 0c1e57098) dies of that chats with a model, and llama.cpp itself does not.
+
+    Raises:
+        ConfigError: batches of one token.
+        ModelFileError: there is no vocabulary.
+    """
+    if header.metadata.get("tokenizer.ggml.tokens") is None:
+        raise ModelFileError(f"{definition.path} has no vocabulary: it can be told no text; take a whole model file")
+    if definition.loading.n_batch < LEAST_BATCH:
+        raise ConfigError(f"n_batch must be {LEAST_BATCH} or more, not {definition.loading.n_batch}")
 
 
 def _served(resolved: Resolved, found: Opened) -> Resolved:

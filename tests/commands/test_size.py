@@ -205,6 +205,8 @@ def test_size_takes_an_alias_and_what_the_settings_say_of_it(model: Path, tmp_pa
     found = answer("big", "--vram", "15500MiB", "--batch", "64")
     assert (found["loading"]["type_k"], found["loading"]["n_ubatch"]) == ("q4_0", 64)
     assert (found["largest_window"], found["bound_by"]) == (19456, "model-cap")
+    (tmp_path / "big").mkdir()
+    assert answer("big", "--vram", "15500MiB")["path"] == str(model)
 
 
 def test_size_uses_this_machine_when_no_memory_is_named(tmp_path: Path) -> None:

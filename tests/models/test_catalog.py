@@ -386,6 +386,18 @@ def test_file_that_is_not_there_is_named_with_its_place(tmp_path: Path, sizing: 
                 asks("tiny")
 
 
+@pytest.mark.parametrize("adapter", ["xllamacpp", "llama_cpp"])
+def test_what_llama_cpp_would_end_the_process_over_is_refused_before(path: str, tmp_path: Path, adapter: str) -> None:
+    """Batches of one token, and a file without a vocabulary; whether the package is installed or not."""
+    bare = large(tmp_path / "bare.gguf")
+    models = {"one": {"path": path, "adapter": adapter, "n_batch": 1}, "bare": {"path": bare, "adapter": adapter}}
+    with squidbot.load({"gpu": {"probe": "none"}, "models": models}) as engine:
+        with pytest.raises(ConfigError, match=r"n_batch must be 2 or more, not 1 @ argument.models\['one'\]"):
+            engine.model("one")
+        with pytest.raises(ModelFileError, match=r"bare.gguf has no vocabulary.* @ argument.models\['bare'\]"):
+            engine.model("bare")
+
+
 def test_runtime_is_asked_for_a_whole_step_where_a_window_is_smaller(path: str) -> None:
     """llama.cpp would make batches of the few tokens, and not all runtimes live with that; the lease is as it was."""
     machine = Machine()
