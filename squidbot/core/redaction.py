@@ -109,7 +109,7 @@ class Redactor:
         told = r"(?:\bis\b(?:\s+(?:now|set\s+to))?:?\s*)(?=\S*\d|[^\s.,;!?]{8,}|[\"'`]))"
         joint = rf"\s*[\"'`]?\s*(?:(?::=|[:=])\s*|{told}(?:(?i:bearer|basic)\s+)?"
         kept = rf"(?P<kept>(?<![^\W_])(?:[\w\-]{{0,40}}[_\-])?(?:{names})(?![^\W_]){joint})"
-        return re.compile(rf"{kept}{quoted}|[^\s\"'`,;]{{3,}})", re.IGNORECASE)
+        return re.compile(rf"{kept}{quoted}|[^\s\"'`,;]{{2,}}[^\s\"'`,;.!?])", re.IGNORECASE)
 
 
 def _is_card(text: str) -> bool:

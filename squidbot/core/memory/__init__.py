@@ -1,9 +1,16 @@
 """Durable facts: where they come from, how they are found, and how they are told.
 
-| file     | holds |
-|----------|-------|
-| asking   | what the tool `memory` does: search, add, list, forget, within one view |
-| heads    | what stands in a request unasked: the index, cold-start facts, profile and traits |
-| telling  | memories as text, in groups, as many as fit |
-| naming   | ids as a model copies them |
+| file      | holds |
+|-----------|-------|
+| asking    | what the tool `memory` does: search, add, list, forget, within one view |
+| merging   | which memories say nearly the same |
+| deciding  | what becomes of facts: new, known, or in the place of an older one |
+| extract   | facts found by rule in what was said |
+| rules     | the rules |
+| wording   | small pieces of English that rules are made with |
+| own_words | what of a message its author says himself |
+| facts     | what facts are made from, and what they are before they are memories |
+| heads     | what stands in a request unasked: the index, cold-start facts, profile and traits |
+| telling   | memories as text, in groups, as many as fit |
+| naming    | ids as a model copies them |
 """

@@ -165,14 +165,8 @@ class Memories:
             RecallError: there is nothing to remember, it is too long, or there is no memory that it can replace.
             StoreError: nothing was stored.
         """
-        if len(added.text) > TEXT_CHARS:
-            raise RecallError(f"the text has {len(added.text):,} characters; a fact has at most {TEXT_CHARS:,}")
-        text = safe(self.redactor.redacted(added.text), TEXT_CHARS)
-        if not any(map(str.isalnum, text.replace(self.redactor.mark, ""))):
-            raise RecallError("there is nothing to remember in text: no word, or a secret, which is never kept")
-        old = self._one(added.replaces) if added.replaces else None
-        if old is not None and old.superseded_by:
-            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
+        text = self._worth(added.text)
+        old = self._held(added.replaces) if added.replaces else None
         known = self._known(text, now)
         if known is not None and (old is None or old.memory_id == known.memory_id):
             told = when(known.time, now)
@@ -224,6 +218,22 @@ class Memories:
                 f"no memory has the id {said!a:.60}; ids look like f-abcde23456; search and list show them"
             )
         return found[0]
+
+    def _held(self, said: str) -> Memory:
+        """Return the memory of an id, which holds."""
+        old = self._one(said)
+        if old.superseded_by:
+            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
+        return old
+
+    def _worth(self, said: str) -> str:
+        """Return a text as it is kept, without secrets."""
+        if len(said) > TEXT_CHARS:
+            raise RecallError(f"the text has {len(said):,} characters; a fact has at most {TEXT_CHARS:,}")
+        text = safe(self.redactor.redacted(said), TEXT_CHARS)
+        if not any(map(str.isalnum, text.replace(self.redactor.mark, ""))):
+            raise RecallError("there is nothing to remember in text: no word, or a secret, which is never kept")
+        return text
 
     def _known(self, text: str, now: float) -> Memory | None:
         """Return the memory that says the same in the same words."""

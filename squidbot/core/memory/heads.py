@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES
+from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.telling import Teller, Told, framed, safe, within
 
 if TYPE_CHECKING:
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Category, Memory, MemoryStore, View
     from squidbot.core.memory.asking import Memories
 
-__all__ = ["TRAIT", "Overview", "Start", "cold_start", "index", "overview", "profile", "traits"]
+__all__ = ["Overview", "Start", "cold_start", "index", "overview", "profile", "traits"]
 
-# The tag of memories about how the assistant is to be: the section on its traits shows them.
-TRAIT: Final = "trait"
 # B-33: facts at a cold start, and below how many messages said before.
 COLD_MESSAGES = 3
 COLD_FACTS = 3

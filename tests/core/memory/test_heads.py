@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Memories
-from squidbot.core.memory.heads import COUNTED, TRAIT, Start, cold_start, index, overview, profile, traits
+from squidbot.core.memory.facts import TRAIT
+from squidbot.core.memory.heads import COUNTED, Start, cold_start, index, overview, profile, traits
 
 from .shelves import ANN, METER, NOW, Shelf, fact, shelf
 

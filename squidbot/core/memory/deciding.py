@@ -1,0 +1,172 @@
+"""What becomes of facts that may be remembered: new, known, in the place of an older one. Nothing is written here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.memories import CATEGORIES
+from squidbot.core.memory.facts import about, ended, memory_of, rank
+from squidbot.core.memory.wording import rivals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.core.memories import Memory, MemoryStore, View
+    from squidbot.core.memory.facts import Candidate
+
+__all__ = ["Learned", "Passed", "Place", "decided", "learned", "neighbours", "words_of"]
+
+# Memories that are compared with: the newest of each category, and what a search for the fact's own words finds.
+NEWEST, FOUND = 200, 10
+_PREFERS: Final = "/prefers/"
+_NEGATIONS: Final = frozenset({"no", "not", "never", "longer", "dislikes", "doesn't", "isn't"})
+
+
+class Place(NamedTuple):
+    """Where facts are learned: for whom, in which session, and when, in seconds since 1970."""
+
+    view: View
+    session_id: str
+    now: float
+
+
+class Passed(NamedTuple):
+    """A candidate that is not stored, and why: "said before", "older", "less trusted" or "forgotten".
+
+    `memory_id` is the memory that it is beside of; its own, where it was forgotten.
+    """
+
+    candidate: Candidate
+    why: str
+    memory_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is to be stored, in order, each with what it takes the place of; and what is not, with why."""
+
+    memories: tuple[Memory, ...]
+    passed: tuple[Passed, ...]
+
+
+def learned(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> Learned:
+    """Return what to store of candidates, in view of what a store has; it is read, never written.
+
+    What somebody wanted forgotten does not come back by itself.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    existing = neighbours(candidates, store, place)
+    made = decided(candidates, existing, place)
+    gone = store.forgotten([one.memory_id for one in made.memories])
+    if not gone:
+        return made
+    # Without them the others are decided once more: what would take their place, does not.
+    own = {_id(one, place): one for one in candidates}
+    left = [one for memory_id, one in own.items() if memory_id not in gone]
+    passed = [Passed(own[memory_id], "forgotten", memory_id) for memory_id in gone]
+    again = learned(left, store, place)
+    return Learned(again.memories, (*passed, *again.passed))
+
+
+def neighbours(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> list[Memory]:
+    """Return the memories of a view that candidates may repeat or replace.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found: dict[str, Memory] = {}
+    if candidates:
+        for category in CATEGORIES:
+            found |= {one.memory_id: one for one in store.listed(place.view, category, limit=NEWEST)}
+    for candidate in candidates:
+        ids = [one for one in _searched(candidate.text, store, place) if one not in found]
+        found |= {one.memory_id: one for one in store.get(ids)}
+    return list(found.values())
+
+
+def _searched(text: str, store: MemoryStore, place: Place) -> list[str]:
+    try:
+        return [hit.key for hit in store.search(text, place.view, limit=FOUND, now=place.now)]
+    except ValueError:
+        return []
+
+
+def decided(candidates: Iterable[Candidate], existing: Iterable[Memory], place: Place) -> Learned:
+    """Return what to store of candidates beside memories that there are, each candidate beside those before it.
+
+    The same fact is stored once, unless somebody more trusted says it, too. A fact about the same as an older one takes
+    its place; an older or less trusted fact never takes that of another.
+    """
+    held = {one.memory_id: one for one in existing if not one.superseded_by}
+    memories: list[Memory] = []
+    passed: list[Passed] = []
+    for candidate in candidates:
+        outcome = _outcome(candidate, held, place)
+        if isinstance(outcome, Passed):
+            passed.append(outcome)
+            continue
+        held.pop(outcome.supersedes, None)
+        held[outcome.memory_id] = outcome
+        memories.append(outcome)
+    return Learned(tuple(memories), tuple(passed))
+
+
+def _outcome(candidate: Candidate, held: Mapping[str, Memory], place: Place) -> Memory | Passed:
+    own_id = _id(candidate, place)
+    if own_id in held:
+        return Passed(candidate, "said before", own_id)
+    same = next((one for one in held.values() if _repeats(candidate, one)), None)
+    if same is not None and rank(same.trust) <= rank(candidate.trust):
+        return Passed(candidate, "said before", same.memory_id)
+    old = same or max(_replaced(candidate, held), key=lambda one: (one.time, one.memory_id), default=None)
+    why = _objection(candidate, old) if old else ""
+    if old is not None and why:
+        return Passed(candidate, why, old.memory_id)
+    scope, supersedes = place.view.scope, old.memory_id if old else ""
+    return memory_of(candidate, scope, place.session_id, place.now, supersedes)
+
+
+def _objection(candidate: Candidate, old: Memory) -> str:
+    """Return why a candidate can't take the place of a memory; "" where it can."""
+    if rank(old.trust) < rank(candidate.trust):
+        return "less trusted"
+    return "older" if candidate.time is not None and candidate.time < old.time else ""
+
+
+def _id(candidate: Candidate, place: Place) -> str:
+    return memory_of(candidate, place.view.scope, place.session_id, place.now).memory_id
+
+
+def _repeats(candidate: Candidate, memory: Memory) -> bool:
+    """Return whether a memory says all that a candidate says."""
+    new, old = words_of(candidate.text), words_of(memory.text)
+    if new == old:
+        return True
+    is_same = bool(candidate.slot) and about(memory) == candidate.slot
+    return is_same and set(new) <= set(old) and not _NEGATIONS & (set(old) - set(new))
+
+
+def _replaced(candidate: Candidate, held: Mapping[str, Memory]) -> Iterator[Memory]:
+    """Yield the memories that a candidate takes the place of."""
+    if candidate.replaces in held:
+        yield held[candidate.replaces]
+    for one in held.values():
+        slot = about(one)
+        if (slot and (slot == candidate.slot or slot in candidate.ends)) or _is_rival(candidate, slot, one):
+            yield one
+
+
+def _is_rival(candidate: Candidate, slot: str, memory: Memory) -> bool:
+    """Return whether a candidate prefers something else than a memory does."""
+    subject, prefers, new = candidate.slot.partition(_PREFERS)
+    if not prefers or not slot.startswith(subject + _PREFERS):
+        return False
+    return candidate.slot in ended(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text as facts are compared: in lower case, without punctuation."""
+    return tuple("".join(char if char.isalnum() or char == "'" else " " for char in text.casefold()).split())

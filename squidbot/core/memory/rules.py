@@ -1,0 +1,300 @@
+"""The rules by which a clause says something that lasts: a pattern, what it comes to, and what it is about.
+
+A pattern must match a whole clause, from its first word, so that what others said or asked is none. `x` and `y` are
+its parts; texts and slots name them. S stands for who speaks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.memory.wording import is_name, is_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.core.memories import Category
+
+__all__ = ["RULES", "Rule"]
+
+
+class Rule(NamedTuple):
+    """One rule.
+
+    Attributes:
+        name: told as the reason of what it makes.
+        pattern: matches a clause without the sign at its end.
+        text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
+            with its verb conjugated, `{o}` x as it was said.
+        slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared; "" where open.
+        category, importance: as of the memory.
+        fits: whether x, as it was written, is what the rule is about.
+        ends: slots of facts that it ends; those whose parts are missing are left out.
+        trait: whether it is about how the assistant is to be.
+        lasts: whether it holds whatever day it is said on: "today" is no objection.
+        changes: whether the words themselves say that something is new.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    text: str
+    slot: str
+    category: Category
+    importance: float
+    fits: Callable[[str], bool]
+    ends: tuple[str, ...] = ()
+    trait: bool = False
+    lasts: bool = False
+    changes: bool = False
+
+
+_ADVERBS: Final = (
+    r"(?:(?:really|also|still|usually|generally|actually|currently|now|personally|much|mostly|strongly|definitely|"
+    r"absolutely|truly|just|do|mainly|typically|only|simply|finally|recently)\s+){0,2}"
+)
+_I: Final = rf"i\s+{_ADVERBS}"
+_I_AM: Final = rf"(?:i'm|im|i\s+am)\s+{_ADVERBS}"
+_I_HAVE: Final = rf"(?:i've|i\s+have|i)\s+{_ADVERBS}"
+_WE: Final = (
+    rf"(?:we|our\s+(?:team|project|company|app|stack)|(?:the|this)\s+(?:project|team|repo|codebase|app))\s+{_ADVERBS}"
+)
+_X, _Y = r"(?P<x>.+)", r"(?P<y>.+)"
+
+# What points at something near, and means nothing to who reads it later.
+_POINTS: Final = re.compile(
+    r"(?:it|this|that|that's|these|those|them|they|he|she|him|her|how|what|when|where|you|your|yours|one|ones|here|"
+    r"there|"
+    r"so|such|either|neither|both|nothing|everything|something|anything|the\s+(?:one|ones|first|second|third|last|"
+    r"other|"
+    r"former|latter|next|new|old|same|idea|way|look|sound|above|below|following|result|output|answer|option|approach|"
+    r"fact|suggestion|version|previous|current|error|bug|test|tests|file|code)|(?:option|approach|version)\s+\w+|"
+    r"another|"
+    r"a\s+(?:few|bit|lot|little|couple|different|similar)|if|whether|more|less|better|none|not|no|never|"
+    r"to\s+(?:know|see|"
+    r"say|ask|hear|think|believe|point|mention|have\s+(?:this|that|it)))\b",
+    re.IGNORECASE,
+)
+_STATES: Final = re.compile(
+    r"(?:not|too|very|still|already|currently|being|broken|down|slow|failing|wrong|missing|empty|full|ready|fine|"
+    r"good|bad|"
+    r"great|ok|okay|unclear|unknown|hard|easy|done|gone|here|there|dead|behind|ahead|up|out|off|on\s+fire|green|red|"
+    r"stuck|hanging|crashing|returning|running|working|fixed|merged|outdated|stale|correct|what|where|why|how|because|"
+    r"a\s+(?:mess|problem|pain|bit|mystery|bottleneck|lot)|\w+ing\b(?!\.)|nothing|something|that|this|it|supposed|"
+    r"due)\b",
+    re.IGNORECASE,
+)
+_NO_KINDS: Final = re.compile(
+    r"an?\s+(?:bit|little|lot|few|couple|huge|big|fan|idiot|fool|loss|mess|hurry|rush|meeting|call|bad|good|great|"
+    r"total|"
+    r"complete|new|user|person\s+who|\w+\s+(?:person|one|mood|position|situation|spot))\b",
+    re.IGNORECASE,
+)
+_RELATIONS: Final = (
+    "wife|husband|spouse|partner|girlfriend|boyfriend|fianc\u00e9e?|boss|manager|mother|mom|mum|father|dad|landlord|"
+    "doctor|dentist|therapist|team lead|assistant|accountant|lawyer"
+)
+_KIN: Final = (
+    "sister|brother|son|daughter|kid|child|dog|cat|pet|horse|rabbit|best friend|friend|roommate|colleague|coworker"
+)
+_HABITS: Final = (
+    "use|eat|drink|buy|fly|work|write|run|commit|test|travel|take|wear|read|watch|sleep|wake|start|check|sign|"
+    "deploy|pay|"
+    "cook|drive|go|play|have|keep|leave|listen|call|order|walk|ride|train|study|speak|prefer|smoke|vote|shop|rebase|"
+    "squash"
+)
+_ORDERS: Final = (
+    "answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|give|"
+    "tell|"
+    "mention|start|begin|end|put|make|translate|be|speak|talk|suggest|summari[sz]e|quote|touch|delete|remove|edit|"
+    "change|"
+    "modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|greet|work"
+)
+_THINGS: Final = (
+    "branch|database|db|repo|repository|framework|language|port|server|host|hostname|url|endpoint|command|script|"
+    "region|"
+    "bucket|cluster|deadline|license|licence|formatter|linter|package manager|test runner|timezone|time zone|domain|"
+    "namespace|registry|budget|version|style guide|convention|backend|frontend|queue|cache|orm|editor|shell|platform|"
+    "codename|code name|project name|launch date|release date|due date|stack|environment|directory|folder"
+)
+_ILLS: Final = (
+    "diabetes|asthma|adhd|celiac disease|coeliac disease|epilepsy|dyslexia|hay fever|migraines|insomnia|autism"
+)
+_BODIES: Final = (
+    r"allergic\s+to\s+.+|(?:an?\s+)?(?:vegan|vegetarian|pescatarian)|diabetic|colou?r-?\s?blind|dyslexic|deaf|blind|"
+    r"left-handed|lactose[- ]intolerant|gluten[- ]intolerant|married|divorced|retired|intolerant\s+to\s+.+|autistic"
+)
+
+
+def _is_told(text: str) -> bool:
+    return not _POINTS.match(text)
+
+
+def _is_kind(text: str) -> bool:
+    return _is_told(text) and not _NO_KINDS.match(text) and len(text.split()) <= 7
+
+
+def _is_state(text: str) -> bool:
+    return not _STATES.match(text) and _is_told(text) and len(text.split()) <= 6
+
+
+def _is_capital(text: str) -> bool:
+    return _is_told(text) and text.removeprefix("the ")[:1].isupper()
+
+
+def _is_written_name(text: str) -> bool:
+    return is_name(text, capital=True)
+
+
+def _is_age(text: str) -> bool:
+    return text.isdigit() and 10 <= int(text) <= 120
+
+
+def _is_dated(text: str) -> bool:
+    return any(map(str.isdigit, text)) or text[:1].isupper()
+
+
+def _is_used(text: str) -> bool:
+    return _is_told(text) and not re.match(r"(?:the|to|for|a|an|some|my|our|all|every|only)\b", text, re.IGNORECASE)
+
+
+def _is_long_enough(text: str) -> bool:
+    return len(text.split()) >= 2
+
+
+def _rule(  # noqa: PLR0913, PLR0917  # the columns of a table
+    name: str, pattern: str, text: str, slot: str, category: Category, importance: float,
+    fits: Callable[[str], bool] = _is_told, ends: tuple[str, ...] = (), *, trait: bool = False, lasts: bool = False,
+    changes: bool = False,
+) -> Rule:  # fmt: skip
+    compiled = re.compile(rf"(?:{pattern})\Z", re.IGNORECASE)
+    return Rule(name, compiled, text, slot, category, importance, fits, ends, trait, lasts, changes)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}", "{S}'s name is {x}.", "{s}/name",
+          "core", 0.9, is_name, lasts=True),
+    _rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+)*call\s+me|(?:my\s+friends|people|everyone|"
+          rf"everybody)\s+calls?\s+me|"
+          rf"i\s+go\s+by)\s+{_X}", "{S} wants to be called {x}.", "{s}/called", "core", 0.9, is_name, lasts=True),
+    _rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}", "{S} lives in {x}.",
+          "{s}/home", "core", 0.8),
+    _rule("home", rf"{_I_HAVE}(?:moved|relocated)\s+(?:back\s+)?to\s+(?P<x>(?:the\s+)?[\w'\-]+(?:,?\s+(?!from\b|"
+          rf"last\b|in\b|"
+          r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+(?P<y>[\w' \-]+?))?"
+          r"(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?", "{S} lives in {x}.", "{s}/home", "core",
+          0.8, is_place, lasts=True, changes=True),
+    _rule("origin", rf"(?:{_I_AM}(?:originally\s+)?from|{_I}come\s+from|i\s+was\s+born\s+in|i\s+grew\s+up\s+in)\s+"
+          rf"(?P<x>(?!.*\d).+)", "{S} is from {x}.", "{s}/origin", "core", 0.8, _is_capital, lasts=True),
+    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}", "{S} works at {x}.", "{s}/employer",
+          "core", 0.8),
+    _rule("work", rf"(?:{_I_HAVE}(?:joined|started(?:\s+working)?\s+at|got\s+a\s+job\s+at))\s+{_X}",
+          "{S} works at {x}.",
+          "{s}/employer", "core", 0.8, is_place, changes=True),
+    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+as\s+{_X}", "{S} works as {x}.", "{s}/job", "core", 0.8,
+          _is_kind),
+    _rule("age", rf"{_I_AM}(?P<x>\d{{1,3}})(?:\s+years?\s+old)?", "{S} is {x} years old.", "{s}/age", "core", 0.7,
+          _is_age),
+    _rule("body", rf"{_I_AM}(?P<x>{_BODIES})", "{S} is {x}.", "{s}/is/{kx}", "core", 0.9, lasts=True),
+    _rule("kind", rf"{_I_AM}(?P<x>an?\s+.+)", "{S} is {x}.", "{s}/is/{kx}", "core", 0.7, _is_kind),
+    _rule("birthday", rf"(?:my\s+(?:birthday|date\s+of\s+birth|birth\s+date)\s+is|i\s+was\s+born)\s+(?:on\s+|"
+          rf"in\s+)?{_X}",
+          "{S}'s birthday is {x}.", "{s}/birthday", "core", 0.8, _is_dated, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
+          "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8, is_name, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})\s+is\s+{_X}", "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8,
+          _is_written_name, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_KIN})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
+          "{S}'s {y} is called {x}.",
+          "{s}/{ky}/{kx}", "core", 0.8, is_name, lasts=True),
+    _rule("attribute", rf"my\s+(?P<y>time\s?zone|pronouns|nationality|native\s+language|mother\s+tongue|job\s+title|"
+          rf"home\s?town|"
+          rf"operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+)?{_X}",
+          "{S}'s {y} is {x}.", "{s}/{ky}", "core", 0.8, _is_state, lasts=True),
+    _rule("favourite", rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|"
+          rf"are)\s+(?:now\s+)?{_X}",
+          "{S}'s favourite {y} is {x}.", "{s}/favourite/{ky}", "preferences", 0.6, lasts=True),
+    _rule("language", rf"{_I}speak\s+(?:fluent\s+)?{_X}", "{S} speaks {x}.", "{s}/speaks/{kx}", "core", 0.7,
+          _is_capital),
+    _rule("family", rf"{_I}have\s+(?P<x>(?:an?|one|two|three|four|five|six|[1-9])\s+(?:[\w\-]+\s+){{0,2}}(?:dogs?|"
+          rf"cats?|kids?|"
+          r"child(?:ren)?|sons?|daughters?|brothers?|sisters?|wife|husband|twins|horses?|rabbits?|grandchildren|"
+          r"allergy|allergies)\b.*)", "{S} has {x}.", "{s}/has/{kx}", "core", 0.7),
+    _rule("body", rf"{_I}(?:have|suffer\s+from)\s+(?P<x>{_ILLS})", "{S} has {x}.", "{s}/has/{kx}", "core", 0.8,
+          lasts=True),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>(?!to\s).+?)\s+(?:over|to|instead\s+of|rather\s+than)\s+{_Y}",
+          "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>to\s.+?)\s+(?:over|instead\s+of|rather\s+than)\s+{_Y}",
+          "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
+    _rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences", 0.6),
+    _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|"
+          rf"do\s+not)\s+(?:really\s+)?"
+          rf"(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}", "{S} dislikes {x}.",
+          "{s}/likes/{kx}", "preferences", 0.6),
+    _rule("liking", rf"(?:{_I}(?:like|love|enjoy|adore)|{_I_AM}(?:a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
+          "{S} likes {x}.",
+          "{s}/likes/{kx}", "preferences", 0.5),
+    _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)", "{S} {y} {vx}.",
+          "{s}/habit/{kx}",
+          "preferences", 0.6, _is_long_enough),
+    _rule("change", r"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s(?:any\s?more|any\s+longer)))\s+(?:use)\s+"
+          r"(?P<x>.+?)(?:\s+(?:any\s?more|any\s+longer))?", "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences",
+          0.6, changes=True),
+    _rule("change", r"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s(?:any\s?more|any\s+longer)))\s+(?:live)\s+in\s+"
+          r"(?P<x>.+?)(?:\s+(?:any\s?more|any\s+longer))?", "{S} no longer lives in {x}.", "{s}/home", "core", 0.7,
+          changes=True),
+    _rule("change", r"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s(?:any\s?more|any\s+longer)))\s+work\s+(?:at|"
+          r"for)\s+"
+          r"(?P<x>.+?)(?:\s+(?:any\s?more|any\s+longer))?", "{S} no longer works at {x}.", "{s}/employer", "core", 0.7,
+          changes=True),
+    _rule("tool", rf"{_I_HAVE}(?:switched|migrated|changed|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+          "{S} uses {x}, no longer {y}.", "{s}/uses/{kx}", "preferences", 0.6,
+          ends=("{s}/uses/{ky}", "{s}/prefers/{ky}"), changes=True),
+    _rule("tool", rf"{_I}use\s+{_X}", "{S} uses {x}.", "{s}/uses/{kx}", "preferences", 0.5, _is_used),
+    _rule("concern", rf"{_I_AM}(?P<x>(?:learning|studying|training\s+for|preparing\s+for|saving\s+for|"
+          rf"recovering\s+from|"
+          r"struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|this\b|"
+          r"that\b|"
+          r"the\b|how\b|for\b).+)", "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
+    _rule("goal", rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal\s+is\s+{_X}", "{S}'s goal is {x}.",
+          "{s}/goal/{kx}", "concerns", 0.7),
+    _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}", "The deadline is {x}.",
+          "project/deadline", "concerns", 0.7, _is_dated),
+    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+|"
+          rf"always\s+)?(?:(?:answer|reply|respond|"
+          rf"write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+){_X}", "Always answer in {x}.", "assistant/language",
+          "preferences", 0.7, _is_capital, trait=True, lasts=True, changes=True),
+    _rule("order", rf"(?:please\s+)?always\s+(?:answer|reply|respond|write|speak|"
+          rf"talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+"
+          rf"{_X}", "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True,
+          lasts=True),
+    _rule("order", rf"(?:please\s+)?(?P<y>always|never)\s+(?P<x>(?:{_ORDERS})\b.+)", "{Y} {o}.", "assistant/{kx}",
+          "preferences", 0.7, trait=True, lasts=True),
+    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|"
+          rf"going\s+forward),?\s+(?:please\s+)?(?P<x>(?:{_ORDERS}|don't|"
+          r"do\s+not|never|always)\b.+)", "From now on: {o}.", "assistant/{kx}", "preferences", 0.7, trait=True,
+          lasts=True,
+          changes=True),
+    _rule("order", rf"(?:please\s+)?(?:don't|do\s+not)\s+ever\s+(?P<x>(?:{_ORDERS})\b.+)", "Never {o}.",
+          "assistant/{kx}",
+          "preferences", 0.7, trait=True, lasts=True),
+    _rule("own name", rf"(?:your\s+name\s+is|i(?:'ll|\s+will)\s+call\s+you|you\s+are\s+called)\s+(?:now\s+)?{_X}",
+          "The assistant is called {x}.", "assistant/name", "preferences", 0.8, _is_written_name, trait=True,
+          lasts=True),
+    _rule("project", rf"{_WE}(?:have\s+|has\s+)?(?:switched|migrated|"
+          rf"moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+          "The project uses {x}, no longer {y}.", "project/uses/{kx}", "background", 0.6, ends=("project/uses/{ky}",),
+          changes=True),
+    _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+(?P<x>.+?)\s+(?:for|as)\s+{_Y}",
+          "The project uses {x} for {y}.", "project/uses for/{ky}", "background", 0.5, _is_used),
+    _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+{_X}", "The project uses {x}.",
+          "project/uses/{kx}", "background", 0.5, _is_used),
+    _rule("project", rf"(?:the|our)\s+(?P<y>(?:[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+(?:now\s+)?(?:called\s+)?{_X}",
+          "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
+    _rule("project", rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
+          "The team {vx}.", "project/{kx}", "background", 0.5),
+    _rule("decision", r"(?:we(?:'ve|\s+have)?\s+(?:now\s+)?(?:decided|agreed|settled)|the\s+decision\s+is)\s+"
+          r"(?P<x>(?:to|on|that|against|not\s+to)\s+.+)", "Decided {x}.", "", "background", 0.7, _is_long_enough),
+    _rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.", "", "background", 0.6,
+          _is_used),
+)  # fmt: skip

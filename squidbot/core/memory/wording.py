@@ -1,0 +1,140 @@
+"""Small pieces of English that rules are made with: tails trimmed, turned from "my" to "their", verbs given their s."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["conjugated", "is_name", "is_place", "key_of", "rivals", "sentence_of", "trimmed", "turned"]
+
+MOST_CHARS = 160
+# What follows a fact and is none of it.
+_BEHIND: Final = re.compile(
+    r"\s*(?:\(|\s-{1,2}\s|\s[\u2013\u2014]|,?\s+(?:because|since|although|though|which|whereas|so that|but|so i|so we|"
+    r"in case|just so)\b|,\s*(?:not|so|who|where|while|as|right|ok|okay|if|and (?:i|we|my|our|it|the|that|he|she|"
+    r"you)\b)).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_FILLER: Final = re.compile(
+    r"(?:[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|currently|"
+    r"instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|a lot|"
+    r"very much|so much|the most|best))+\Z",
+    re.IGNORECASE,
+)
+_TURNS: Final = {
+    "my": "their", "mine": "theirs", "me": "them", "i": "they", "myself": "themselves", "i'm": "they are",
+    "i've": "they have", "i'll": "they will", "i'd": "they would", "am": "are", "our": "their", "ours": "theirs",
+    "us": "them", "your": "the assistant's", "you": "the assistant", "we": "they",
+}  # fmt: skip
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z']*")
+_NOT_NAMES: Final = frozenset(
+    ("not", "on", "in", "at", "the", "a", "an", "is", "also", "just", "so", "here", "there", "too", "unknown", "secret",
+     "private", "important", "irrelevant", "listed", "missing", "wrong", "misspelled", "spelled", "mentioned", "back",
+     "later", "when", "if", "tomorrow", "maybe", "today", "now", "up", "out", "crazy", "stupid", "old", "happy", "sad",
+     "sick", "sorry", "home", "away", "fine", "ready", "busy", "tired", "none", "null", "your", "my", "what",
+     "whatever",
+     "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
+)  # fmt: skip
+_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*(?:['\-][^\W\d_]+)*\.?\Z")
+_MOST_NAME_WORDS = 4
+# What people move to and work with that is no place: "I moved to Rust".
+_NO_PLACES: Final = frozenset(
+    ("python", "rust", "go", "golang", "java", "kotlin", "swift", "typescript", "javascript", "ruby", "php", "linux",
+     "ubuntu", "debian", "fedora", "arch", "nixos", "mac", "macos", "windows", "android", "ios", "iphone", "vim",
+     "neovim",
+     "emacs", "vscode", "zed", "docker", "podman", "kubernetes", "postgres", "postgresql", "mysql", "mongodb", "redis",
+     "sqlite", "aws", "azure", "gcp", "github", "gitlab", "git", "slack", "teams", "discord", "notion", "obsidian",
+     "jira", "linear", "firefox", "chrome", "safari", "claude", "gpt", "gemini", "react", "vue", "svelte", "django",
+     "flask", "fastapi", "rails", "terraform", "ansible", "poetry", "uv", "pip", "npm", "pnpm", "yarn", "bun", "deno",
+     "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
+)  # fmt: skip
+_ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
+# Things of which one takes the place of the other.
+_CONTRASTS: Final = tuple(
+    frozenset(one.split("/"))
+    for one in (
+        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
+        "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
+        "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
+        "window seats/aisle seats", "window seat/aisle seat", "email/phone", "cats/dogs", "city/countryside",
+        "formal/informal", "british english/american english", "24-hour clock/12-hour clock",
+    )
+)  # fmt: skip
+_FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
+
+
+def trimmed(tail: str) -> str:
+    """Return the end of a clause without what follows its fact, in at most 160 characters; "" where it is longer."""
+    bare = _BEHIND.sub("", tail, count=1).strip(' ,.;:!*_`"')
+    while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
+        bare = less
+    return bare if len(bare) <= MOST_CHARS else ""
+
+
+def turned(text: str) -> str:
+    """Return words of the first and second person in the third."""
+    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), text)
+
+
+def sentence_of(text: str) -> str:
+    """Return a text as a sentence: a capital in front, a stop behind."""
+    said = text.strip()
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"
+
+
+def conjugated(phrase: str) -> str:
+    """Return a phrase whose first word is a verb with that in the third person: "try it" as "tries it"."""
+    verb, space, rest = phrase.partition(" ")
+    known = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
+    if verb in known:
+        made = known[verb]
+    elif verb.endswith(("s", "x", "z", "ch", "sh")):
+        made = f"{verb}es"
+    elif verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        made = f"{verb[:-1]}ies"
+    else:
+        made = f"{verb}s"
+    return f"{made}{space}{rest}"
+
+
+def is_name(text: str, *, capital: bool = False) -> bool:
+    """Return whether a text may be somebody's name; with `capital` only where it is written as one."""
+    words = text.split()
+    if not 1 <= len(words) <= _MOST_NAME_WORDS or any(not _NAME_PART.match(word) for word in words):
+        return False
+    if any(word.lower() in _NOT_NAMES for word in words):
+        return False
+    return all(
+        word[:1].isupper() or word in {"de", "van", "von", "der", "da", "di", "bin", "el"} for word in words
+    ) or (len(words) == 1 and not capital)
+
+
+def is_place(text: str) -> bool:
+    """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
+    words = text.removeprefix("the ").split()
+    inner = all(word[:1].isupper() or word.islower() for word in words)
+    return bool(words) and words[0][:1].isupper() and inner and words[0].lower().strip(",.") not in _NO_PLACES
+
+
+def key_of(text: str) -> str:
+    """Return what a text is compared by: its words, in lower case, without articles and punctuation."""
+    words = re.findall(r"[^\W_][\w'+#./\-]*", text.lower())
+    kept = [word.strip(".'-/") for word in words if word not in _ARTICLES]
+    return " ".join(filter(None, kept)) or " ".join(words)
+
+
+def rivals(one: str, other: str, *, changes: bool) -> bool:
+    """Return whether two things that somebody prefers can't both be meant, by their keys.
+
+    They are known opposites, or for the same use; or they are of one kind, by their last word, and who speaks of the
+    second says that something is new (`changes`).
+    """
+    if one == other:
+        return False
+    if any({one, other} <= pair for pair in _CONTRASTS):
+        return True
+    uses = _FOR.search(one), _FOR.search(other)
+    if uses[0] and uses[1]:
+        return uses[0][1] == uses[1][1]
+    first, second = one.split(), other.split()
+    return changes and min(len(first), len(second)) > 1 and first[-1] == second[-1]

@@ -1,0 +1,208 @@
+"""What becomes of facts: the same is stored once, a changed one replaces, and nobody replaces who is trusted more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.core.memories import Memory, View
+from squidbot.core.memory.deciding import Learned, Place, decided, learned
+from squidbot.core.memory.extract import extract
+from squidbot.core.memory.facts import Candidate, Utterance, about, memory_of
+
+from .shelves import ANN, BEN, NOW, Shelf, fact, shelf
+
+PLACE = Place(View(ANN), "s1", NOW)
+
+
+def taught(store: Shelf, *texts: str) -> list[Learned]:
+    """Have a store learn of messages, one after the other, a second apart."""
+    done: list[Learned] = []
+    for text in texts:
+        seq = len(store.memories) * 10 + len(done)
+        said = Utterance("user", text, seq, NOW + seq)
+        outcome = learned(extract([said]), store, PLACE)
+        store.add(outcome.memories)
+        done.append(outcome)
+    return done
+
+
+def held(store: Shelf) -> list[str]:
+    """Return what holds, oldest first."""
+    return [one.text for one in reversed(store.listed(View(ANN)))]
+
+
+CHANGES = [
+    (["I live in Paris", "I moved to Berlin"], ["The user lives in Berlin."]),
+    (["I prefer tabs", "I now prefer spaces"], ["The user prefers spaces."]),
+    (["I prefer tabs over spaces", "I prefer spaces"], ["The user prefers spaces."]),
+    (["I prefer short emails", "I now prefer long emails"], ["The user prefers long emails."]),
+    (["I prefer Python for scripts", "I prefer Lua for scripts"], ["The user prefers Lua for scripts."]),
+    (["I like tea", "I don't like tea"], ["The user dislikes tea."]),
+    (["I use vim", "I switched from vim to helix"], ["The user uses helix, no longer vim."]),
+    (["I use vim", "I no longer use vim"], ["The user no longer uses vim."]),
+    (["I no longer use vim", "I use vim"], ["The user uses vim."]),
+    (["I always eat meat", "I never eat meat"], ["The user never eats meat."]),
+    (["My favourite colour is red", "My favourite colour is blue"], ["The user's favourite colour is blue."]),
+    (["We use Redis for caching", "We use SQLite for caching"], ["The project uses SQLite for caching."]),
+    (["The deploy branch is main", "The deploy branch is next"], ["The deploy branch is next."]),
+    (["Always answer in German", "From now on, answer in English"], ["Always answer in English."]),
+    (["I work at Acme", "I joined Globex"], ["The user works at Globex."]),
+    (["I'm 34", "I'm 35"], ["The user is 35 years old."]),
+]
+
+BESIDE = [
+    ["I like tea", "I like cocoa"],
+    ["I prefer tabs", "I prefer tea"],
+    ["I prefer short emails", "I prefer long emails"],
+    ["I use vim", "I use tmux"],
+    ["My dog is called Rex", "My dog is called Bo"],
+    ["We use Redis for caching", "We use Redis for queues"],
+    ["I live in Oslo", "I'm from Oslo"],
+    ["I'm a nurse", "I'm a beekeeper"],
+]
+
+
+@pytest.mark.parametrize(("texts", "expected"), CHANGES)
+def test_changed_fact_replaces_and_the_old_one_is_kept(texts: list[str], expected: list[str]) -> None:
+    """Visibly: the new one names it."""
+    store = shelf()
+    _, last = taught(store, *texts)
+    assert held(store) == expected
+    (new,) = last.memories
+    assert store.memories[new.supersedes].superseded_by == new.memory_id
+    assert len(store.memories) == 2
+
+
+@pytest.mark.parametrize("texts", BESIDE)
+def test_fact_about_something_else_stands_beside(texts: list[str]) -> None:
+    """Nothing is lost where two may hold."""
+    store = shelf()
+    taught(store, *texts)
+    assert len(held(store)) == 2
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["I live in Oslo", "So I live in Oslo!"],
+        ["I prefer tabs over spaces", "I prefer tabs"],
+        ["I live in East Oslo", "I live in Oslo"],
+        ["Remember that the gate code changes weekly", "remember that the gate code changes weekly"],
+    ],
+)
+def test_same_fact_is_stored_once(texts: list[str]) -> None:
+    """Said in the same or in fewer words."""
+    store = shelf()
+    _, last = taught(store, *texts)
+    assert last.memories == ()
+    assert [one.why for one in last.passed] == ["said before"]
+    assert len(store.memories) == 1
+
+
+def test_change_back_is_a_change() -> None:
+    """Three facts, the last of which holds."""
+    store = shelf()
+    taught(store, "I live in Oslo", "I live in Bonn", "I live in Oslo")
+    assert held(store) == ["The user lives in Oslo."]
+    assert len(store.memories) == 3
+
+
+def test_changes_within_one_exchange_follow_each_other() -> None:
+    """Each beside those before it."""
+    store = shelf()
+    (outcome,) = taught(store, "I live in Oslo. I moved to Bonn. I live in Graz.")
+    first, second, third = outcome.memories
+    assert (second.supersedes, third.supersedes) == (first.memory_id, second.memory_id)
+    assert held(store) == ["The user lives in Graz."]
+
+
+def home(text: str, **more: object) -> Candidate:
+    """Return a candidate about where the user lives."""
+    made = Candidate(text, "core", "user", 1, 1, NOW, slot="user/home")
+    return replace(made, **more)  # type: ignore[arg-type]  # fields
+
+
+def kept(candidate: Candidate) -> Memory:
+    """Return the memory that a candidate is."""
+    return memory_of(candidate, ANN, "s0", NOW)
+
+
+def test_less_trusted_fact_never_replaces() -> None:
+    """What the assistant wrote is no correction of what the user said; the other way round it is."""
+    user, assistant = home("Lives in Oslo."), home("Lives in Bonn.", trust="assistant")
+    (passed,) = decided([assistant], [kept(user)], PLACE).passed
+    assert passed.why == "less trusted"
+    (new,) = decided([user], [kept(assistant)], PLACE).memories
+    assert new.supersedes == kept(assistant).memory_id
+    named = replace(home("Lives in Rome.", trust="tool"), slot="", replaces=kept(user).memory_id)
+    assert decided([named], [kept(user)], PLACE).memories == ()
+
+
+def test_same_fact_of_somebody_more_trusted_takes_the_place() -> None:
+    """The user confirms what the assistant noted."""
+    noted = kept(home("Lives in Oslo.", trust="assistant"))
+    (new,) = decided([home("Lives in Oslo.")], [noted], PLACE).memories
+    assert (new.supersedes, new.trust) == (noted.memory_id, "user")
+    assert decided([home("Lives in Oslo.", trust="tool")], [noted], PLACE).memories == ()
+
+
+def test_older_fact_never_replaces_a_newer_one() -> None:
+    """Whoever imports last year's conversations learns nothing about today."""
+    old = home("Lives in Bonn.", time=NOW - 99)
+    (passed,) = decided([old], [kept(home("Lives in Oslo."))], PLACE).passed
+    assert passed.why == "older"
+
+
+def test_forgotten_fact_does_not_come_back_by_itself() -> None:
+    """Whoever reads the same messages again finds it again; it is passed over, and told."""
+    store = shelf()
+    (outcome,) = taught(store, "I live in Oslo. I like tea.")
+    gone, stays = outcome.memories
+    store.forget([gone.memory_id], "asked")
+    said = [Utterance("user", "I live in Oslo. I like tea.", 0, NOW)]
+    again = learned(extract(said), store, PLACE)
+    assert {(one.why, one.memory_id) for one in again.passed} == {
+        ("forgotten", gone.memory_id),
+        ("said before", stays.memory_id),
+    }
+    assert again.memories == ()
+
+
+def test_facts_of_another_user_are_neither_compared_nor_replaced() -> None:
+    """They are not even seen."""
+    store = shelf(replace(kept(home("Lives in Bonn.")), scope=BEN))
+    assert learned([home("Lives in Oslo.")], store, PLACE).memories[0].supersedes == ""
+
+
+def test_memory_that_was_added_by_hand_counts_by_its_words() -> None:
+    """It has no slot."""
+    store = shelf(fact("The user likes tea."))
+    (outcome,) = taught(store, "I like tea")
+    assert outcome.memories == ()
+
+
+def test_nothing_is_asked_of_a_store_for_nothing() -> None:
+    """Most turns say nothing that lasts."""
+    assert learned([], shelf(), PLACE) == Learned((), ())
+
+
+TEXTS = st.sampled_from([text for texts, _ in CHANGES for text in texts] + [text for texts in BESIDE for text in texts])
+
+
+@given(st.lists(TEXTS, max_size=8))
+def test_learning_again_changes_nothing_and_loses_nothing(texts: list[str]) -> None:
+    """The same messages once more: no memory comes or goes; and of each subject one fact holds."""
+    store = shelf()
+    said = [Utterance("user", text, seq, NOW + seq) for seq, text in enumerate(texts)]
+    for one in said:
+        store.add(learned(extract([one]), store, PLACE).memories)
+    before = dict(store.memories)
+    listed = store.listed(View(ANN), limit=1_000)
+    slots = [about(one) for one in listed if about(one)]
+    assert len(slots) == len(set(slots))
+    store.add(learned(extract(said[-1:]), store, PLACE).memories)
+    assert store.memories == before
