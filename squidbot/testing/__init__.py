@@ -15,6 +15,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | loaded      | the check of models that are open, and chat |
 | embedders   | the check of what makes vectors |
 | memories    | the check of memory stores |
+| vectors     | the check of vector indexes |
 | probes      | the check of what looks for devices |
 | ggufs       | model files to test with |
 | models      | a language model that answers as it is told |
@@ -32,6 +33,7 @@ from squidbot.testing.probes import check_gpu_probe
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store
 from squidbot.testing.values import made_message, made_summary
+from squidbot.testing.vectors import check_vector_index, made_entry
 
 __all__ = [
     "check_claims",
@@ -43,6 +45,8 @@ __all__ = [
     "check_summary_store",
     "check_token_counter",
     "check_transcript_store",
+    "check_vector_index",
+    "made_entry",
     "made_memory",
     "made_message",
     "made_summary",

@@ -4,9 +4,11 @@
 |----------|-------|
 | sessions | `InMemoryStore`: transcripts, summaries and claims |
 | memories | `InMemoryMemoryStore`: durable facts, as long as the process |
+| vectors  | `ExactIndex`, `InMemoryVectors`: the nearest of some thousands, and what they are of |
 """
 
 from squidbot.adapters.stdlib.memories import InMemoryMemoryStore
 from squidbot.adapters.stdlib.sessions import InMemoryStore
+from squidbot.adapters.stdlib.vectors import ExactIndex, InMemoryVectors
 
-__all__ = ["InMemoryMemoryStore", "InMemoryStore"]
+__all__ = ["ExactIndex", "InMemoryMemoryStore", "InMemoryStore", "InMemoryVectors"]

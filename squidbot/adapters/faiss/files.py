@@ -1,0 +1,108 @@
+"""A file that is whole, or found not to be: a line that says what it is, its bytes, and their checksum at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO
+from zlib import crc32
+
+from squidbot.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["UnusableError", "opened", "write"]
+
+MAGIC = b"squidbot vectors 1 "
+MOST_HEAD_BYTES = 4096
+CHUNK_BYTES = 1 << 20
+TAIL = struct.Struct("<I")
+
+
+class UnusableError(Exception):
+    """A file can't be used; the text says why."""
+
+
+class Out:
+    """What is written to a file, with a running checksum; FAISS calls `write`, too."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.checksum = 0
+
+    def write(self, data: bytes) -> int:
+        """Write all of it."""
+        self.checksum = crc32(data, self.checksum)
+        return self._file.write(data)
+
+
+@contextmanager
+def write(path: Path, said: Mapping[str, object]) -> Iterator[Out]:
+    """Write a file in place of the one that is there, whole or not at all; durable on return.
+
+    Raises:
+        StoreError: the disk failed; the file is as it was.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with unfinished.open("wb") as file:
+            out = Out(file)
+            out.write(MAGIC + json.dumps(said).encode() + b"\n")
+            yield out
+            file.write(TAIL.pack(out.checksum))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StoreError(f"vectors can't be saved: {error.strerror} @ {path}; the file is as it was") from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[dict[str, object], BinaryIO]]:
+    """Open a file whose checksum is right; gives what its first line says, and the file behind that line.
+
+    Raises:
+        UnusableError: it is damaged, cut, or of another kind.
+        FileNotFoundError: there is none.
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.readline(MOST_HEAD_BYTES)
+        if not head.startswith(MAGIC):
+            raise UnusableError("it is not one of ours, or of another version")
+        if not head.endswith(b"\n"):
+            raise UnusableError("it is cut")
+        left, checksum = size - len(head) - TAIL.size, crc32(head)
+        while left > 0 and (data := file.read(min(left, CHUNK_BYTES))):
+            left, checksum = left - len(data), crc32(data, checksum)
+        if left or file.read() != TAIL.pack(checksum):
+            raise UnusableError("it is cut or damaged: its checksum is wrong")
+        try:
+            said = json.loads(head[len(MAGIC) :])
+        except ValueError as error:  # with a right checksum: written so
+            raise UnusableError("its first line is none of ours") from error
+        if not isinstance(said, dict):
+            raise UnusableError("its first line is none of ours")
+        file.seek(len(head))
+        yield said, file
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a file's new name durable, where folders can be opened."""
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens none; there the rename is durable by itself
+        return
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

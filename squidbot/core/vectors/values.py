@@ -1,0 +1,206 @@
+"""Vectors of memories as values, the stamp by which an index is known to be whole, and the two ports."""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import reduce
+from hashlib import blake2b
+from operator import mul, xor
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from squidbot.core.memories import View
+
+__all__ = ["Entry", "Near", "Stamp", "VectorIndex", "Vectors", "dot", "mark_of", "packed", "unit", "unpacked"]
+
+FLOAT_BYTES = 4
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    products: Iterable[float] = map(mul, one, other)
+    return sum(products)
+
+
+# The sum of the products of two vectors: the cosine, where both have length 1. Python 3.12 brings it, and faster.
+dot: Callable[[Sequence[float], Sequence[float]], float] = getattr(math, "sumprod", _dot)
+
+
+class Stamp(NamedTuple):
+    """What a set of vectors is: two with the same stamp hold the same ones.
+
+    Attributes:
+        model: who made the vectors; those of two models are never compared.
+        dimensions: how many numbers each has.
+        vectors: how many there are.
+        digest: the marks of all of them, by exclusive or: whatever their order, and with one more or less at no cost.
+    """
+
+    model: str
+    dimensions: int
+    vectors: int = 0
+    digest: int = 0
+
+    def plus(self, marks: Iterable[int]) -> Stamp:
+        """Return the stamp with the entries of these marks taken in."""
+        new = list(marks)
+        return self._replace(vectors=self.vectors + len(new), digest=reduce(xor, new, self.digest))
+
+    def minus(self, marks: Iterable[int]) -> Stamp:
+        """Return the stamp with the entries of these marks taken out."""
+        old = list(marks)
+        return self._replace(vectors=self.vectors - len(old), digest=reduce(xor, old, self.digest))
+
+
+class Entry(NamedTuple):
+    """One memory's vector.
+
+    Attributes:
+        place: a number from 1 on that grows with each vector that the truth gets, and is never used again.
+        mark: what tells it from any other: see `mark_of`.
+        memory_id: whose vector it is.
+        views: numbers of the views that see it, four at most, as the truth makes them.
+        vector: its numbers, 32-bit floats, little-endian; of length 1.
+        holds: False where the memory has been superseded; an index does not keep it.
+    """
+
+    place: int
+    mark: int
+    memory_id: str
+    views: tuple[int, ...]
+    vector: bytes
+    holds: bool = True
+
+
+class Near(NamedTuple):
+    """What an index found: the place of an entry, and its cosine to what was asked for, -1 to 1, higher is closer."""
+
+    place: int
+    cosine: float
+
+
+def mark_of(place: int, memory_id: str, digest: bytes) -> int:
+    """Return the mark of a vector, 63 bits: of its place, its memory, and the digest of the text it was made from."""
+    name = memory_id.encode("utf-8", "surrogatepass")
+    said = b"%d %d %b%b" % (place, len(name), name, digest)
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+
+
+def unit(vector: Sequence[float]) -> tuple[float, ...]:
+    """Return a vector made one long.
+
+    Raises:
+        ValueError: it has no direction: it is zero, or a number of it is not finite.
+    """
+    length = math.hypot(*vector)
+    if not length or not math.isfinite(length):
+        raise ValueError(f"a vector of length {length} has no direction")
+    return tuple(value / length for value in vector)
+
+
+def packed(vector: Sequence[float]) -> bytes:
+    """Return a vector, made one long, as an entry has it.
+
+    Raises:
+        ValueError: it has no direction.
+    """
+    return struct.pack(f"<{len(vector)}f", *unit(vector))
+
+
+def unpacked(vector: bytes) -> tuple[float, ...]:
+    """Return the numbers of an entry's vector.
+
+    Raises:
+        ValueError: these are no whole numbers of 4 bytes.
+    """
+    if len(vector) % FLOAT_BYTES:
+        raise ValueError(f"{len(vector)} bytes are no vector: each number has {FLOAT_BYTES}")
+    return struct.unpack(f"<{len(vector) // FLOAT_BYTES}f", vector)
+
+
+class Vectors(Protocol):
+    """The truth: the vectors that one model made of the memories of a store."""
+
+    def stamp(self) -> Stamp:
+        """Return what there is now. Cheap at any number of vectors: it is asked for before every search.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+    def view(self, view: View) -> int:
+        """Return the number that stands for a view in `Entry.views`: 63 bits, the same for ever."""
+
+    def behind(self, place: int, limit: int) -> list[Entry]:
+        """Return the entries behind a place, in order of their places, at most `limit`; 0 is before the first.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+
+    def places(self) -> Sequence[int]:
+        """Return the places of all entries, ascending."""
+
+    def picked(self, places: Sequence[int]) -> list[Entry]:
+        """Return the entries at these places, in any order; where there is none, nothing comes.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+
+
+class VectorIndex(Protocol):
+    """What finds the nearest of many vectors, of one model: a view of the truth, which may be made anew from it.
+
+    One that is kept in a file opens empty where the file is missing, cut, damaged, or of another model: what it holds
+    is whole, or nothing. Threads may share one.
+    """
+
+    @property
+    def fault(self) -> str:
+        """Why the file that was there could not be used, in one line; "" where it could, or none was there."""
+
+    @property
+    def last(self) -> int:
+        """The highest place that was taken in since it was empty; 0 for none."""
+
+    def stamp(self) -> Stamp:
+        """Return what it holds."""
+
+    def places(self) -> Sequence[int]:
+        """Return the places of what it holds, ascending."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Take entries in, all or nothing, and find them from then on. A place that is there stays as it is.
+
+        Raises:
+            StoreError: nothing was taken in: a vector has another number of dimensions, or a number that is not finite.
+        """
+
+    def remove(self, places: Sequence[int]) -> int:
+        """Take entries out, find them no longer from then on, and return how many were there."""
+
+    def clear(self, expected: int = 0) -> None:
+        """Take all out. `expected`: how many are about to be taken in, for what is laid out by their number."""
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
+
+        An index that is not exact may miss some, and be a few hundredths wrong in a cosine, but returns `limit` where
+        the view has as many.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+        """
+
+    def save(self) -> None:
+        """Write it to its file, whole or not at all; nothing where it has none, or nothing has changed.
+
+        Raises:
+            StoreError: the disk failed; the file is as it was.
+        """
+
+    def close(self) -> None:
+        """Give back what is held; a second call does nothing. It does not save."""

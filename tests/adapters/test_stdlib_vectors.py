@@ -1,0 +1,156 @@
+"""The index and the vectors that need no package, and that the public check notices an index that breaks a promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
+from squidbot.core.errors import StoreError
+from squidbot.core.memories import Scope, View
+from squidbot.core.vectors.values import Near, Stamp
+from squidbot.testing import check_vector_index, made_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.vectors.values import Entry
+
+
+def test_exact_index_keeps_the_promises_of_vector_indexes() -> None:
+    """The public check of the port passes."""
+    check_vector_index(ExactIndex)
+
+
+class Halved(ExactIndex):
+    """Cosines are made to look like shares."""
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Return 0 to 1."""
+        return [Near(place, (1 + cosine) / 2) for place, cosine in super().search(vector, limit, view)]
+
+
+class Leaky(ExactIndex):
+    """Views are no matter."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Let everybody see everything."""
+        super().add([each._replace(views=(11, 22, 91, 71, 80, 2**62)) for each in entries])
+
+
+class Starving(ExactIndex):
+    """The nearest of all are sorted out by view, whatever is left."""
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Look among the nearest of everybody."""
+        everybody = [(place, numbers) for place, (_, numbers) in self._entries.items()]
+        scored = sorted(everybody, key=lambda each: sum((a - b) ** 2 for a, b in zip(vector, each[1], strict=True)))
+        among = {place for place, _ in scored[: limit * 3]}
+        return [near for near in super().search(vector, 5000, view) if near.place in among][:limit]
+
+
+class Clinging(ExactIndex):
+    """What is taken out is still found."""
+
+    def remove(self, places: Sequence[int]) -> int:
+        """Count them, and no more."""
+        return len({*places} & {*self._entries})
+
+
+class Twice(ExactIndex):
+    """A place counts as often as it comes."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Count it again."""
+        super().add(entries)
+        again = {each.place for each in entries}
+        self._stamp = self._stamp._replace(vectors=self._stamp.vectors + len(entries) - len(again))
+
+
+class Partial(ExactIndex):
+    """What comes before what is refused is taken in."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Take them in one by one."""
+        for each in entries:
+            super().add([each])
+
+
+class Oldest(ExactIndex):
+    """Ties are oldest first."""
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Turn ties around."""
+        found = super().search(vector, 5000, view)
+        return sorted(found, key=lambda near: (-near.cosine, near.place))[:limit]
+
+
+class Coarse(ExactIndex):
+    """Half of the nearest are missed."""
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Pass over every other place while there are others."""
+        found = super().search(vector, 5000, view)
+        return sorted([*found[::2], *found[1::2]][:limit], key=lambda near: (-near.cosine, -near.place))
+
+
+class Ordered(ExactIndex):
+    """The stamp says in which order entries came."""
+
+    def stamp(self) -> Stamp:
+        """Mix the order in."""
+        return super().stamp()._replace(digest=sum(place * number for number, place in enumerate(self._entries)))
+
+
+@pytest.mark.parametrize(
+    ("index", "promise"),
+    [
+        (Halved, "a cosine is right"),
+        (Leaky, "who sees nothing|a view sees its own alone"),
+        (Starving, "a small view of a large store"),
+        (Clinging, "gone once"),
+        (Twice, "in the stamp, too"),
+        (Partial, "nothing is taken in"),
+        (Oldest, "newest place first"),
+        (Coarse, "the nearest are found|as many as are wanted"),
+        (Ordered, "in any order|of nothing"),
+    ],
+)
+def test_check_of_vector_indexes_fails_when_a_promise_is_broken(index: type[ExactIndex], promise: str) -> None:
+    """The text names the promise."""
+    with pytest.raises(AssertionError, match=promise):
+        check_vector_index(index)
+
+
+def test_vectors_in_memory_replace_that_of_a_memory_and_keep_their_stamp() -> None:
+    """A new vector has a new place; what is gone is in no answer; the stamp is that of what is there."""
+    truth = InMemoryVectors("m", 3)
+    memory, other = made_memory("Ann likes tea."), made_memory("Bob's", Scope(user="bob"))
+    assert truth.put(memory, (3, 0, 4)) == 1
+    before = truth.stamp()
+    truth.put(other, (0, 1, 0))
+    assert truth.put(memory, (1, 0, 0)) == 3
+    assert [entry.place for entry in truth.behind(0, 10)] == [*truth.places()] == [2, 3]
+    assert [entry.place for entry in truth.behind(2, 10)] == [3]
+    assert truth.picked([1, 3]) == truth.behind(2, 1)
+    assert truth.remove([memory.memory_id, "nobody"]) == 1
+    assert truth.remove([other.memory_id]) == 1
+    assert truth.stamp() == Stamp("m", 3) != before
+
+
+@pytest.mark.parametrize("vector", [(1.0, 0.0), (0.0, 0.0, 0.0), (float("nan"), 1.0, 1.0), (float("inf"), 1.0, 1.0)])
+def test_vectors_in_memory_refuse_what_has_no_direction(vector: tuple[float, ...]) -> None:
+    """Nothing is kept."""
+    truth = InMemoryVectors("m", 3)
+    with pytest.raises(StoreError, match=r"kept|where there are 3"):
+        truth.put(made_memory("Ann likes tea."), vector)
+    assert truth.stamp() == Stamp("m", 3)
+
+
+def test_vectors_in_memory_know_views_by_their_key() -> None:
+    """Scopes that see each other under a policy have one number there, others another."""
+    truth = InMemoryVectors("m", 3)
+    one, other = Scope(user="ann", bot="a"), Scope(user="ann", bot="b")
+    assert truth.view(View(one, "global")) == truth.view(View(other, "global"))
+    assert truth.view(View(one)) != truth.view(View(other))

@@ -1,0 +1,198 @@
+"""An index beside its truth: whatever the index holds, a hit is right."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
+from squidbot.core.errors import ConfigError, DamagedStoreError
+from squidbot.core.memories import Scope, View, memory_id_of
+from squidbot.core.vectors.nearest import Alike, Nearest
+from squidbot.core.vectors.values import Entry, Near, Stamp, dot, packed, unit, unpacked
+from squidbot.testing import made_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.memories import Isolation
+
+ANN = Scope(user="ann", bot="a")
+USERS = ("ann", "bob")
+BOTS = ("a", "b")
+DIMENSIONS = 4
+
+
+def _vector(number: int) -> tuple[float, ...]:
+    chance = random.Random(number)  # noqa: S311  # no secret
+    return tuple(chance.gauss(0, 1) for _ in range(DIMENSIONS))
+
+
+def _truth(numbers: Sequence[int] = ()) -> InMemoryVectors:
+    truth = InMemoryVectors("m", DIMENSIONS)
+    for number in numbers:
+        truth.put(made_memory(f"{number}", ANN), _vector(number))
+    return truth
+
+
+def _ids(found: Sequence[Alike]) -> list[str]:
+    return [each.memory_id for each in found]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_search_is_exact_whatever_the_truth_does_in_between(data: st.DataObject) -> None:
+    """Put, put again, superseded, forgotten, an index that lost or kept something: hits are what comparing all gives.
+
+    A memory of one user is found for no other under any policy.
+    """
+    truth = InMemoryVectors("m", DIMENSIONS)
+    index = ExactIndex("m", DIMENSIONS)
+    nearest = Nearest(index, truth)
+    kept: dict[str, tuple[Scope, int, bool]] = {}
+    for step in range(data.draw(st.integers(1, 25))):
+        act = data.draw(st.sampled_from(("put", "supersede", "forget", "lose", "clear", "search")))
+        scope = Scope(user=data.draw(st.sampled_from(USERS)), bot=data.draw(st.sampled_from(BOTS)))
+        number = data.draw(st.integers(0, 9))
+        memory = made_memory(f"{number}", scope)
+        name = memory.memory_id
+        if act == "put" or (act == "supersede" and name in kept):
+            holds = act == "put"
+            truth.put(memory if holds else replace(memory, superseded_by="x"), _vector(number + step))
+            kept[name] = (scope, number + step, holds)
+        elif act == "forget":
+            assert truth.remove([name]) == (kept.pop(name, None) is not None)
+        elif act == "lose":
+            index.remove([*index.places()][:: data.draw(st.integers(1, 3))])
+        elif act == "clear":
+            index.clear()
+        policy: Isolation = data.draw(st.sampled_from(("bot", "global")))
+        past = data.draw(st.booleans())
+        seen = {
+            name: dot(unit(_vector(99)), unpacked(packed(_vector(seed))))
+            for name, (owner, seed, holds) in kept.items()
+            if View(owner, policy).key == View(scope, policy).key and (holds or past)
+        }
+        found = nearest.search(_vector(99), View(scope, policy), limit=3, past=past)
+        assert [each.cosine for each in found] == pytest.approx(sorted(seen.values(), reverse=True)[:3])
+        assert {each.memory_id for each in found} <= {*seen}
+        assert index.stamp() == truth.stamp()
+
+
+class Liar(ExactIndex):
+    """Says that it holds what the truth holds, and finds what it likes."""
+
+    def __init__(self, truth: InMemoryVectors, found: Sequence[Near]) -> None:
+        super().__init__("m", DIMENSIONS)
+        self._truth, self._found = truth, found
+
+    def stamp(self) -> Stamp:
+        """Lie."""
+        return self._truth.stamp() if hasattr(self, "_truth") else super().stamp()
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:  # noqa: ARG002  # a liar
+        """Find what is not there, or another's."""
+        return [*self._found][:limit]
+
+
+def test_search_returns_nothing_that_the_truth_does_not_confirm() -> None:
+    """Places that are empty, or another user's, are no hits; cosines are the truth's own."""
+    truth = _truth([1, 2])
+    truth.put(made_memory("bob's", Scope(user="bob")), _vector(3))
+    nearest = Nearest(Liar(truth, [Near(3, 1.0), Near(77, 0.9), Near(2, 0.8), Near(1, 0.7)]), truth)
+    found = nearest.search(_vector(1), View(ANN))
+    assert _ids(found) == [memory_id_of(ANN, "1"), memory_id_of(ANN, "2")]
+    assert found[0].cosine == pytest.approx(1.0)
+
+
+def test_search_goes_deeper_when_history_crowds_out_what_holds() -> None:
+    """However many were superseded, as many as are wanted of those that hold are found."""
+    truth = _truth()
+    for number in range(300):
+        old = replace(made_memory(f"old {number}", ANN), superseded_by="x")
+        truth.put(old, (1, 0.001 * number, 0, 0))
+    for number in range(5):
+        truth.put(made_memory(f"new {number}", ANN), (0, 0, 1, number))
+    nearest = Nearest(ExactIndex("m", DIMENSIONS), truth)
+    assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=5)) == 5
+    assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=9)) == 5
+    assert nearest.search((1, 0, 0, 0), View(ANN), limit=0) == []
+    assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=400, past=True)) == 305
+
+
+def test_ties_are_newest_first() -> None:
+    """Of two memories with the same vector the one that came last is first."""
+    truth = _truth()
+    for number in range(4):
+        truth.put(made_memory(f"{number}", ANN), (0, 1, 0, 0))
+    found = Nearest(ExactIndex("m", DIMENSIONS), truth).search((0, 1, 0, 0), View(ANN))
+    assert _ids(found) == [memory_id_of(ANN, f"{number}") for number in (3, 2, 1, 0)]
+
+
+def test_search_looks_at_what_is_there_when_too_much_is_missing() -> None:
+    """A search does not wait for an index of thousands: it says how far behind it is, and `refresh` brings it up."""
+    truth = _truth(range(2_001))
+    nearest = Nearest(index := ExactIndex("m", DIMENSIONS), truth)
+    assert nearest.search(_vector(5), View(ANN)) == []
+    assert nearest.behind() == 2_001
+    told: list[tuple[int, int]] = []
+    assert nearest.refresh(lambda done, count: told.append((done, count)))
+    assert told == [(2_000, 2_001), (2_001, 2_001)]
+    assert (nearest.behind(), index.stamp()) == (0, truth.stamp())
+    assert _ids(nearest.search(_vector(5), View(ANN), limit=1)) == [memory_id_of(ANN, "5")]
+
+
+def test_index_of_another_model_is_refused() -> None:
+    """Two models' vectors are never compared; nor are those of other dimensions."""
+    for index in (ExactIndex("other", DIMENSIONS), ExactIndex("m", 3)):
+        with pytest.raises(ConfigError, match="open it for that model"):
+            Nearest(index, _truth())
+
+
+class Torn(InMemoryVectors):
+    """Its stamp is not of its vectors."""
+
+    def stamp(self) -> Stamp:
+        """Count one more."""
+        return super().stamp()._replace(vectors=super().stamp().vectors + 1)
+
+
+def test_truth_that_contradicts_itself_is_an_error_that_says_what_to_do() -> None:
+    """It is not searched as if it were whole."""
+    truth = Torn("m", DIMENSIONS)
+    truth.put(made_memory("1", ANN), _vector(1))
+    with pytest.raises(DamagedStoreError, match="drop them, and let them be made again"):
+        Nearest(ExactIndex("m", DIMENSIONS), truth).refresh()
+
+
+def test_refresh_says_that_it_is_not_there_when_others_write_all_the_while() -> None:
+    """A truth that changes under it is no damage; what is found is right all the same."""
+
+    class Restless(InMemoryVectors):
+        def behind(self, place: int, limit: int) -> list[Entry]:
+            found = super().behind(place, limit)
+            return found or self._another()
+
+        def places(self) -> Sequence[int]:
+            found = super().places()
+            self._another()
+            return found
+
+        def _another(self) -> list[Entry]:
+            super().put(made_memory(f"more {self._next}", ANN), _vector(self._next))
+            return []
+
+    truth = Restless("m", DIMENSIONS)
+    index = ExactIndex("m", DIMENSIONS)
+    nearest = Nearest(index, truth)
+    for number in range(3):
+        truth.put(made_memory(f"{number}", ANN), _vector(number))
+    nearest.refresh()
+    index.remove([1])
+    assert not nearest.refresh()
+    assert _ids(nearest.search(_vector(2), View(ANN), limit=1)) == [memory_id_of(ANN, "2")]
