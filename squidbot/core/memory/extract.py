@@ -16,7 +16,7 @@ from squidbot.core.memory.facts import Candidate
 from squidbot.core.memory.own_words import QUOTED, own_words, sentences
 from squidbot.core.memory.rules import RULES
 from squidbot.core.memory.telling import safe
-from squidbot.core.memory.wording import conjugated, key_of, sentence_of, trimmed, turned
+from squidbot.core.memory.wording import ahead, conjugated, key_of, sentence_of, trimmed, turned
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -94,8 +94,11 @@ _NOT_ASKED: Final = re.compile(
     r"(?!\s+(?:\w+\s+){0,6}(?:is|are|has|have|must|needs?|uses?|runs?|should|starts?|goes)\b)",
     re.IGNORECASE,
 )
+_YOU: Final = re.compile(r"\byou(?:r|rself)?\b", re.IGNORECASE)
+_SAYS: Final = re.compile(r"\b(?:is|are|has|have|must|needs?|i|i'm|my|uses?|runs?|starts?)\b", re.IGNORECASE)
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself)\b", re.IGNORECASE)
 _MARKED: Final[dict[str, tuple[Category, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
+_LEAST_ASKED = 2
 _NO_REDACTOR: Final = Redactor()
 
 
@@ -156,11 +159,11 @@ def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[Candidate]:
 
 def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[Candidate]:
     """Yield what a user asks to be remembered: by the rules, if one knows it, else in the user's words."""
-    what, how = trimmed(asked["x"]), asked["how"].strip(" ,:").lower()
+    what, how = trimmed(asked["x"]), asked["how"].strip().lower()
     known = [] if _OPEN.search(what) else list(_of_clauses(what, said))
     for one in known:
         yield replace(one, importance=max(0.8, one.importance), reason=f"{one.reason}; asked to remember")
-    if known or len(what.split()) < 2 or (how != "that" and _NOT_ASKED.match(what)):
+    if known or not _is_plain(what, how):
         return
     made = replace(_made(said, "asked to remember"), importance=0.8)
     if how == "to":
@@ -171,13 +174,22 @@ def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[Candidate]:
         yield replace(made, text=sentence_of(what), category="background")
 
 
+def _is_plain(what: str, how: str) -> bool:
+    """Return whether it is plain that a user asks to remember words, and neither recalls something nor gives advice."""
+    if len(what.split()) < _LEAST_ASKED or how == ",":
+        return False
+    if how == "to":
+        return _YOU.search(what) is None
+    return how.endswith(("that", ":")) or (_NOT_ASKED.match(what) is None and _SAYS.search(what) is not None)
+
+
 def _of_clauses(text: str, said: Utterance) -> Iterator[Candidate]:
     is_passing = _TODAY.search(text) is not None
     changes = _CHANGES.search(text) is not None
     for piece in _CLAUSE.split(text):
         clause = _LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece
         rules = (rule for rule in RULES if said.role == "user" or rule.name == "decision")
-        found = next(filter(None, (_by(rule, clause.strip(), said) for rule in rules)), None)
+        found = next(filter(None, (_by(rule, ahead(clause).strip(), said) for rule in rules)), None)
         if found is not None and (found.lasts or not is_passing):
             yield replace(found.candidate, changes=changes or found.candidate.changes)
 

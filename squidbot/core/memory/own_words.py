@@ -59,7 +59,7 @@ _SCENE: Final = re.compile(
     r"my character|as if i|(?:example|sample|test) (?:sentence|text|data|message|input))\b",
     re.IGNORECASE,
 )
-_BULLET: Final = re.compile(r"\s*(?:[-*\u2022+]|\d{1,2}[.)])\s+")
+_BULLET: Final = re.compile(r"\A\s*(?:[-*\u2022+]|\d{1,2}[.)])\s+")
 _ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+|\s*;\s+")
 _ABBREVIATED: Final = re.compile(
     r"\b(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|no|approx|inc|ltd|jr|sr)\.\Z", re.IGNORECASE

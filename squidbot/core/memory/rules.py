@@ -75,6 +75,12 @@ _POINTS: Final = re.compile(
     r"say|ask|hear|think|believe|point|mention|have\s+(?:this|that|it)))\b",
     re.IGNORECASE,
 )
+# What is near in the middle of words, too, where somebody likes it: "having them around".
+_NEAR: Final = re.compile(
+    r".*\b(?:it|this|that|them|these|those|his|her|its|their|him|you|your|here|there)\b|(?:all|the)\s+\w+\s|to\Z|"
+    r"to\s+help\Z|to\s+just\b",
+    re.IGNORECASE,
+)
 _STATES: Final = re.compile(
     r"(?:not|too|very|still|already|currently|being|broken|down|slow|failing|wrong|missing|empty|full|ready|fine|"
     r"good|bad|"
@@ -104,11 +110,9 @@ _HABITS: Final = (
     "squash"
 )
 _ORDERS: Final = (
-    "answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|give|"
-    "tell|"
-    "mention|start|begin|end|put|make|translate|be|speak|talk|suggest|summari[sz]e|quote|touch|delete|remove|edit|"
-    "change|"
-    "modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|greet|work"
+    "answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|"
+    r"give(?!\s+up)|mention|start|begin|end|put|make|translate|speak|talk|suggest|summari[sz]e|quote|touch|delete|remove|edit|"
+    "change|modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|greet|work"
 )
 _THINGS: Final = (
     "branch|database|db|repo|repository|framework|language|port|server|host|hostname|url|endpoint|command|script|"
@@ -117,6 +121,7 @@ _THINGS: Final = (
     "namespace|registry|budget|version|style guide|convention|backend|frontend|queue|cache|orm|editor|shell|platform|"
     "codename|code name|project name|launch date|release date|due date|stack|environment|directory|folder"
 )
+_SMALL: Final = r"(?:at|of|in|on|for|from|with|to|by|about|this|that|and|is|or)"
 _ILLS: Final = (
     "diabetes|asthma|adhd|celiac disease|coeliac disease|epilepsy|dyslexia|hay fever|migraines|insomnia|autism"
 )
@@ -148,6 +153,10 @@ def _is_written_name(text: str) -> bool:
 
 def _is_age(text: str) -> bool:
     return text.isdigit() and 10 <= int(text) <= 120
+
+
+def _is_liked(text: str) -> bool:
+    return _is_told(text) and not _NEAR.match(text)
 
 
 def _is_dated(text: str) -> bool:
@@ -230,10 +239,9 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|"
           rf"do\s+not)\s+(?:really\s+)?"
           rf"(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}", "{S} dislikes {x}.",
-          "{s}/likes/{kx}", "preferences", 0.6),
+          "{s}/likes/{kx}", "preferences", 0.6, _is_liked),
     _rule("liking", rf"(?:{_I}(?:like|love|enjoy|adore)|{_I_AM}(?:a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
-          "{S} likes {x}.",
-          "{s}/likes/{kx}", "preferences", 0.5),
+          "{S} likes {x}.", "{s}/likes/{kx}", "preferences", 0.5, _is_liked),
     _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)", "{S} {y} {vx}.",
           "{s}/habit/{kx}",
           "preferences", 0.6, _is_long_enough),
@@ -255,7 +263,8 @@ RULES: Final[tuple[Rule, ...]] = (
           rf"recovering\s+from|"
           r"struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|this\b|"
           r"that\b|"
-          r"the\b|how\b|for\b).+)", "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
+          r"the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|"
+          r"lots\b).+)", "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
     _rule("goal", rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal\s+is\s+{_X}", "{S}'s goal is {x}.",
           "{s}/goal/{kx}", "concerns", 0.7),
     _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}", "The deadline is {x}.",
@@ -289,7 +298,8 @@ RULES: Final[tuple[Rule, ...]] = (
           "The project uses {x} for {y}.", "project/uses for/{ky}", "background", 0.5, _is_used),
     _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+{_X}", "The project uses {x}.",
           "project/uses/{kx}", "background", 0.5, _is_used),
-    _rule("project", rf"(?:the|our)\s+(?P<y>(?:[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+(?:now\s+)?(?:called\s+)?{_X}",
+    _rule("project", rf"(?:the|our)\s+(?P<y>(?:(?!{_SMALL}\b)[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+"
+          rf"(?:now\s+)?(?:called\s+)?{_X}",
           "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
     _rule("project", rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
           "The team {vx}.", "project/{kx}", "background", 0.5),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["conjugated", "is_name", "is_place", "key_of", "rivals", "sentence_of", "trimmed", "turned"]
+__all__ = ["ahead", "conjugated", "is_name", "is_place", "key_of", "rivals", "sentence_of", "trimmed", "turned"]
 
 MOST_CHARS = 160
 # What follows a fact and is none of it.
 _BEHIND: Final = re.compile(
-    r"\s*(?:\(|\s-{1,2}\s|\s[\u2013\u2014]|,?\s+(?:because|since|although|though|which|whereas|so that|but|so i|so we|"
-    r"in case|just so)\b|,\s*(?:not|so|who|where|while|as|right|ok|okay|if|and (?:i|we|my|our|it|the|that|he|she|"
-    r"you)\b)).*",
+    r"\s*(?:\(|\s-{1,2}\s|-\s|\s[\u2013\u2014]|[\u2014]|,?\s+(?:because|'?cause|cuz|since|although|though|which|whereas|"
+    r"so that|but|so\s+(?:i|we|it|that's|please)|in\s+case|just\s+so|and\s+(?:am|have|would|will|can|was|want|need|"
+    r"do))\b|"
+    r",\s*(?:not|so|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|there|then|"
+    r"(?:and\s+)?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
 _FILLER: Final = re.compile(
@@ -23,9 +25,10 @@ _FILLER: Final = re.compile(
 )
 _TURNS: Final = {
     "my": "their", "mine": "theirs", "me": "them", "i": "they", "myself": "themselves", "i'm": "they are",
-    "i've": "they have", "i'll": "they will", "i'd": "they would", "am": "are", "our": "their", "ours": "theirs",
+    "i've": "they have", "i'll": "they will", "i'd": "they would", "our": "their", "ours": "theirs",
     "us": "them", "your": "the assistant's", "you": "the assistant", "we": "they",
 }  # fmt: skip
+_I_AM: Final = re.compile(r"\bi\s+am\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z']*")
 _NOT_NAMES: Final = frozenset(
     ("not", "on", "in", "at", "the", "a", "an", "is", "also", "just", "so", "here", "there", "too", "unknown", "secret",
@@ -65,15 +68,21 @@ _FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
 
 def trimmed(tail: str) -> str:
     """Return the end of a clause without what follows its fact, in at most 160 characters; "" where it is longer."""
-    bare = _BEHIND.sub("", tail, count=1).strip(' ,.;:!*_`"')
+    bare = ahead(tail).strip(' ,.;:!*_`"')
     while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
         bare = less
     return bare if len(bare) <= MOST_CHARS else ""
 
 
+def ahead(text: str) -> str:
+    """Return a text up to where it gives a reason, a reserve, or something else."""
+    return _BEHIND.sub("", text, count=1)
+
+
 def turned(text: str) -> str:
     """Return words of the first and second person in the third."""
-    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), text)
+    told = _I_AM.sub("they are", text)
+    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), told)
 
 
 def sentence_of(text: str) -> str:
