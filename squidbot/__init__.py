@@ -16,18 +16,23 @@ if TYPE_CHECKING:
         DamagedStoreError,
         InvalidRequestError,
         LLMError,
+        ModelFileError,
+        ModelLoadError,
         NotFoundError,
         RecallError,
+        SizingError,
         SquidbotError,
         StoreError,
         TranscriptError,
     )
     from squidbot.core.events import Event
     from squidbot.core.jobs.due import JobSettings
+    from squidbot.core.memories import Memory, Scope
     from squidbot.core.messages import Completion, Message, Usage
     from squidbot.engines import Engine, load
     from squidbot.hookspecs import hookimpl
     from squidbot.jobs import Jobs
+    from squidbot.memory_tool import memory_tool
     from squidbot.sessions import Assembly, Session
     from squidbot.tools import Answer, history_tool
 
@@ -45,10 +50,15 @@ __all__ = [
     "JobSettings",
     "Jobs",
     "LLMError",
+    "Memory",
     "Message",
+    "ModelFileError",
+    "ModelLoadError",
     "NotFoundError",
     "RecallError",
+    "Scope",
     "Session",
+    "SizingError",
     "SquidbotError",
     "StoreError",
     "TranscriptError",
@@ -56,16 +66,19 @@ __all__ = [
     "history_tool",
     "hookimpl",
     "load",
+    "memory_tool",
 ]
 
 _HOMES = {
     "squidbot.core.errors": [name for name in __all__ if name.endswith("Error")],
     "squidbot.core.events": ["Event"],
     "squidbot.core.jobs.due": ["JobSettings"],
+    "squidbot.core.memories": ["Memory", "Scope"],
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
     "squidbot.engines": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
     "squidbot.jobs": ["Jobs"],
+    "squidbot.memory_tool": ["memory_tool"],
     "squidbot.sessions": ["Assembly", "Session"],
     "squidbot.tools": ["Answer", "history_tool"],
 }

@@ -19,6 +19,7 @@ from squidbot.hookspecs import PROJECT
 from squidbot.models.catalog import Catalog
 from squidbot.offers import TIMERS, BuiltIn, Registry, make
 from squidbot.relay import Relay
+from squidbot.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,6 +64,7 @@ class Wired:
         self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
         retention = loaded.settings.snapshots.retention
         self.models = Catalog(loaded, registry, relay, self._counter_of)
+        self.remembering = Remembering(loaded, registry)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property
@@ -201,6 +203,7 @@ class Wired:
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""
         self.models.close()
+        self.remembering.close()
         close = getattr(self.store, "close", None)
         if callable(close):
             close()
@@ -245,8 +248,9 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     models = {llm.partition(":")[0]} - {""} if not settings.model(llm).adapter else set()
     runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
     probes = {settings.gpu.probe} - set(own.probes)
+    memories = {settings.memory.provider} - {"auto", *own.memories}
     adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *settings.extensions}):
+    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:

@@ -22,6 +22,7 @@ __all__ = [
     "Amount",
     "Day",
     "GpuLayers",
+    "Isolated",
     "KvType",
     "Lifetime",
     "Minutes",
@@ -54,10 +55,12 @@ Scheduler = NewType("Scheduler", str)
 Names = NewType("Names", tuple[str, ...])
 GpuLayers = NewType("GpuLayers", int)
 KvType = NewType("KvType", str)
+Isolated = NewType("Isolated", str)
 Shares = NewType("Shares", tuple[float, ...])
 Sizing = NewType("Sizing", str)
 
 SCOPES = ("inline+summaries", "none")
+ISOLATIONS = ("bot", "model", "global", "agent")
 SIZINGS = ("max_safe", "one_tier_below", "manual")
 # As llama.cpp names the types of a KV cache.
 KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
@@ -194,6 +197,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Scheduler, _one_of(SCHEDULERS))
     made.register_structure_hook(Names, _names)
     made.register_structure_hook(GpuLayers, _gpu_layers)
+    made.register_structure_hook(Isolated, _one_of(ISOLATIONS))
     made.register_structure_hook(KvType, _one_of(KV_TYPES))
     made.register_structure_hook(Shares, _shares)
     made.register_structure_hook(Sizing, _one_of(SIZINGS))

@@ -32,6 +32,7 @@ COMMANDS = {
     "export": ("export", "Write a session: as stored, for another host, or to read."),
     "compact": ("changes", "Shorten what is sent now."),
     "undo": ("changes", "Take the newest event back."),
+    "memory": ("memory", "Search, list, add and forget durable facts."),
     "jobs": ("jobs", "List the summaries that are due of a language model, or have them written."),
     "snapshot": ("snapshots", "Keep what is sent now under a name."),
     "snapshots": ("snapshots", "List the snapshots of a session."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError
+from squidbot.remembering import NOBODY
 from squidbot.sessions import Session
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.jobs.desk import Done
+    from squidbot.core.memories import Scope
+    from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
     from squidbot.jobs import EngineJobs, Jobs
@@ -69,13 +72,15 @@ class Engine:
         model: str = "",
         window_tokens: int | None = None,
         form: str = "openai.chat",
+        scope: Scope = NOBODY,
     ) -> Session:
         """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
 
         `model` is an alias of the settings; any other name is kept for reports and gets the default window.
         `window_tokens`, input and output together, goes before both. A model with a file gets the largest window that
         fits the devices (docs/models.md). `form` is how the host writes its messages:
-        "openai.chat", "anthropic.messages", or one that an extension brings.
+        "openai.chat", "anthropic.messages", or one that an extension brings. `scope` says whose durable facts the
+        session's tool `memory` sees: its user, its bot, and so on.
 
         Raises:
             ConfigError: a setting is out of its range, the form is unknown, or the model's file is not there.
@@ -85,7 +90,18 @@ class Engine:
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease, recorded = self.wired.lease(model, window_tokens), self._jobs.recorded if self._jobs else None
-        return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded)
+        made = Session(self.wired, session_id, lease, self.wired.codecs[form], recorded)
+        made.scope = scope
+        return made
+
+    def memories(self, scope: Scope = NOBODY) -> Memories:
+        """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).
+
+        Raises:
+            ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
+            StoreError: the store can't be opened.
+        """
+        return self.wired.remembering.memories(self.wired.meter(), scope)
 
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.core.events import Event
+    from squidbot.core.memories import MemoryStore
     from squidbot.core.ports import LLM, Codec, GpuProbe, LoadedModel, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
     from squidbot.core.view.assembly import Assembly
@@ -52,6 +53,9 @@ class Register(Protocol):
 
         It is called when an engine whose settings name the model is loaded.
         """
+
+    def memory(self, name: str, factory: Callable[[str], MemoryStore]) -> None:
+        """Offer a store of durable facts for `memory.provider`; the factory gets its path, absolute, or ""."""
 
     def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
         """Offer what opens the models whose `models.<alias>.adapter` names it.

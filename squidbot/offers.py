@@ -15,6 +15,7 @@ from squidbot.probes import PROBES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from squidbot.core.memories import MemoryStore
     from squidbot.core.ports import LLM, Codec, GpuProbe, LoadedModel, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
     from squidbot.hookspecs import Register, Store
@@ -47,6 +48,7 @@ class Registry:
         self.observers: dict[str, Callable[[str], Observer]] = {}
         self.llms: dict[str, Callable[[str], LLM]] = {}
         self.runtimes: dict[str, Callable[[tuple[Definition, TokenCounter]], LoadedModel]] = {}
+        self.memories: dict[str, Callable[[str], MemoryStore]] = {}
         self.probes: dict[str, Callable[[str], GpuProbe]] = {}
         self.codecs: dict[str, Codec] = {}
 
@@ -65,6 +67,10 @@ class Registry:
     def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
         """Take a language model."""
         _add("language model", self.llms, name, factory)
+
+    def memory(self, name: str, factory: Callable[[str], MemoryStore]) -> None:
+        """Take a store of durable facts."""
+        _add("memory provider", self.memories, name, factory)
 
     def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
         """Take what opens models."""
@@ -87,6 +93,8 @@ class BuiltIn:
         """Offer the adapters and codecs that squidbot brings."""
         register.store("stdlib", _in_memory)
         register.store("sqlite3", _sqlite)
+        register.memory("stdlib", _facts_in_memory)
+        register.memory("sqlite3", _sqlite_facts)
         for name in COUNTERS:
             register.counter(name, _named(name))
         register.counter("tiktoken", _tiktoken)
@@ -116,6 +124,20 @@ def _sqlite(path: str) -> Store:
     if not path:
         raise ConfigError("the store sqlite3 needs a file; set store.path")
     return SqliteStore(path)
+
+
+def _facts_in_memory(_: str) -> MemoryStore:
+    from squidbot.adapters.stdlib import InMemoryMemoryStore  # noqa: PLC0415  # as above
+
+    return InMemoryMemoryStore()
+
+
+def _sqlite_facts(path: str) -> MemoryStore:
+    from squidbot.adapters.sqlite3.memory.store import SqliteMemoryStore  # noqa: PLC0415  # as above
+
+    if not path:
+        raise ConfigError("the memory provider sqlite3 needs a file; set memory.path, or store.path")
+    return SqliteMemoryStore(path)
 
 
 def _tiktoken(path: str) -> TokenCounter:

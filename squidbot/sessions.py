@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
 from squidbot.core.engine import Inputs
+from squidbot.core.memories import Source
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
+from squidbot.remembering import NOBODY
 from squidbot.tools import Answer, answer
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
+    from squidbot.core.memories import Scope
     from squidbot.core.messages import Lease
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
@@ -85,6 +88,8 @@ class Session:
         """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
         self._recorded = recorded
+        # Whose durable facts its tool `memory` sees.
+        self.scope: Scope = NOBODY
         self._codec = codec
         self.meter = meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
@@ -317,6 +322,24 @@ class Session:
             StoreError: the store failed.
         """
         return answer(self._history, arguments, time.time() if now is None else now)
+
+    def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
+        """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
+
+        As `history` does; what it adds is of the session's scope, with the newest message as its source. It may write
+        where `memory.write` says so.
+
+        Raises:
+            ConfigError: memory is switched off, or its settings are wrong.
+            StoreError: the store failed.
+        """
+        from squidbot.memory_tool import Caller, answer_memory  # noqa: PLC0415  # no turn needs it
+
+        memories = self.wired.remembering.memories(self.meter, self.scope, self.session_id)
+        last_seq = self.wired.store.head(self.session_id)[0] - 1
+        source = Source(self.session_id, last_seq, last_seq) if last_seq >= 0 else None
+        moment = time.time() if now is None else now
+        return answer_memory(memories, arguments, Caller(moment, source, self.wired.loaded.settings.memory.write))
 
     def _message(
         self, said: str | Mapping[str, object] | Message | StoredMessage, role: str

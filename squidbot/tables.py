@@ -10,6 +10,7 @@ import attrs
 from squidbot.checks import (
     Amount,
     GpuLayers,
+    Isolated,
     KvType,
     Lifetime,
     Minutes,
@@ -33,6 +34,7 @@ __all__ = [
     "Budget",
     "Gpu",
     "History",
+    "Memory",
     "Model",
     "Pressure",
     "Prices",
@@ -63,6 +65,8 @@ SNAPSHOTS_MAX, SNAPSHOTS_NTH = Whole(KEEPING.most_named), Whole(KEEPING.keep_eve
 SNAPSHOTS_AUTO = Portion(KEEPING.auto_fraction)
 SNAPSHOTS_HOURS, SNAPSHOTS_DAYS = Amount(KEEPING.keep_all_hours), Amount(KEEPING.most_days)
 NO_NAMES = Names(())
+# Decisions, section 11; B-33.
+ISOLATION, MIN_RELEVANCE = Isolated("bot"), Portion(0.3)
 
 
 @attrs.frozen
@@ -241,6 +245,20 @@ class Store:
 
 
 @attrs.frozen
+class Memory:
+    """`[memory]`: durable facts, beyond sessions."""
+
+    enabled: bool = True
+    provider: str = "auto"
+    path: str = ""
+    isolation: Isolated = ISOLATION
+    min_relevance: Portion = MIN_RELEVANCE
+    write: bool = True
+    redact_names: Names | None = None
+    redact_patterns: Names = NO_NAMES
+
+
+@attrs.frozen
 class Settings:
     """All of squidbot.toml."""
 
@@ -254,6 +272,7 @@ class Settings:
     history: History = History()
     summary: Summary = Summary()
     snapshots: Snapshots = Snapshots()
+    memory: Memory = Memory()
     store: Store = Store()
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES

@@ -13,6 +13,7 @@
 | export    | `export`: a session as a file |
 | recall    | `recall`, `search`: the words as they were said |
 | changes   | `undo`, `compact`: the view plan, changed by hand |
+| memory    | `memory`: durable facts, searched, listed, added, forgotten |
 | jobs      | `jobs`: the summaries that are due of a language model |
 | snapshots | `snapshot`, `snapshots`, `restore` |
 | forget    | `forget`: messages removed for good |

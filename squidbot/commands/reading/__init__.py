@@ -13,6 +13,7 @@
 | recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |
 | due       | summaries that are due of a language model, of one session or of all |
+| memories  | durable facts as JSON lines, and back |
 | machine   | what there is on this machine: devices, models, packages, the store |
 | installed | the packages of adapters, and what would install them |
 | verified  | what llama.cpp's own dry run says of a model, beside its header |

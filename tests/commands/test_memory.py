@@ -1,0 +1,164 @@
+"""`squidbot memory`: durable facts from the command line, by whom they are seen, and carried to another store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+import squidbot
+from squidbot.cli import main
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+STORE = "facts.db"
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No squidbot.toml but the test's own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str, code: int = 0, text: str | None = None) -> Result:
+    """Run the command, and return what it printed."""
+    done = CliRunner().invoke(main, ["memory", *arguments], input=text)
+    assert done.exit_code == code, done.output
+    return done
+
+
+def found(*arguments: str, code: int = 0) -> list[dict[str, Any]]:
+    """Return the facts that a command shows."""
+    memories: list[dict[str, Any]] = json.loads(run(*arguments, "--store", STORE, "--json", code=code).stdout)[
+        "memories"
+    ]
+    return memories
+
+
+def test_fact_is_added_found_and_listed() -> None:
+    """As text for people, without the frame that models get; as JSON whole."""
+    said = run("add", "Ann keeps bees.", "--category", "core", "--tag", "garden", "--store", STORE).stdout
+    assert said.startswith("added to core\nIt is f-")
+    listed = run("list", "--store", STORE).stdout
+    assert "core:\n- f-" in listed
+    assert "<" not in listed
+    (fact,) = found("search", "who keeps bees?")
+    assert (fact["text"], fact["category"], fact["tags"], fact["trust"]) == (
+        "Ann keeps bees.",
+        "core",
+        ["garden"],
+        "user",
+    )
+    assert fact["reason"] == "added on the command line"
+
+
+def test_nothing_relevant_is_said_and_is_exit_code_1() -> None:
+    """An honest no."""
+    run("add", "Ann keeps bees.", "--store", STORE)
+    assert "nothing relevant found" in run("search", "submarines", "--store", STORE, code=1).stdout
+
+
+def test_facts_of_one_user_are_not_those_of_another() -> None:
+    """In any command."""
+    run("add", "Ann keeps bees.", "--user", "ann", "--store", STORE)
+    assert found("search", "bees", "--user", "bob", code=1) == []
+    assert found("list", "--user", "bob") == []
+    assert len(found("list", "--user", "ann")) == 1
+    (fact,) = found("list", "--user", "ann")
+    assert "no memory has the id" in run("forget", fact["memory_id"], "--yes", "--store", STORE, code=1).stderr
+
+
+def test_fact_takes_the_place_of_another_and_is_forgotten() -> None:
+    """History where it is asked for; forgotten for good, after a question."""
+    run("add", "Ann prefers tabs.", "--store", STORE)
+    (old,) = found("list")
+    run("add", "Ann prefers spaces.", "--replaces", old["memory_id"], "--store", STORE)
+    assert [fact["text"] for fact in found("list")] == ["Ann prefers spaces."]
+    assert {fact["text"] for fact in found("list", "--past")} == {"Ann prefers spaces.", "Ann prefers tabs."}
+    run("forget", old["memory_id"], "--store", STORE, text="n\n", code=1)
+    assert len(found("list", "--past")) == 2
+    run("forget", old["memory_id"], "--reason", "asked", "--store", STORE, text="y\n")
+    assert [fact["text"] for fact in found("list", "--past")] == ["Ann prefers spaces."]
+    assert b"tabs" not in Path(STORE).read_bytes()
+
+
+def test_export_and_import_carry_everything() -> None:
+    """Whole, history too; a second import changes nothing."""
+    for number in range(12):
+        run("add", f"Fact number {number} is about bees.", "--user", "ann", "--store", STORE)
+    (newest, *_) = found("list", "--user", "ann")
+    run("add", "Fact number 11 is about wasps.", "--user", "ann", "--replaces", newest["memory_id"], "--store", STORE)
+    run("export", "out.jsonl", "--user", "ann", "--store", STORE)
+    before = found("list", "--user", "ann", "--past", "--limit", "20")
+    for _ in range(2):
+        run("import", "out.jsonl", "--store", "other.db")
+        said = json.loads(
+            run("list", "--user", "ann", "--past", "--limit", "20", "--store", "other.db", "--json").stdout
+        )
+        assert said["memories"] == before
+    assert run("export", "--user", "ann", "--store", "other.db").stdout == Path("out.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("line", ["nothing", "{}", "[]", '{"memory_id": 3}'])
+def test_import_refuses_what_is_no_export(line: str) -> None:
+    """File and line; nothing is added of the lines before."""
+    run("add", "Ann keeps bees.", "--store", STORE)
+    run("export", "out.jsonl", "--store", STORE)
+    with Path("out.jsonl").open("a", encoding="utf-8") as out:
+        out.write(f"{line}\n")
+    done = run("import", "out.jsonl", "--store", "other.db", code=4)
+    assert "out.jsonl:2: this is no fact of an export" in done.stderr
+    assert not Path("other.db").exists()
+
+
+def test_looking_makes_no_file() -> None:
+    """A misspelt name is said; so is that there is no file at all."""
+    assert "none.db: there is no such file" in run("list", "--store", "none.db", code=1).stderr
+    assert not Path("none.db").exists()
+    assert "facts are kept in no file" in run("list", code=2).stderr
+
+
+def test_facts_of_the_settings_are_those_of_the_engine() -> None:
+    """What a session's tool adds, the command line shows; in the file of the sessions where no other is named."""
+    Path("squidbot.toml").write_text('[store]\npath = "sessions.db"\n', encoding="utf-8")
+    with squidbot.load() as engine:
+        session = engine.session("s", scope=squidbot.Scope(user="ann"))
+        session.record("I keep bees.", "Nice.")
+        answer = session.memory({"action": "add", "text": "Ann keeps bees."}, now=5.0)
+        assert not answer.is_error
+        assert "Ann keeps bees." in session.memory('{"action": "search", "query": "bees"}').text
+        assert "Ann" not in engine.session("t").memory({"action": "search", "query": "bees"}).text
+    (fact,) = json.loads(run("list", "--user", "ann", "--json").stdout)["memories"]
+    assert (fact["text"], fact["trust"], fact["sources"][0][:3]) == ("Ann keeps bees.", "assistant", ["s", 1, 1])
+
+
+def test_tool_may_only_read_where_the_settings_say_so() -> None:
+    """And does nothing where memory is switched off."""
+    with squidbot.load({"memory": {"write": False}}) as engine:
+        assert engine.session("s").memory({"action": "add", "text": "Ann keeps bees."}).is_error
+    with (
+        squidbot.load({"memory": {"enabled": False}}) as engine,
+        pytest.raises(squidbot.ConfigError, match="switched off"),
+    ):
+        engine.session("s").memory({"action": "search", "query": "bees"})
+    with (
+        squidbot.load({"memory": {"provider": "sqlite3"}}) as engine,
+        pytest.raises(squidbot.ConfigError, match="file"),
+    ):
+        engine.memories()
+
+
+def test_secrets_are_not_kept() -> None:
+    """By their shape, by their names, by patterns of one's own."""
+    settings = {"memory": {"redact_patterns": ["bee-[0-9]+"], "redact_names": ["hive"]}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("s")
+        session.memory({"action": "add", "text": "Ann's bee-4711 lives in hive: oak77."})
+        said = session.memory({"action": "list"}).text
+        assert "4711" not in said
+        assert "oak77" not in said
+        assert "lives in" in said
