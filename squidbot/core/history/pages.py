@@ -207,7 +207,7 @@ def body_of(row: StoredMessage, renderer: Renderer, *, alone: bool = True) -> st
     codec = renderer.codecs[row.codec]
     said = codec.decode(row.payload)
     if row.category is Category.RECALLED and not alone:
-        what = recalled_ids(said.text) or "an answer of history"
+        what = recalled_ids(said.text) or "an answer of history or memory"
         return f"[{what} stood here again; recall m{row.seq} shows it]"
     parts = [said.text] if said.text else []
     for call in said.calls:

@@ -10,7 +10,7 @@ from squidbot.core.history.names import named
 from squidbot.core.history.when import ago
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.notes.quotes import clip, one_line
-from squidbot.core.view.marks import fence
+from squidbot.core.view.marks import MEMORIES, fence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, Source
     from squidbot.core.messages import Cost
 
-__all__ = ["WHAT", "Frame", "Teller", "Told", "framed", "safe", "when", "within"]
+__all__ = ["Frame", "Teller", "Told", "framed", "safe", "when", "within"]
 
-# How the marks around memories are named.
-WHAT: Final = "memories"
 # A fact is a sentence; a longer text is cut to this, and further where not even one fits.
 FACT_CHARS: Final = 300
 LESS_CHARS: Final = (120, 60)
@@ -85,7 +83,7 @@ def safe(text: str, most_chars: int = FACT_CHARS) -> str:
 
 def framed(about: str, lines: str, behind: str = "") -> str:
     """Return lines between the marks of memories; `about` stands in the first mark, `behind` after the last."""
-    text = fence(WHAT, about, lines)
+    text = fence(MEMORIES, about, lines)
     return f"{text}\n[{behind}]" if behind else text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
-from squidbot.core.view.marks import answers, is_history
+from squidbot.core.view.marks import answers, is_ours
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.slim import slim, slim_arguments
 
@@ -149,12 +149,12 @@ class Births(NamedTuple):
         return tuple(rows)
 
     def _recalled(self, message: Message, before: Sequence[Message | StoredMessage], stored: Standing) -> Message:
-        """Return a tool's answer, flagged where all that it answers are calls of `history` (D4).
+        """Return a tool's answer, flagged where all that it answers are calls of our tools (D4).
 
         Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
         """
         names = {call.id: call.name for call in self._open_calls(before, stored)}
-        ours = all(is_history(names.get(one, "")) for one in message.results)
+        ours = all(is_ours(names.get(one, "")) for one in message.results)
         return replace(message, category=Category.RECALLED) if ours else message
 
     def _open_calls(self, before: Sequence[Message | StoredMessage], stored: Standing) -> Sequence[ToolCall]:

@@ -1,17 +1,20 @@
-"""The marks around what the tool `history` answers, and how an answer is known again by them."""
+"""The marks around what the tools `history` and `memory` answer, and how an answer is known again by them."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["TOOL", "answers", "fence", "is_history", "recalled_ids", "without_recalled"]
+__all__ = ["MEMORIES", "TOOL", "answers", "fence", "is_history", "is_ours", "recalled_ids", "without_recalled"]
 
 # The tool's name; hosts that take tools from servers put the server's name in front.
 TOOL: Final = "history"
 _NAMED: Final = re.compile(r"(?:.*[^A-Za-z0-9])?history\Z", re.DOTALL)
+_OURS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory)\Z", re.DOTALL)
+# How the marks around memories are named.
+MEMORIES: Final = "memories"
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
-_ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|refused): ")
+_ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|refused): ")
 _FENCED: Final = re.compile(rf"<squidbot recalled ({_IDS}): .*?\n</squidbot recalled \1>", re.DOTALL)
 
 
@@ -21,13 +24,21 @@ def fence(what: str, about: str, text: str) -> str:
 
 
 def answers(text: str) -> bool:
-    """Return whether a text opens as every answer of the tool does."""
+    """Return whether a text opens as every answer of the tools does."""
     return _ANSWER.match(text) is not None
 
 
 def is_history(name: str) -> bool:
     """Return whether a tool's name is that of the tool, a server's name in front or not."""
     return _NAMED.match(name) is not None
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a tool's name is that of `history` or `memory`, a server's name in front or not.
+
+    Others call tools so, too: an answer is ours where it opens as ours do, as well.
+    """
+    return _OURS.match(name) is not None
 
 
 def recalled_ids(text: str) -> str:

@@ -87,6 +87,15 @@ FOUND = [
     ("* I live in Graz\n* I like tea", ["The user lives in Graz.", "The user likes tea."]),
     ("I work at Acme and I live in Kiel.", ["The user works at Acme.", "The user lives in Kiel."]),
     ("As for me, I like tea, because it is warm.", ["The user likes tea."]),
+    (
+        "I like Vec<String> in Rust <3. I live in Ulm.",
+        ["The user likes Vec<String> in Rust <3.", "The user lives in Ulm."],
+    ),
+    ("I like tea.\n<log>\nI like paste\n</log>\nI live in Ulm.", ["The user likes tea.", "The user lives in Ulm."]),
+    ("I work for Acme Inc.", ["The user works at Acme Inc."]),
+    ("Remember my flight leaves at 9", ["The user asked to remember: My flight leaves at 9."]),
+    ("Remember, you are great.", []),
+    ("Remember to be kind to yourself.", []),
     ("My name is Ann. Translate this:\nje vis", ["The user's name is Ann."]),
     ("Thanks! Btw, I live in Bonn. What is the weather?", ["The user lives in Bonn."]),
 ]
@@ -145,6 +154,7 @@ NOTHING = [
     "```\nI live in Rome.\n```",
     "```\nI live in Rome.",
     "~~~text\nmy name is Eve\n~~~",
+    "<email>\nI live in Rome, says the mail.\n<b>My name is Eve.",
     "<email>\nI live in Rome.\n</email>",
     "Look: <mail>My name is Eve.</mail>",
     "Translate: I live in Paris.",

@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import squidbot
+from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import CATEGORIES, Source, View
 from squidbot.core.memory.asking import Memories
+from squidbot.core.memory.facts import utterances
+from squidbot.core.messages import Category
 from squidbot.memory_tool import Caller, answer_memory, memory_tool
 
 from .shelves import ANN, METER, NOW, Shelf, fact, shelf
@@ -143,6 +147,19 @@ def test_store_that_fails_is_no_answer() -> None:
 
     with pytest.raises(StoreError):
         called({"action": "search", "query": "x"}, Failing())
+
+
+@pytest.mark.parametrize(("content", "is_recalled"), [("", True), ("nothing of ours", False)])
+def test_answer_is_recorded_as_recalled_and_never_found_again(content: str, is_recalled: bool) -> None:  # noqa: FBT001
+    """A copy of what is remembered: no search, note or fact comes of it. Another's tool of that name is left alone."""
+    session = squidbot.load({}).session("s")
+    call = {"id": "c", "type": "function", "function": {"name": "memory", "arguments": "{}"}}
+    session.record({"role": "user", "content": "?"}, {"role": "assistant", "content": None, "tool_calls": [call]})
+    text = content or called({"action": "search", "query": "tea"}).text
+    (row,) = session.record({"role": "tool", "tool_call_id": "c", "content": text})
+    assert (row.category is Category.RECALLED) is is_recalled
+    assert (session.search("tea").hits == ()) is (is_recalled or "tea" not in text)
+    assert [one.role for one in utterances([row], {row.codec: OpenAIChat()})] == ["tool"] * (not is_recalled)
 
 
 JSON = st.recursive(

@@ -1,4 +1,4 @@
-"""The marks around what `history` answers."""
+"""The marks around what `history` and `memory` answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.view.marks import TOOL, answers, fence, is_history, recalled_ids, without_recalled
+from squidbot.core.view.marks import TOOL, answers, fence, is_history, is_ours, recalled_ids, without_recalled
 
 
 def test_fenced_text_is_known_again() -> None:
@@ -22,7 +22,11 @@ def test_fenced_text_is_known_again() -> None:
 
 def test_found_and_refused_are_answers_that_bring_nothing_back() -> None:
     """They are passed over like the rest."""
-    for text in (fence("found", "1 message", "m3: words"), "<squidbot refused: id is missing>"):
+    for text in (
+        fence("found", "1 message", "m3: words"),
+        fence("memories", "", ""),
+        "<squidbot refused: id is missing>",
+    ):
         assert answers(text)
         assert recalled_ids(text) == ""
 
@@ -53,6 +57,16 @@ def test_other_text_is_no_answer(text: str) -> None:
 def test_tool_is_known_by_its_name(name: str, ours: bool) -> None:  # noqa: FBT001  # a parameter of a table
     """With the name of a server in front."""
     assert is_history(name) is ours
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [("memory", True), ("squidbot__memory", True), (TOOL, True), ("memory_of_rome", False), ("", False)],
+)
+def test_both_tools_are_ours(name: str, ours: bool) -> None:  # noqa: FBT001  # a parameter of a table
+    """But only `history` is history."""
+    assert is_ours(name) is ours
+    assert is_history("memory") is False
 
 
 def test_recalled_part_of_a_text_becomes_a_line() -> None:
