@@ -32,6 +32,8 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
     name = memory.provider
     if name == "auto":
         name = "sqlite3" if path else "stdlib"
+    if name == "stdlib":
+        return name, ""
     return name, loaded.absolute(path) if path else ""
 
 

@@ -141,6 +141,15 @@ def test_status_tells_where_each_value_comes_from(here: Path) -> None:
     assert "models.a.n_gpu_layers  auto  (" in printed
 
 
+def test_status_shows_where_durable_facts_are(here: Path) -> None:
+    """What "auto" chose, and that they may be off."""
+    assert answer()["memory"] == f"sqlite3: {here / 'sessions.db'}"
+    assert f"durable facts: sqlite3: {here}" in " ".join(shown().stdout.split())
+    for table, said in (("enabled = false", "switched off"), ('provider = "stdlib"\n', "stdlib, gone with")):
+        (here / "squidbot.toml").write_text(f"[memory]\n{table}\n{SETTINGS}", encoding="utf-8")
+        assert answer()["memory"].startswith(said)
+
+
 def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On any machine, before anything is set up."""
     monkeypatch.chdir(tmp_path)
