@@ -1,4 +1,4 @@
-"""What finds passages for a question: the ways that everybody has, to stand beside."""
+"""What finds passages for a question: ours, and the ways that everybody has, to stand beside."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from squidbot.core.memory.search.index import Index
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.conversations import Question
     from squidbot.core.memories import Passage
 
-__all__ = ["BASELINES", "Finder", "Make", "fused"]
+__all__ = ["FINDERS", "Finder", "Make", "Ours", "fused"]
 
 _WORD = re.compile(r"\w+")
 # What a question has for its grammar alone.
@@ -37,6 +39,17 @@ class Finder(Protocol):
 if TYPE_CHECKING:
     # What makes a finder of a conversation's passages, in order.
     Make = Callable[[Sequence[Passage]], Finder]
+
+
+class Ours:
+    """Finds by squidbot's own search, in memory."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._index = Index(passages)
+
+    def rank(self, question: Question) -> Sequence[str]:
+        """Return its candidates."""
+        return [hit.key for hit in self._index.search(question.text, len(self._index), question.now)]
 
 
 class Newest:
@@ -124,7 +137,7 @@ def full_text(form: Form) -> Make:
     return lambda passages: FullText(passages, form)
 
 
-BASELINES: dict[str, Make] = {
+FINDERS: dict[str, Make] = {
     "perfect ranking": Perfect,
     "recency": Newest,
     "FTS5 unicode61": full_text(Form("unicode61", drops_stop_words=False, has_head=False)),
@@ -132,6 +145,7 @@ BASELINES: dict[str, Make] = {
     "FTS5 porter, stop words": full_text(Form(has_head=False)),
     "BM25, speaker, date": full_text(Form()),
     "BM25, three turns": full_text(Form(window=WINDOW)),
+    "squidbot, no model": Ours,
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.conversations import merged, read
-from benchmarks.finders import BASELINES, fused
+from benchmarks.finders import FINDERS, fused
 from benchmarks.memory import main, measure
 from benchmarks.report import Progress
 
@@ -101,13 +101,13 @@ def test_a_question_counts_only_when_all_its_evidence_is_returned(path: Path) ->
 def test_every_baseline_stands_between_nothing_and_a_perfect_ranking(path: Path) -> None:
     """Fused with itself, a finder has the same first answer."""
     (talk,) = read(path)
-    for make in BASELINES.values():
+    for make in FINDERS.values():
         finder, twice = make(talk.passages), fused([make, make])(talk.passages)
         for question in talk.questions:
             keys = list(finder.rank(question))
             assert len(set(keys)) == len(keys)
             assert keys[:1] == list(twice.rank(question))[:1]
-    assert [set(BASELINES["perfect ranking"](talk.passages).rank(each)) for each in talk.questions] == [
+    assert [set(FINDERS["perfect ranking"](talk.passages).rank(each)) for each in talk.questions] == [
         set(each.evidence) for each in talk.questions
     ]
 

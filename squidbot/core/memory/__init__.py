@@ -14,5 +14,6 @@
 | facts     | what facts are made from, and what they are before they are memories |
 | heads     | what stands in a request unasked: the index, cold-start facts, profile and traits |
 | telling   | memories as text, in groups, as many as fit |
+| search/   | what answers a question, best first; its own map inside |
 | naming    | ids as a model copies them |
 """

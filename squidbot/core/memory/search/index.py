@@ -1,0 +1,164 @@
+"""Passages in memory, and both steps of a search over them: candidates by their words, then all that speaks for each.
+
+A store of any size does the same: it keeps the terms of what was prepared in an index of its own, takes the best by
+`lookups`, their neighbours, and what is of the days asked about, and has `score` rank them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from heapq import nsmallest
+from typing import TYPE_CHECKING
+
+from squidbot.core.memory.search.dates import day_of
+from squidbot.core.memory.search.kin import kin
+from squidbot.core.memory.search.matching import FAMILY, SATURATION, idf
+from squidbot.core.memory.search.query import Query
+from squidbot.core.memory.search.ranking import score
+from squidbot.core.memory.search.signals import Candidate
+from squidbot.core.memory.search.stems import root
+from squidbot.core.memory.search.texts import prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.core.memories import Hit, Passage
+
+__all__ = ["CANDIDATES", "Index", "lookups"]
+
+# How many passages are ranked by all signals, beside their neighbours: 200 lose nothing that 1,000 would find.
+CANDIDATES = 200
+# Of so many of them the neighbours are looked at, too; of a day asked about at most so many.
+NEIGHBOURS_OF = 100
+OF_DAYS = 50
+NEIGHBOURS = (-2, -1, 1, 2)
+
+
+def lookups(query: Query) -> dict[str, float]:
+    """Return the terms that candidates are found by, beside those of their families, and how much each counts."""
+    found = {each.stem: each.near for term in query.terms for each in kin(term)}
+    return found | dict.fromkeys(query.terms, 1.0)
+
+
+class Index:
+    """Passages that can be searched. Not for use by several threads at once."""
+
+    def __init__(self, passages: Iterable[Passage] = ()) -> None:
+        """Take in passages."""
+        self._candidates: dict[str, Candidate] = {}
+        self._postings: dict[str, dict[str, int]] = {}
+        self._families: dict[str, set[str]] = {}
+        self._places: dict[tuple[str, int], str] = {}
+        self._days: list[tuple[int, str]] = []
+        self._speakers: dict[str, int] = {}
+        self._terms = 0
+        self.add(passages)
+
+    def __len__(self) -> int:
+        """Return how many passages there are."""
+        return len(self._candidates)
+
+    @property
+    def passages(self) -> int:
+        """How many passages there are."""
+        return len(self._candidates)
+
+    @property
+    def average_terms(self) -> float:
+        """How many terms they have, on the average; above 0."""
+        return max(1.0, self._terms / max(1, len(self._candidates)))
+
+    def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
+        """Return in how many passages terms are, for those that are in any."""
+        return {term: len(self._postings[term]) for term in terms if term in self._postings}
+
+    def passage(self, key: str) -> Passage:
+        """Return a passage by its key.
+
+        Raises:
+            KeyError: there is none of that key.
+        """
+        return self._candidates[key].passage
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Take in passages; one whose key is known takes the place of the former."""
+        for passage in passages:
+            self.remove((passage.key,))
+            candidate = Candidate(passage, prepared(passage))
+            self._candidates[passage.key] = candidate
+            for term in candidate.prepared.terms:
+                counts = self._postings.setdefault(term, {})
+                counts[passage.key] = counts.get(passage.key, 0) + 1
+                self._families.setdefault(root(term), set()).add(term)
+            self._terms += len(candidate.prepared.terms)
+            self._speakers[passage.speaker] = self._speakers.get(passage.speaker, 0) + 1
+            if passage.group:
+                self._places[passage.group, passage.position] = passage.key
+            if passage.time is not None:
+                insort(self._days, (day_of(passage.time), passage.key))
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Take out passages; unknown keys do nothing."""
+        for candidate in [self._candidates.pop(key) for key in keys if key in self._candidates]:
+            passage, terms = candidate.passage, candidate.prepared.terms
+            for term in dict.fromkeys(terms):
+                del self._postings[term][passage.key]
+                if not self._postings[term]:
+                    del self._postings[term]
+                    self._families[root(term)].discard(term)
+            self._terms -= len(terms)
+            self._speakers[passage.speaker] -= 1
+            if self._places.get((passage.group, passage.position)) == passage.key:
+                del self._places[passage.group, passage.position]
+            if passage.time is not None:
+                del self._days[bisect_left(self._days, (day_of(passage.time), passage.key))]
+
+    def search(self, text: str, limit: int = 20, now: float | None = None, asker: str = "") -> list[Hit]:
+        """Return what answers a query, best first, ties newest first, then by key; `now` is in seconds since 1970.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+        """
+        names = [name for name, count in self._speakers.items() if count]
+        query = Query.of(text, now, names, asker)
+        return score(query, self.candidates(query), self)[: max(0, limit)]
+
+    def candidates(self, query: Query) -> list[Candidate]:
+        """Return what is ranked: the best by words, their neighbours, and what is of the days asked about."""
+        found = self._lexical(query)
+        best = nsmallest(CANDIDATES, found, key=lambda key: (-found[key], self._recency(key), key))
+        keys = dict.fromkeys(best)
+        for key in best[:NEIGHBOURS_OF]:
+            keys.update(dict.fromkeys(self._beside(key)))
+        for first, last in query.days:
+            low, high = bisect_left(self._days, (first, "")), bisect_right(self._days, (last + 1, ""))
+            keys.update(dict.fromkeys(key for _, key in self._days[low:high][-OF_DAYS:]))
+        return [self._candidates[key] for key in keys]
+
+    def _lexical(self, query: Query) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for term, near in self._wanted(query):
+            postings = self._postings.get(term, {})
+            tells = near * idf(len(postings), len(self._candidates))
+            for key, count in postings.items():
+                length = len(self._candidates[key].prepared.terms) / self.average_terms
+                found[key] = found.get(key, 0.0) + tells * count / (count + SATURATION * (0.25 + 0.75 * length))
+        return found
+
+    def _wanted(self, query: Query) -> Iterator[tuple[str, float]]:
+        wanted = lookups(query)
+        for term in query.terms:
+            for other in sorted(self._families.get(root(term), ())):
+                wanted[other] = max(FAMILY, wanted.get(other, 0.0))
+        yield from wanted.items()
+
+    def _beside(self, key: str) -> Sequence[str]:
+        passage = self._candidates[key].passage
+        if not passage.group:
+            return ()
+        places = ((passage.group, passage.position + steps) for steps in NEIGHBOURS)
+        return [self._places[place] for place in places if place in self._places]
+
+    def _recency(self, key: str) -> float:
+        time = self._candidates[key].passage.time
+        return float("inf") if time is None else -time

@@ -1,0 +1,301 @@
+"""Words that speak of the same: where a question says one, an answer may well say another of its row.
+
+Everyday English, home and work, gathered by subject; a word may stand in several rows. The first word of a row names
+its subject and is near to all others; the others are near to each other by less. Rows are general on purpose: one that
+helps only in one conversation does not belong here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from squidbot.core.memory.search.stems import stem
+
+__all__ = ["Kin", "kin"]
+
+# How near: the subject and one of its words; two words of one subject.
+SUBJECT = 0.45
+FELLOW = 0.25
+
+_ROWS = """
+family: mother father parent sister brother sibling son daughter child kid baby husband wife spouse partner aunt uncle
+ cousin grandma grandmother grandpa grandfather grandparent niece nephew relative twin
+child: kid son daughter baby toddler teen boy girl little youth
+parent: mother father mom dad parenthood
+spouse: husband wife partner wedding marry marriage fiance fiancee
+wedding: marry marriage engaged engagement bride groom propose ceremony anniversary honeymoon vow
+relationship: date dating boyfriend girlfriend partner couple single married love breakup divorce relation
+status: single married divorced engaged employed student retired
+friend: buddy pal mate companion friendship roommate neighbor neighbour colleague
+pet: dog cat puppy kitten bird parrot fish hamster rabbit bunny turtle guinea pig horse lizard snake adopt vet
+ leash breed
+dog: puppy pup retriever shepherd labrador poodle terrier bulldog walk leash pet breed
+cat: kitten kitty feline pet
+animal: wildlife bird deer bear fox horse elephant lion zoo pet creature species whale dolphin
+name: call named nickname title
+job: work career profession occupation employer company position role employ hire boss office promote promotion
+ business interview resume employee salary gig internship
+career: job profession path goal ambition field industry occupation work
+occupation: job profession career doctor nurse teacher engineer lawyer artist writer chef developer designer manager
+business: company startup store shop firm owner entrepreneur customer client venture launch studio brand market
+ product sale
+work: job office project task shift career colleague
+colleague: coworker teammate boss manager team
+quit: resign leave lose layoff fired
+study: school college university class course degree exam student learn research major graduate lecture homework
+education: school college university degree study class course graduate diploma certificate training program major
+school: class teacher student college university grade campus education kindergarten
+degree: bachelor master phd graduate diploma university college major
+learn: study class lesson teach course practice tutorial workshop skill train
+skill: ability talent learn practice technique
+teach: teacher lesson class instructor tutor coach mentor workshop educate
+field: area subject domain discipline industry
+book: novel read author story literature chapter series library fiction memoir biography bookstore poem fantasy page
+read: book novel article story reader
+write: writer author novel poem poetry script screenplay journal blog story essay article draft publish
+author: writer novelist book poet
+story: tale novel narrative plot script book
+film: movie cinema director actor actress scene screen watch trilogy documentary series show
+movie: film cinema screen watch theater theatre trilogy comedy drama thriller actor director
+show: series tv episode season watch program
+watch: see view movie film show
+music: song band album concert sing guitar piano violin drum instrument musician jazz rock classical tune playlist
+ melody composer genre orchestra vinyl
+song: music tune track lyric melody sing singer
+instrument: guitar piano violin drum clarinet flute saxophone cello trumpet keyboard ukulele bass harp banjo
+band: group musician concert album singer orchestra
+concert: show gig festival perform performance band stage live tour
+musician: singer band artist composer pianist guitarist drummer rapper
+art: paint draw sculpture gallery artist museum craft canvas exhibit portrait sketch mural pottery watercolor
+ photography
+paint: painting draw canvas art brush watercolor portrait landscape mural sketch color
+artist: painter musician sculptor singer photographer designer
+craft: pottery knit sew crochet woodwork handmade diy clay quilt carve
+pottery: clay bowl cup mug vase ceramic pot
+photo: picture camera photography photograph shot image snap lens selfie
+dance: dancer ballet salsa choreography studio hip-hop contemporary tango recital
+perform: performance stage show play theater audience
+hobby: activity pastime interest enjoy fun paint read garden hike game cook photography knit collect fish dance sport
+ play
+activity: hobby event fun game sport hike camp swim paint run trip class workshop exercise play outing
+interest: hobby passion like love enjoy fan into
+enjoy: love like fun fond passion
+favorite: favourite love best prefer fan beloved adore
+like: love enjoy prefer favorite fan adore
+dislike: hate despise avoid annoying annoy
+relax: destress unwind calm rest stress peace chill meditate yoga bath spa soothe therapeutic de-stress
+stress: anxiety pressure overwhelm tense burnout worry relax
+sport: game team football soccer basketball baseball tennis hockey golf swim run athlete league match season coach
+ cricket volleyball surf ski climb rugby marathon boxing
+team: club league squad player coach
+player: athlete star
+game: play video console board chess card match tournament gamer xbox playstation nintendo puzzle esports
+tournament: competition contest championship match cup win compete league
+compete: competition contest race tournament match event
+win: award prize victory champion trophy first medal
+award: prize trophy medal win honor recognition scholarship
+exercise: workout gym run yoga fitness swim bike cycle lift weight jog walk hike train pilates cardio stretch
+fitness: exercise gym workout health
+run: marathon race jog 5k
+bike: cycle ride bicycle
+outdoor: hike camp nature trail mountain beach park fish kayak climb forest garden picnic
+hike: trail mountain walk trek nature summit outdoors
+camp: tent campfire campground outdoors hike forest
+nature: forest mountain outdoors tree river lake wildlife beach park ocean sunset waterfall
+beach: ocean sea sand wave coast surf shore
+water: sea ocean lake river swim
+garden: plant flower grow vegetable tomato seed yard soil
+plant: flower tree garden seed succulent
+trip: travel vacation journey visit roadtrip flight tour abroad holiday cruise getaway
+travel: trip visit vacation journey tour fly flight abroad explore tourist country city destination backpack
+vacation: trip travel holiday getaway resort
+visit: trip travel tour see
+country: nation abroad state france italy spain germany england japan china india canada mexico australia brazil greece
+ ireland sweden turkey kenya
+city: town state downtown london paris rome tokyo berlin york boston chicago seattle austin miami denver toronto
+place: location spot city town park area site
+state: california texas florida oregon washington colorado michigan nevada
+live: home house apartment reside move stay settle
+move: relocate relocation moving new house apartment home
+home: house apartment room rent mortgage condo cottage neighborhood
+house: home apartment property mortgage
+country: home
+origin: from hometown roots native born immigrant
+roots: heritage origin ancestry
+food: eat meal dish recipe cook bake dinner lunch breakfast restaurant taste cuisine snack dessert pizza pasta salad
+ chicken soup sandwich vegetable fruit cheese rice
+cook: recipe meal bake dish kitchen chef food dinner ingredient roast grill
+recipe: ingredient bake cook dish sauce
+dish: meal recipe food plate cuisine
+meal: dinner lunch breakfast food dish eat
+bake: cake cookie bread pie muffin pastry dessert oven
+dessert: cake cookie pie ice cream chocolate sweet pastry tart brownie
+drink: coffee tea beer wine juice soda cocktail water smoothie
+restaurant: dinner eat cafe diner food menu
+diet: eat healthy vegan vegetarian food calorie nutrition dairy-free gluten sugar
+allergy: allergic intolerant sensitive reaction
+health: doctor hospital sick illness pain medical disease diagnose surgery fitness medicine weight diet injury therapy
+illness: sick disease flu cold fever diagnose cancer diabetes hospital
+doctor: hospital checkup physician clinic nurse appointment diagnose dentist
+injury: hurt broke sprain accident ankle hospital pain wound fracture knee
+hurt: injury pain wound
+accident: crash hurt injury hit collide
+symptom: pain fever headache cough tired nausea
+mental: therapy anxiety depression counseling therapist psychology emotional
+therapy: counseling therapist counselor mental psychologist
+counsel: counselor therapy advice support guidance mentor
+sleep: insomnia bed nap tired rest
+car: vehicle drive truck suv auto garage engine prius license jeep van
+vehicle: car truck bike motorcycle van
+drive: car road license
+repair: fix restore broken mechanic maintenance
+buy: purchase shop get new order pay bought store own
+sell: sale sold store shop
+shop: store mall market buy
+own: have belong possess
+item: object thing collect collection piece memorabilia
+collect: collection collector memorabilia
+gift: present give receive surprise birthday
+money: pay cost price dollar save budget income loan debt invest fund financial salary rent finance afford
+cost: price pay dollar expensive cheap spend
+finance: money financial bank loan invest fund debt
+donate: donation charity fundraiser give raise
+charity: donate volunteer fundraiser nonprofit shelter cause foundation
+volunteer: charity shelter community help nonprofit service homeless outreach
+help: support assist aid volunteer
+support: encourage help community backing
+community: group neighborhood local volunteer club
+group: club community team organization meetup circle
+event: party festival conference concert parade workshop fair meeting ceremony gathering fundraiser celebration
+ exhibition
+attend: go join participate visit
+join: sign member enroll participate become
+participate: join attend take part compete
+party: celebrate birthday celebration gathering reunion
+celebrate: birthday party anniversary holiday christmas thanksgiving halloween festival
+birthday: party celebrate turn age cake
+age: old birthday year born
+holiday: christmas thanksgiving easter halloween vacation hanukkah
+plan: going goal intend schedule upcoming idea
+goal: dream aim hope ambition plan aspire target achieve
+dream: hope wish goal aspire
+decide: choose decision pick chose
+start: begin launch open new first
+stop: quit end finish give
+finish: complete end done
+create: make build design develop invent
+build: construct make create
+change: transform transition new different
+problem: issue trouble challenge difficulty error bug setback obstacle
+challenge: difficult struggle hard obstacle hurdle tough problem
+setback: fail lose problem obstacle rejection reject
+success: achieve accomplish milestone win proud
+achieve: accomplish success goal milestone complete
+lose: loss lost died missing
+death: die died pass loss grief funeral passed mourn
+die: death pass lost gone
+feel: emotion happy sad proud excited mood grateful scared
+emotion: feeling happy sad angry joy fear grateful proud
+happy: glad joy excited delighted thrilled cheer
+sad: upset down depressed cry heartbroken
+afraid: fear scared scary frighten nervous
+angry: mad upset frustrated annoyed
+proud: accomplish honor
+excited: thrilled stoked pumped eager psyched
+inspire: motivate motivation inspiration influence role
+motivate: inspire drive motivation
+personality: trait kind caring thoughtful shy outgoing honest brave
+trait: personality attribute characteristic
+describe: call feel like
+belief: religion faith church god spiritual pray value
+religion: church faith christian muslim jewish buddhist pray god
+politics: political election vote party government liberal conservative policy campaign
+government: political law policy mayor council
+rights: equality justice law protest activism advocate
+identity: gender transgender gay lesbian queer lgbtq
+military: army navy soldier veteran war serve
+weather: rain sun snow storm hot cold wind sunny temperature
+disaster: flood fire storm earthquake hurricane tornado
+color: colour red blue green yellow purple pink black white orange brown
+size: big small large tall huge
+clothes: shirt dress shoe jacket hat wear jeans outfit fashion sneaker sweater necklace
+fashion: clothes style design dress trend
+jewelry: necklace ring bracelet earring pendant
+necklace: pendant jewelry chain
+shoe: boot sneaker footwear
+furniture: table chair couch sofa desk bed shelf
+tattoo: ink body
+symbol: represent mean reminder sign significance stand
+meaning: symbol mean represent significance
+computer: laptop pc software hardware code program desktop gpu
+software: app code program computer developer tool
+program: code software app python java
+code: program software function repository script bug commit
+language: spanish french german english japanese chinese italian python java korean
+database: sqlite postgres mysql sql table query
+server: host deploy cloud machine
+deploy: release ship production rollout server
+test: pytest check suite coverage ci
+bug: error fix crash issue failure
+error: exception fail failure bug crash traceback
+version: release upgrade update
+device: phone laptop tablet gadget computer watch headphone camera
+phone: call mobile iphone android text
+internet: online web site website social
+social: instagram facebook twitter media online post
+account: login password user profile
+email: mail message send inbox
+website: site online web page blog
+video: youtube film clip stream channel record vlog
+stream: twitch youtube video live
+meet: meeting met encounter introduce
+meeting: call conference appointment agenda
+talk: speak speech chat discuss conversation call
+speech: talk speak present audience
+discuss: talk chat debate
+advice: suggest recommend tip suggestion guidance
+recommend: suggest suggestion recommendation advice
+give: gave gift hand offer
+time: hour minute day week month year often long
+often: frequency times week daily weekly regularly
+duration: long hour week month year
+remember: memory reminder remind
+memory: remember childhood nostalgic
+childhood: child young grew kid growing
+child: childhood
+adopt: adoption agency foster
+pregnant: baby expecting birth born due
+born: birth birthday
+nickname: name
+address: street live home
+"""
+
+
+class Kin(NamedTuple):
+    """A word that may stand for another, and how near it is: above 0, below 1."""
+
+    stem: str
+    near: float
+
+
+def kin(stemmed: str) -> tuple[Kin, ...]:
+    """Return the stems that speak of the same as one, without itself; none for a stem that stands in no row."""
+    return _TABLE.get(stemmed, ())
+
+
+def _table() -> dict[str, tuple[Kin, ...]]:
+    near: dict[str, dict[str, float]] = {}
+    for row in _ROWS.replace("\n ", " ").strip().splitlines():
+        subject, _, rest = row.partition(":")
+        head = stem(subject)
+        fellows = [each for each in dict.fromkeys(map(stem, rest.split())) if each != head]
+        for each in fellows:
+            near.setdefault(head, {})[each] = SUBJECT
+            near.setdefault(each, {})[head] = max(SUBJECT, near.get(each, {}).get(head, 0.0))
+            for other in fellows:
+                if other != each:
+                    near.setdefault(each, {}).setdefault(other, FELLOW)
+    return {word: tuple(Kin(other, value) for other, value in others.items()) for word, others in near.items()}
+
+
+_TABLE = _table()
