@@ -20,6 +20,7 @@ __all__ = ["Learned", "Passed", "Place", "decided", "learned", "neighbours", "wo
 # Memories that are compared with: the newest of each category, and what a search for the fact's own words finds.
 NEWEST, FOUND = 200, 10
 _PREFERS: Final = "/prefers/"
+_GONE: Final = frozenset({"no", "longer"})
 _NEGATIONS: Final = frozenset({"no", "not", "never", "longer", "dislikes", "doesn't", "isn't"})
 
 
@@ -155,8 +156,19 @@ def _replaced(candidate: Candidate, held: Mapping[str, Memory]) -> Iterator[Memo
         yield held[candidate.replaces]
     for one in held.values():
         slot = about(one)
-        if (slot and (slot == candidate.slot or slot in candidate.ends)) or _is_rival(candidate, slot, one):
+        if (slot and (slot == candidate.slot or _is_ended(candidate, slot, one))) or _is_rival(candidate, slot, one):
             yield one
+
+
+def _is_ended(candidate: Candidate, slot: str, memory: Memory) -> bool:
+    """Return whether a memory holds no longer because of a candidate.
+
+    Of a slot that tells no value, as "user/home", only the memory is meant that has the candidate's words: who no
+    longer lives in Paris may live in Berlin.
+    """
+    if slot not in candidate.ends:
+        return False
+    return slot.count("/") > 1 or set(words_of(candidate.text)) - _GONE <= set(words_of(memory.text))
 
 
 def _is_rival(candidate: Candidate, slot: str, memory: Memory) -> bool:

@@ -212,6 +212,7 @@ def _by(rule: Rule, clause: str, said: Utterance) -> _Found | None:
     parts = {
         "S": _subject(said), "s": said.speaker.casefold() or "user", "o": x, "x": third, "vx": conjugated(third),
         "y": turned(y) if y.lower() != "os" else "OS", "Y": y.capitalize(), "kx": key_of(x), "ky": key_of(y),
+        "jy": "".join(key_of(y).split()),
     }  # fmt: skip
     ends = tuple(one.format(**parts) for one in rule.ends if parts["ky"] or "{ky}" not in one)
     candidate = replace(

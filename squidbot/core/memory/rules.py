@@ -27,7 +27,8 @@ class Rule(NamedTuple):
         pattern: matches a clause without the sign at its end.
         text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
             with its verb conjugated, `{o}` x as it was said.
-        slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared; "" where open.
+        slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
+            in one word; "" where open.
         category, importance: as of the memory.
         fits: whether x, as it was written, is what the rule is about.
         ends: slots of facts that it ends; those whose parts are missing are left out.
@@ -59,6 +60,8 @@ _I_HAVE: Final = rf"(?:i've|i\s+have|i)\s+{_ADVERBS}"
 _WE: Final = (
     rf"(?:we|our\s+(?:team|project|company|app|stack)|(?:the|this)\s+(?:project|team|repo|codebase|app))\s+{_ADVERBS}"
 )
+_AT_LAST: Final = r"(?:any\s?more|any\s+longer)"
+_NO_LONGER: Final = rf"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s{_AT_LAST}))"
 _X, _Y = r"(?P<x>.+)", r"(?P<y>.+)"
 
 # What points at something near, and means nothing to who reads it later.
@@ -79,6 +82,13 @@ _POINTS: Final = re.compile(
 _NEAR: Final = re.compile(
     r".*\b(?:it|this|that|them|these|those|his|her|its|their|him|you|your|here|there)\b|(?:all|the)\s+\w+\s|to\Z|"
     r"to\s+help\Z|to\s+just\b",
+    re.IGNORECASE,
+)
+_NOWHERE: Final = re.compile(
+    r"(?:constant\s+)?(?:fear|hope|peace|harmony|denial|dread|comfort|exile|sin|poverty|luxury|style|terror|chaos|"
+    r"times|"
+    r"interesting\s+times|my\s+(?:head|dreams|car|mind)|a\s+(?:world|society|simulation|dream|bubble|time|"
+    r"country\s+where))\b",
     re.IGNORECASE,
 )
 _STATES: Final = re.compile(
@@ -111,8 +121,10 @@ _HABITS: Final = (
 )
 _ORDERS: Final = (
     "answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|"
-    r"give(?!\s+up)|mention|start|begin|end|put|make|translate|speak|talk|suggest|summari[sz]e|quote|touch|delete|remove|edit|"
-    "change|modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|greet|work"
+    r"give(?!\s+up)|mention|start|begin|end|put|make|translate|speak|talk|suggest|summari[sz]e|quote|touch|delete|"
+    r"remove|edit|"
+    "change|modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|"
+    "greet|work"
 )
 _THINGS: Final = (
     "branch|database|db|repo|repository|framework|language|port|server|host|hostname|url|endpoint|command|script|"
@@ -127,7 +139,8 @@ _ILLS: Final = (
 )
 _BODIES: Final = (
     r"allergic\s+to\s+.+|(?:an?\s+)?(?:vegan|vegetarian|pescatarian)|diabetic|colou?r-?\s?blind|dyslexic|deaf|blind|"
-    r"left-handed|lactose[- ]intolerant|gluten[- ]intolerant|married|divorced|retired|intolerant\s+to\s+.+|autistic"
+    r"left-handed|lactose[- ]intolerant|gluten[- ]intolerant|married(?:\s+to\s+.+)?|"
+    r"divorced|retired|intolerant\s+to\s+.+|autistic"
 )
 
 
@@ -159,6 +172,14 @@ def _is_liked(text: str) -> bool:
     return _is_told(text) and not _NEAR.match(text)
 
 
+def _is_not_near(text: str) -> bool:
+    return not _NEAR.match(text)
+
+
+def _is_somewhere(text: str) -> bool:
+    return _is_told(text) and not _NOWHERE.match(text)
+
+
 def _is_dated(text: str) -> bool:
     return any(map(str.isdigit, text)) or text[:1].isupper()
 
@@ -183,20 +204,22 @@ def _rule(  # noqa: PLR0913, PLR0917  # the columns of a table
 RULES: Final[tuple[Rule, ...]] = (
     _rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}", "{S}'s name is {x}.", "{s}/name",
           "core", 0.9, is_name, lasts=True),
-    _rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+)*call\s+me|(?:my\s+friends|people|everyone|"
+    _rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+|from\s+now\s+on,?\s+)*call\s+me|(?:my\s+friends|people|"
+          rf"everyone|"
           rf"everybody)\s+calls?\s+me|"
-          rf"i\s+go\s+by)\s+{_X}", "{S} wants to be called {x}.", "{s}/called", "core", 0.9, is_name, lasts=True),
+          rf"i\s+go\s+by|i'm\s+called|i\s+am\s+called)\s+{_X}", "{S} wants to be called {x}.", "{s}/called", "core",
+          0.9, is_name, lasts=True),
     _rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}", "{S} lives in {x}.",
-          "{s}/home", "core", 0.8),
+          "{s}/home", "core", 0.8, _is_somewhere, ends=("{s}/past home/{kx}",)),
     _rule("home", rf"{_I_HAVE}(?:moved|relocated)\s+(?:back\s+)?to\s+(?P<x>(?:the\s+)?[\w'\-]+(?:,?\s+(?!from\b|"
           rf"last\b|in\b|"
           r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+(?P<y>[\w' \-]+?))?"
           r"(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?", "{S} lives in {x}.", "{s}/home", "core",
-          0.8, is_place, lasts=True, changes=True),
+          0.8, is_place, ends=("{s}/past home/{kx}",), lasts=True, changes=True),
     _rule("origin", rf"(?:{_I_AM}(?:originally\s+)?from|{_I}come\s+from|i\s+was\s+born\s+in|i\s+grew\s+up\s+in)\s+"
           rf"(?P<x>(?!.*\d).+)", "{S} is from {x}.", "{s}/origin", "core", 0.8, _is_capital, lasts=True),
     _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}", "{S} works at {x}.", "{s}/employer",
-          "core", 0.8),
+          "core", 0.8, ends=("{s}/past employer/{kx}",)),
     _rule("work", rf"(?:{_I_HAVE}(?:joined|started(?:\s+working)?\s+at|got\s+a\s+job\s+at))\s+{_X}",
           "{S} works at {x}.",
           "{s}/employer", "core", 0.8, is_place, changes=True),
@@ -219,7 +242,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("attribute", rf"my\s+(?P<y>time\s?zone|pronouns|nationality|native\s+language|mother\s+tongue|job\s+title|"
           rf"home\s?town|"
           rf"operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+)?{_X}",
-          "{S}'s {y} is {x}.", "{s}/{ky}", "core", 0.8, _is_state, lasts=True),
+          "{S}'s {y} is {x}.", "{s}/{jy}", "core", 0.8, _is_state, lasts=True),
     _rule("favourite", rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|"
           rf"are)\s+(?:now\s+)?{_X}",
           "{S}'s favourite {y} is {x}.", "{s}/favourite/{ky}", "preferences", 0.6, lasts=True),
@@ -236,6 +259,9 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("preference", rf"{_I}prefer\s+(?P<x>to\s.+?)\s+(?:over|instead\s+of|rather\s+than)\s+{_Y}",
           "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
     _rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences", 0.6),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>not\s+to\s+.+)", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences",
+          0.6,
+          _is_not_near),
     _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|"
           rf"do\s+not)\s+(?:really\s+)?"
           rf"(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}", "{S} dislikes {x}.",
@@ -245,16 +271,16 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)", "{S} {y} {vx}.",
           "{s}/habit/{kx}",
           "preferences", 0.6, _is_long_enough),
-    _rule("change", r"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s(?:any\s?more|any\s+longer)))\s+(?:use)\s+"
-          r"(?P<x>.+?)(?:\s+(?:any\s?more|any\s+longer))?", "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences",
-          0.6, changes=True),
-    _rule("change", r"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s(?:any\s?more|any\s+longer)))\s+(?:live)\s+in\s+"
-          r"(?P<x>.+?)(?:\s+(?:any\s?more|any\s+longer))?", "{S} no longer lives in {x}.", "{s}/home", "core", 0.7,
-          changes=True),
-    _rule("change", r"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s(?:any\s?more|any\s+longer)))\s+work\s+(?:at|"
-          r"for)\s+"
-          r"(?P<x>.+?)(?:\s+(?:any\s?more|any\s+longer))?", "{S} no longer works at {x}.", "{s}/employer", "core", 0.7,
-          changes=True),
+    _rule("abstention", rf"i\s+(?:don't|do\s+not)\s+(?P<x>(?:eat|drink|own|smoke|watch)\s+(?!.*\b{_AT_LAST}).+)",
+          "{S} doesn't {x}.", "{s}/habit/{kx}", "preferences", 0.6, _is_liked),
+    _rule("change", rf"(?:{_NO_LONGER}\s+use|i(?:'ve|\s+have)?\s+(?:stopped|"
+          rf"quit)\s+using)\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
+          "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences", 0.6, changes=True),
+    _rule("change", rf"{_NO_LONGER}\s+live\s+in\s+(?P<x>.+?)(?:\s+{_AT_LAST})?", "{S} no longer lives in {x}.",
+          "{s}/past home/{kx}", "core", 0.7, ends=("{s}/home",), changes=True),
+    _rule("change", rf"(?:{_NO_LONGER}\s+work|i(?:'ve|\s+have)?\s+stopped\s+working)\s+(?:at|for)\s+(?P<x>.+?)"
+          rf"(?:\s+{_AT_LAST})?", "{S} no longer works at {x}.", "{s}/past employer/{kx}", "core", 0.7,
+          ends=("{s}/employer",), changes=True),
     _rule("tool", rf"{_I_HAVE}(?:switched|migrated|changed|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
           "{S} uses {x}, no longer {y}.", "{s}/uses/{kx}", "preferences", 0.6,
           ends=("{s}/uses/{ky}", "{s}/prefers/{ky}"), changes=True),
@@ -265,7 +291,9 @@ RULES: Final[tuple[Rule, ...]] = (
           r"that\b|"
           r"the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|"
           r"lots\b).+)", "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
-    _rule("goal", rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal\s+is\s+{_X}", "{S}'s goal is {x}.",
+    _rule("goal", rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal(?:\s+this\s+year|"
+          rf"\s+for\s+\d+)?\s+is\s+{_X}",
+          "{S}'s goal is {x}.",
           "{s}/goal/{kx}", "concerns", 0.7),
     _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}", "The deadline is {x}.",
           "project/deadline", "concerns", 0.7, _is_dated),

@@ -10,10 +10,12 @@ __all__ = ["ahead", "conjugated", "is_name", "is_place", "key_of", "rivals", "se
 MOST_CHARS = 160
 # What follows a fact and is none of it.
 _BEHIND: Final = re.compile(
-    r"\s*(?:\(|\s-{1,2}\s|-\s|\s[\u2013\u2014]|[\u2014]|,?\s+(?:because|'?cause|cuz|since|although|though|which|whereas|"
+    r"\s*(?:\(|\s-{1,2}\s|-\s|\s[\u2013\u2014]|[\u2014]|,?\s+(?:because|'?cause|cuz|since|although|though|which|"
+    r"whereas|"
     r"so that|but|so\s+(?:i|we|it|that's|please)|in\s+case|just\s+so|and\s+(?:am|have|would|will|can|was|want|need|"
     r"do))\b|"
-    r",\s*(?:not|so|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|there|then|"
+    r",\s*(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|"
+    r"there|then|"
     r"(?:and\s+)?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
     re.IGNORECASE | re.DOTALL,
 )

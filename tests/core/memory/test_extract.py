@@ -96,6 +96,13 @@ FOUND = [
     ("Remember my flight leaves at 9", ["The user asked to remember: My flight leaves at 9."]),
     ("Remember, you are great.", []),
     ("Remember to be kind to yourself.", []),
+    ("I live in Berlin now, moved from Paris last year.", ["The user lives in Berlin."]),
+    ("From now on call me Boss.", ["The user wants to be called Boss."]),
+    ("I prefer not to use emojis.", ["The user prefers not to use emojis."]),
+    ("I don't eat honey.", ["The user doesn't eat honey."]),
+    ("I stopped using vim.", ["The user no longer uses vim."]),
+    ("I'm married to Ingrid.", ["The user is married to Ingrid."]),
+    ("My goal this year is to learn Rust.", ["The user's goal is to learn Rust."]),
     ("My name is Ann. Translate this:\nje vis", ["The user's name is Ann."]),
     ("Thanks! Btw, I live in Bonn. What is the weather?", ["The user lives in Bonn."]),
 ]
@@ -121,6 +128,9 @@ NOTHING = [
     "I never said that.",
     "I like this email: it is short",
     "We don't use Redis.",
+    "I don't eat that.",
+    "I live in fear of deadlines.",
+    "I prefer not to do this.",
     "The deploy branch is not main.",
     # what does not last, or points at something near
     "I work from home today.",
