@@ -33,9 +33,9 @@ def shorter(text: str, chars: int) -> str:
     return flat if whole else f"{flat[: max(0, chars - 1)].rstrip()}…"
 
 
-def count(number: int, what: str) -> str:
-    """Return "1 message" or "2 messages"."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def count(number: int, what: str, several: str = "") -> str:
+    """Return "1 message" or "2 messages"; `several` is for what has another plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {several or f'{what}s'}"
 
 
 def percent(share: float) -> str:

@@ -37,6 +37,7 @@ def doctor(*, repair: str | None, store: str | None, as_json: bool) -> None:
     else:
         _print(health, repaired)
     lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
+    lost = lost or bool(health.damaged_memories)
     click.get_current_context().exit(DAMAGED_DATA if lost else 0)
 
 
@@ -60,8 +61,13 @@ def backup(*, target: str, store: str | None, as_json: bool) -> None:
 
 def _print(health: Health, repaired: Repaired | None) -> None:
     paper = Paper()
-    verdict = "whole" if health.whole else f"DAMAGED, {count(health.damaged, 'message')} lost"
+    lost = f"{count(health.damaged, 'message')} lost"
+    if health.damaged_memories:
+        lost += f", {count(len(health.damaged_memories), 'memory', 'memories')} too"
+    verdict = "whole" if health.whole else f"DAMAGED, {lost}"
     stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
+    if health.memories:
+        stored += f", {count(health.memories, 'memory', 'memories')}"
     paper.heading(f"{health.path}: {verdict}")
     paper.say(f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log")
     for problem in health.problems:
@@ -70,7 +76,10 @@ def _print(health: Health, repaired: Repaired | None) -> None:
         if not session.whole:
             paper.say(f"- {session.session_id}: {_lost(session)}")
     if repaired is not None:
-        paper.say(f"saved: {count(repaired.messages, 'message')} into {repaired.target}; the original is as it was")
+        saved = count(repaired.messages, "message")
+        if repaired.memories:
+            saved += f", {count(repaired.memories, 'memory', 'memories')}"
+        paper.say(f"saved: {saved} into {repaired.target}; the original is as it was")
     elif not health.whole:
         paper.say("squidbot doctor --repair TARGET saves what can be saved into a new store")
     paper.print()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import struct
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, rows
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import Scope, View
 from squidbot.testing import check_memory_store, made_memory, made_message
@@ -115,8 +116,7 @@ def test_key_is_not_used_again_when_the_newest_memory_is_forgotten(tmp_path: Pat
 def an_index(path: Path) -> str:
     """Return the numbers of the one index of memories in a file."""
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT name FROM sqlite_master WHERE name GLOB 'memory_last_*'").fetchall()
-    ((name,),) = rows
+        ((name,),) = connection.execute("SELECT name FROM sqlite_master WHERE name GLOB 'memory_last_*'").fetchall()
     return str(name).removeprefix("memory_last_")
 
 
@@ -195,6 +195,38 @@ def test_rare_words_decide_when_common_ones_have_more_memories_than_are_looked_a
         assert found(store, "red green blue")[0] == both.memory_id
         assert found(store, "red walrus")[0] == rare.memory_id
         assert len(store.search("grey", SEEN, limit=700, now=0.0)) >= 500
+
+
+def test_history_does_not_crowd_out_what_holds_when_there_is_more_of_it_than_is_looked_at(tmp_path: Path) -> None:
+    """An old memory that still holds is found behind a thousand newer ones that do not."""
+    with SqliteMemoryStore(tmp_path / "s.db") as store:
+        old = made_memory("tea own", time=1.0)
+        chain = [made_memory(f"tea {number}", time=2.0 + number, memory_id=f"m{number}") for number in range(1000)]
+        store.add([old, chain[0]])
+        store.add([replace(each, supersedes=f"m{number}") for number, each in enumerate(chain[1:])])
+        for memory in (made_memory("milk", supersedes="m999"), made_memory("water", supersedes=old.memory_id)):
+            hits = store.search("tea", SEEN, now=0.0)
+            assert hits[-1].key == old.memory_id
+            scores = [hit.score for hit in hits]
+            assert all(score > 0.9 for score in scores), "how rare a word is, history does not say"
+            store.add([memory])
+        assert store.search("tea", SEEN, now=0.0) == []
+        assert len(store.search("tea", SEEN, limit=600, now=0.0, past=True)) == 600
+
+
+def test_memories_of_others_stay_unseen_when_the_index_confuses_all_views(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Two digests in nine quintillions are equal; what is found or listed is looked at again, by its own scope."""
+    for module in (index, rows):
+        monkeypatch.setattr(module, "view_digests", lambda _scope: (1, 1, 1, 1))
+        monkeypatch.setattr(module, "view_digest", lambda _view: 1)
+    mine, bobs = made_memory("tea"), made_memory("tea", Scope(user="bob"))
+    with SqliteMemoryStore(tmp_path / "s.db") as store:
+        store.add([mine, bobs])
+        assert found(store, "tea") == [mine.memory_id]
+        assert store.listed(SEEN) == [mine]
+        assert store.listed(View(Scope(user="bob"), "global")) == [bobs]
 
 
 # -- damage -----------------------------------------------------------------------------------------------------------

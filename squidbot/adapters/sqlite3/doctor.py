@@ -18,6 +18,7 @@ from zlib import crc32
 
 from squidbot.adapters.sqlite3 import erase, files, queries, rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
+from squidbot.adapters.sqlite3.memory import saving
 from squidbot.adapters.sqlite3.pages import broken_frames
 from squidbot.adapters.sqlite3.queries import SEQ_BITS
 from squidbot.adapters.sqlite3.salvage import salvage
@@ -85,6 +86,8 @@ class Health:
         log_bytes: the size of its write-ahead log.
         sessions: its sessions, oldest first, with what can't be saved of them.
         problems: what is wrong with the file itself, one line each; a repair mends these.
+        memories: how many memories there are, damaged ones included.
+        damaged_memories: the keys of those whose rows are damaged: they are lost.
     """
 
     path: str
@@ -92,11 +95,13 @@ class Health:
     log_bytes: int
     sessions: tuple[SessionHealth, ...]
     problems: tuple[str, ...]
+    memories: int = 0
+    damaged_memories: tuple[int, ...] = ()
 
     @property
     def whole(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.problems and all(session.whole for session in self.sessions)
+        return not (self.problems or self.damaged_memories) and all(session.whole for session in self.sessions)
 
     @property
     def messages(self) -> int:
@@ -111,11 +116,15 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A copy with what could be saved. `sessions` says what of the original is not in it."""
+    """A copy with what could be saved.
+
+    `sessions` says what of the original is not in it; `memories` how many of these are in it, as they were.
+    """
 
     path: str
     target: str
     sessions: tuple[SessionHealth, ...]
+    memories: int = 0
 
     @property
     def messages(self) -> int:
@@ -138,15 +147,15 @@ def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> Health
     """
     name, log = _existing(path), Path(f"{os.fspath(path)}-wal")
     at_rest = not log.exists()
-    sessions, problems, failed = _looked(name, busy_seconds)
+    sessions, memories, problems, failed = _looked(name, busy_seconds)
     if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
-        sessions, problems, failed = _looked(name, busy_seconds)
+        sessions, memories, problems, failed = _looked(name, busy_seconds)
     if frames := broken_frames(name):
         problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ends before the first of them")
     if problems or not all(session.whole for session in sessions):
         sessions = _saveable(name, sessions, failed)
     log_bytes = log.stat().st_size if log.exists() else 0
-    return Health(name, Path(name).stat().st_size, log_bytes, tuple(sessions), tuple(problems))
+    return Health(name, Path(name).stat().st_size, log_bytes, tuple(sessions), tuple(problems), *memories)
 
 
 def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -> list[SessionHealth]:
@@ -159,15 +168,21 @@ def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -
         haul = salvage(name, lambda _table, _row: None)
     except OSError as error:
         raise store_error(name, error) from error
-    if not haul.sessions and failed is not None:
+    if not (haul.sessions or haul.memories) and failed is not None:
         raise failed
     lost = {session.session_id: session.damaged_summaries for session in seen}
     return [replace(one, damaged_summaries=lost.get(one.session_id, ())) for one in _told(haul)]
 
 
-def _looked(name: str, busy_seconds: float) -> tuple[list[SessionHealth], list[str], StoreError | None]:
-    """Return the sessions as SQLite serves them, what is wrong with the file, and the error that ended the look."""
+def _looked(
+    name: str, busy_seconds: float
+) -> tuple[list[SessionHealth], tuple[int, tuple[int, ...]], list[str], StoreError | None]:
+    """Return the sessions as SQLite serves them, memories and the keys of those that are damaged, and problems.
+
+    These are what is wrong with the file, and the error that ended the look.
+    """
     sessions: list[SessionHealth] = []
+    memories: tuple[int, tuple[int, ...]] = (0, ())
     problems: list[str] = []
     try:
         with closing(files.open_reading(name, busy_seconds)) as connection:
@@ -176,10 +191,11 @@ def _looked(name: str, busy_seconds: float) -> tuple[list[SessionHealth], list[s
             if erase.is_unscrubbed(connection):
                 problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
             sessions += _sessions(connection, problems)
+            memories = saving.damaged(name, connection)
     except (DamagedStoreError, *FOREIGN) as error:
         failed = error if isinstance(error, StoreError) else store_error(name, error)
-        return sessions, [*problems, str(failed).removeprefix(f"{name}: ")], failed
-    return sessions, problems, None
+        return sessions, memories, [*problems, str(failed).removeprefix(f"{name}: ")], failed
+    return sessions, memories, problems, None
 
 
 def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repaired:
@@ -195,14 +211,14 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
         raise StoreError(f"{goal}: exists; a repair overwrites nothing, name a new file")
     part = f"{goal}.part-{os.getpid()}"
     try:
-        sessions = _copied(name, part)
+        sessions, memories = _copied(name, part)
         SqliteStore(part).close()  # what a newer layout keeps beside the rows is made, and the log is emptied
         files.place(part, goal)
     except (*FOREIGN, OSError) as error:
         raise store_error(goal, error, "; no copy was made") from error
     finally:
         files.remove(part)
-    return Repaired(name, goal, sessions)
+    return Repaired(name, goal, sessions, memories)
 
 
 def _existing(path: str | os.PathLike[str]) -> str:
@@ -271,24 +287,33 @@ def _name(no: int, found: Found) -> bytes:
     return found.named if found.named is not None else f"lost-session-{no}".encode()
 
 
-def _copied(path: str, part: str) -> tuple[SessionHealth, ...]:
-    """Write all that is found to a new file, and what stands for the rest."""
+def _copied(path: str, part: str) -> tuple[tuple[SessionHealth, ...], int]:
+    """Write all that is found to a new file, and what stands for the rest; return the sessions, and how many memories.
+
+    Raises:
+        DamagedStoreError: nothing is found.
+    """
     files.create(part, 0.0)
     with closing(files.connect(part, 0.0)) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # `files.place` syncs the whole file
         connection.execute("BEGIN IMMEDIATE")
-        haul = salvage(path, lambda table, row: _insert(connection, table, row))
+        saved = saving.Saved(part, connection)
+        haul = salvage(path, lambda table, row: _insert(connection, saved, table, row))
         sessions = tuple(_told(haul))
         for (no, found), health in zip(sorted(haul.sessions.items()), sessions, strict=True):
             _finish(connection, no, found, health)
+        memories = saved.finish()
         connection.execute("COMMIT")
-    if not sessions:
+    if not (sessions or memories):
         raise DamagedStoreError(f"{path}: there is nothing of squidbot in it to save; put a backup in its place")
-    return sessions
+    return sessions, memories
 
 
-def _insert(connection: sqlite3.Connection, table: str, row: tuple[rows.Cell, ...]) -> None:
-    connection.execute(INSERTS[table], row)
+def _insert(connection: sqlite3.Connection, saved: saving.Saved, table: str, row: tuple[rows.Cell, ...]) -> None:
+    if table in saving.SAVED_TABLES:
+        saved.take(table, row)
+    else:
+        connection.execute(INSERTS[table], row)
 
 
 def _finish(connection: sqlite3.Connection, no: int, found: Found, health: SessionHealth) -> None:

@@ -62,6 +62,7 @@ WORDS = (
 # How many messages of a session are in, from the first on.
 INDEXED = "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)"
 TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'words_*' OR name GLOB 'indexed_*'"
+MEMORY_TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'memory_last_[0-9]*'"
 UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row's form holds them
 NAME = re.compile(rb"(?:words|indexed)_(\d+)_(\d+)")
 
@@ -216,8 +217,8 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
 
 
 def are_several(connection: sqlite3.Connection) -> bool:
-    """Say whether there is an old index beside the one that counts: one that refused to go."""
-    return len(_names(connection)) > 1
+    """Say whether there is an old index beside the one that counts, of messages or memories: one that refused to go."""
+    return len(_names(connection)) > 1 or len(connection.execute(MEMORY_TABLES).fetchall()) > 1
 
 
 def search(

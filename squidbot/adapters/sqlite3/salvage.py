@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from zlib import crc32
 
 from squidbot.adapters.sqlite3 import rows
+from squidbot.adapters.sqlite3.memory import saving
 from squidbot.adapters.sqlite3.pages import Pages, carved, cells
 from squidbot.adapters.sqlite3.queries import SEQ_BITS
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "Haul", "Take", "salvage"]
 
-# Takes a row as the cells of a table: "messages", "records" or "summaries".
+# Takes a row as the cells of a table: "messages", "records", "summaries", or one of `saving.SAVED_TABLES`.
 Take: TypeAlias = "Callable[[str, tuple[rows.Cell, ...]], None]"
 
 MESSAGE_CELLS, SESSION_CELLS, SUMMARY_CELLS, RECORD_CELLS, NAME_CELLS = 11, 6, 12, 5, 2
@@ -73,11 +74,12 @@ class Found:
 
 @dataclass(slots=True)
 class Haul:
-    """What was found, by the numbers of the sessions; what indexes say of their names."""
+    """What was found, by the numbers of the sessions; what indexes say of their names; how many rows of memories."""
 
     sessions: dict[int, Found] = field(default_factory=dict)
     names: dict[int, set[bytes]] = field(default_factory=dict)
     hashes: dict[int, set[int]] = field(default_factory=dict)
+    memories: int = 0
 
     def of(self, no: int) -> Found:
         """Return what is known of a session."""
@@ -137,6 +139,11 @@ def _sort(haul: Haul, rowid: int | None, values: tuple[Value, ...], take: Take) 
             _session(haul, rowid, values)
         elif rowid is not None and len(values) == SUMMARY_CELLS:
             _summary(haul, values, take)
+        elif rowid is not None and len(values) == saving.MEMORY_CELLS:
+            take("memories", saving.proved(rowid, values))
+            haul.memories += 1
+        elif rowid is not None and len(values) == saving.GRAVE_CELLS:
+            take("forgotten_memories", saving.proved_grave(rowid, values))
         elif rowid is None:
             _index(haul, values, take)
     except (rows.DamagedRowError, TypeError, ValueError, OverflowError):

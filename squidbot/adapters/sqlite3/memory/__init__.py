@@ -8,6 +8,7 @@
 | index      | what search finds memories by: a view that can be made anew |
 | vectors    | vectors of memories by the model that made them |
 | rows       | a memory as a row and back, with its checksum |
+| saving     | what `doctor` says and saves of memories |
 | tables     | how the tables are laid out, made and recognised |
 """
 

@@ -39,20 +39,18 @@ class Found(NamedTuple):
 
 
 class _Known(NamedTuple):
+    """A word, its newest memories, whether these are all there are, how many there are, and what having it counts."""
+
     word: Word
     keys: list[int]
+    is_complete: bool
     memories: float
     weight: float
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the keys are all there are."""
-        return len(self.keys) < PROBED
 
 
 def candidates(lists: Lists, words: Sequence[Word], limit: int) -> Found:
     """Return at most `limit` memories of a view that may answer a query best; newest first where that decides."""
-    known = [_probe(lists, word) for word in words]
+    known = [_probe(lists, word, max(PROBED, limit)) for word in words]
     having = defaultdict[int, float](float)
     for each in known:
         for key in each.keys:
@@ -65,15 +63,14 @@ def candidates(lists: Lists, words: Sequence[Word], limit: int) -> Found:
     return Found(keys, [each.memories for each in known], lists.among)
 
 
-def _probe(lists: Lists, word: Word) -> _Known:
-    keys = lists.newest([word], PROBED)
+def _probe(lists: Lists, word: Word, limit: int) -> _Known:
+    keys = lists.newest([word], limit)
     count = float(len(keys))
-    if len(keys) == PROBED:
+    if is_cut := len(keys) == limit:
         # As the newest ones lie among all that came since the oldest of them, so do all.
-        newest = lists.newest([], 1)
-        since = max(newest[0] - keys[-1] + 1, PROBED)
-        count = min(max(PROBED * lists.among / since, PROBED), float(lists.among))
-    return _Known(word, keys, count, log(1 + lists.among / max(count, 0.5)) ** 2)
+        since = max(lists.newest([], 1)[0] - keys[-1] + 1, limit)
+        count = min(max(limit * lists.among / since, limit), float(lists.among))
+    return _Known(word, keys, not is_cut, count, log(1 + lists.among / max(count, 0.5)) ** 2)
 
 
 def _together(known: Sequence[_Known], among: int) -> list[tuple[_Known, ...]]:

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Lists",
     "add",
-    "are_several",
     "asked",
     "catch_up",
-    "exists",
     "lists",
     "remove",
     "renew",
@@ -72,16 +70,6 @@ def asked(query: str) -> tuple[Word, ...]:
         ValueError: there is no letter or digit in the query.
     """
     return telling(query)
-
-
-def exists(connection: sqlite3.Connection) -> bool:
-    """Say whether there is any index, or a part of one."""
-    return bool(_names(connection))
-
-
-def are_several(connection: sqlite3.Connection) -> bool:
-    """Say whether there is an old index beside the one that counts: one that refused to go."""
-    return len(_names(connection)) > 1
 
 
 def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:

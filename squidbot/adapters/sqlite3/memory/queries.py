@@ -24,6 +24,7 @@ __all__ = [
     "find",
     "graves",
     "insert",
+    "keys_behind",
     "keys_of",
     "last_before",
     "listed",
@@ -170,10 +171,15 @@ def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[in
 
 def readable(connection: sqlite3.Connection, behind_key: int, limit: int) -> Readable:
     """Return the next memories behind a key, in order of key, without those that can't be read."""
-    keys = [key for (key,) in connection.execute(KEYS_BEHIND, (behind_key, limit))]
+    keys = keys_behind(connection, behind_key, limit)
     if not keys:
         return Readable([], 0)
     return Readable(_decoded(_rows(connection, BEHIND, [behind_key, limit], keys)), keys[-1])
+
+
+def keys_behind(connection: sqlite3.Connection, key: int, limit: int) -> list[int]:
+    """Return the next keys behind one, in order."""
+    return [each for (each,) in connection.execute(KEYS_BEHIND, (key, limit))]
 
 
 def behind(connection: sqlite3.Connection, key: int, limit: int) -> list[tuple[int, Memory]]:

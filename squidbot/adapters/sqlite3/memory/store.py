@@ -34,6 +34,8 @@ __all__ = ["SqliteMemoryStore"]
 
 Value = TypeVar("Value")
 
+# KiB; a search at 1,000,000 memories looks at some 1,000 pages, and twice as slowly where few of them stay.
+CACHE = "PRAGMA cache_size = -16384"
 # How many candidates are read and scored for a search, at least.
 CANDIDATES = 256
 
@@ -65,6 +67,7 @@ class SqliteMemoryStore:
         self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
         try:
             with self._reading as connection:
+                connection.execute(CACHE)
                 is_laid_out = tables.is_laid_out(self._path, connection)
             if not is_laid_out:
                 with self._writing as connection:
