@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import struct
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -201,8 +200,8 @@ def test_history_does_not_crowd_out_what_holds_when_there_is_more_of_it_than_is_
     """An old memory that still holds is found behind a thousand newer ones that do not."""
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         old = made_memory("tea own", time=1.0)
-        store.add([old, *(made_memory(f"tea {number}", memory_id=f"m{number}") for number in range(1000))])
-        store.add([made_memory(f"milk {number}", supersedes=f"m{number}") for number in range(1000)])
+        store.add([old, *(made_memory(f"tea {number}", memory_id=f"m{number}") for number in range(700))])
+        store.add([made_memory(f"milk {number}", supersedes=f"m{number}") for number in range(700)])
         (hit,) = store.search("tea", SEEN, now=0.0)
         assert hit.key == old.memory_id
         assert hit.score > 0.9
