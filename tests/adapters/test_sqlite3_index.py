@@ -153,6 +153,21 @@ def test_damaged_index_is_made_anew_when_it_is_noticed(tmp_path: Path, damage: l
         assert all_found(store, 200 + BATCH)
 
 
+@pytest.mark.parametrize("seed", [3022, 3023])
+def test_index_whose_noise_asks_for_huge_memory_is_made_anew(tmp_path: Path, seed: int) -> None:
+    """Some noise reads as the length of a block; SQLite then says that it has no memory, and means damage."""
+    path = filled(tmp_path / "s.db", 200)
+    noise = random.Random(seed)  # noqa: S311  # damage, no secret
+    with closing(sqlite3.connect(path)) as connection, connection:
+        blocks = connection.execute("SELECT id, length(block) FROM words_1_1_data").fetchall()
+        changed = [(noise.randbytes(length), key) for key, length in blocks]
+        connection.executemany("UPDATE words_1_1_data SET block = ? WHERE id = ?", changed)
+    with SqliteStore(path) as store:
+        store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
+        store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
+        assert all_found(store, 200 + BATCH)
+
+
 def pages_of(path: Path, *names: str) -> list[int]:
     """Return the numbers of the pages that hold nothing but tables whose names begin so."""
     with closing(sqlite3.connect(path)) as connection:

@@ -368,9 +368,15 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def index_errors(*, all_of_them: bool = False) -> Iterator[None]:
-    """Turn SQLite's errors that speak of damage, or all of them, into ours."""
+    """Turn SQLite's errors that speak of damage, or all of them, into ours.
+
+    A damaged index may ask for more memory than there can be, which SQLite reports as if there were none. Where there
+    really is none, making the index anew fails in the same way.
+    """
     try:
         yield
+    except MemoryError as error:
+        raise DamagedIndexError(f"SQLite asks for more memory than there is: {error}") from error
     except sqlite3.Error as error:
         if all_of_them or is_damage(error):
             raise DamagedIndexError(str(error)) from error
