@@ -6,6 +6,7 @@
 | queries    | every statement that reads or writes memories and what is left of forgotten ones |
 | candidates | which memories of a view may answer a query, in bounded time |
 | index      | what search finds memories by: a view that can be made anew |
+| places     | `SqliteVectors`: vectors in the order of their coming, with a stamp, for indexes of them |
 | vectors    | vectors of memories by the model that made them |
 | rows       | a memory as a row and back, with its checksum |
 | saving     | what `doctor` says and saves of memories |

@@ -16,6 +16,7 @@ from squidbot.adapters.sqlite3.files import open_file
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index, queries, tables, vectors
 from squidbot.adapters.sqlite3.memory.candidates import candidates
+from squidbot.adapters.sqlite3.memory.places import SqliteVectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.finding.matching import weighed
@@ -272,6 +273,14 @@ class SqliteMemoryStore:
         """
         with self._reading as connection:
             return vectors.read(connection, model, after, limit)
+
+    def vectors_of(self, model: str, dimension: int) -> SqliteVectors:
+        """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        return SqliteVectors(self._reading, self._writing, model, dimension)
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
         """Return memories that a model's vectors are still to be made of, in the order of their coming.

@@ -17,10 +17,22 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Memory
 
-__all__ = ["Vector", "drop", "models", "put", "read", "remove", "without"]
+__all__ = [
+    "MEMORY_BITS",
+    "MEMORY_KEYS",
+    "Vector",
+    "drop",
+    "models",
+    "put",
+    "read",
+    "refuse_damage",
+    "remove",
+    "without",
+]
 
 # key = model << 40 | memory: a trillion memories, and eight million models in SQLite's 63 bits.
 MEMORY_BITS = 40
+MEMORY_KEYS = (1 << MEMORY_BITS) - 1
 FLOAT_BYTES = 4
 
 MODEL = "SELECT no, dimension FROM memory_models WHERE name = ?"
@@ -107,13 +119,23 @@ def read(connection: sqlite3.Connection, model: str, after: str, limit: int) -> 
         return []
     first = found[0] << MEMORY_BITS
     last = first + queries.keys_of(connection, [after]).get(after, 0) if after else first
-    cells = ((1 << MEMORY_BITS) - 1, last, first + (1 << MEMORY_BITS), limit)
+    cells = (MEMORY_KEYS, last, first + (1 << MEMORY_BITS), limit)
     vectors = []
-    for key, memory_id, digest, check, data in connection.execute(READ, cells).fetchall():
-        if _checksum(key, digest, data) != check or len(data) != found[1] * FLOAT_BYTES:
-            raise DamagedMemoryError(f"the vector of memory {plain(memory_id)!a:.80}")
-        vectors.append(Vector(plain(memory_id), digest, data))
+    for row in connection.execute(READ, cells).fetchall():
+        refuse_damage(row, found[1])
+        vectors.append(Vector(plain(row[1]), row[2], row[4]))
     return vectors
+
+
+def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> None:
+    """Pass a vector's row that is as it was written: its key, the id of its memory, digest, checksum and numbers.
+
+    Raises:
+        DamagedMemoryError: it does not match its checksum, or is of another length.
+    """
+    key, memory_id, digest, check, data = row
+    if _checksum(key, digest, data) != check or len(data) != dimension * FLOAT_BYTES:
+        raise DamagedMemoryError(f"the vector of memory {plain(memory_id)!a:.80}")
 
 
 def without(connection: sqlite3.Connection, model: str, after: str, limit: int) -> list[Memory]:
