@@ -11,6 +11,7 @@
 | disk     | bytes and syncs of real exchanges |
 | faults   | what a damaged file still gives, and an append behind a huge message |
 | search   | search and recall at 1,000 to 1,000,000 stored messages |
+| vectors  | the nearest of 1,000 to 1,000,000 vectors, by the standard library and by FAISS |
 | memories | durable facts found, added, opened at 20,000 and 1,000,000 |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
 | host     | a session as a host holds it, and what it says |

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, memories, policy, probes, process, schedule, search, sizing, turn
+from benchmarks import disk, faults, memories, policy, probes, process, schedule, search, sizing, turn, vectors
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -84,6 +84,10 @@ class Run(NamedTuple):
         """Measure durable facts."""
         return memories.measure(self.sizes.memories, self.sizes.turns, self.folder, self.progress)
 
+    def vectors(self) -> Result:
+        """Measure the nearest of vectors."""
+        return vectors.measure(self.sizes.messages, self.sizes.turns, self.folder, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -121,6 +125,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "faults": Run.faults,
     "search": Run.search,
     "memories": Run.memories,
+    "vectors": Run.vectors,
     "policy": Run.policy,
     "schedule": Run.schedule,
 }

@@ -24,6 +24,7 @@ PARTS = {
     "policy",
     "schedule",
     "memories",
+    "vectors",
 }
 
 

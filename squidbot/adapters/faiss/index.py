@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.vectors.values import Near, Stamp, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from squidbot.core.vectors.values import Entry
 
@@ -34,6 +35,8 @@ ROUNDS = 6
 OUTGROWN = 4
 # FAISS adds faster in pieces: it finds the centres of each in one product.
 ADDED_ROWS = 50_000
+# Fewer are added by one thread: others would take longer to come than it takes, on a machine that has other work.
+SHARED_ROWS = 1_000
 
 
 class FaissIndex:
@@ -231,11 +234,12 @@ class FaissIndex:
 
     def _put(self, vectors: np.ndarray) -> None:
         """Give FAISS the vectors of the rows behind the last one."""
-        if self._lists:
-            numbers = np.arange(self._rows.size, self._rows.size + len(vectors), dtype=np.int64)
-            self._index.add_with_ids(vectors, numbers)
-        else:
-            self._index.add(vectors)
+        with _alone() if len(vectors) < SHARED_ROWS else nullcontext():
+            if self._lists:
+                numbers = np.arange(self._rows.size, self._rows.size + len(vectors), dtype=np.int64)
+                self._index.add_with_ids(vectors, numbers)
+            else:
+                self._index.add(vectors)
 
     def _found(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[Near]:
         selector = faiss.IDSelectorBitmap(seen)
@@ -243,7 +247,8 @@ class FaissIndex:
             how = faiss.SearchParametersIVF(sel=selector, nprobe=probes)
         else:
             how = faiss.SearchParameters(sel=selector)
-        cosines, rows = self._index.search(asked, wanted, params=how)
+        with _alone():
+            cosines, rows = self._index.search(asked, wanted, params=how)
         places = self._rows.places
         return [
             Near(int(places[row]), max(-1.0, min(1.0, float(cosine))))
@@ -276,6 +281,17 @@ class FaissIndex:
             piece = rows[first : first + ADDED_ROWS]
             index.add_with_ids(old.reconstruct_batch(piece), piece)
         self._index, self._lists, self._made_for = index, lists, count
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let FAISS use no other thread than this one."""
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # OpenMP keeps that for each thread that calls
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 def _refuse_other(said: Mapping[str, object], model: str, dimensions: int) -> None:

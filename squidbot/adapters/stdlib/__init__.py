@@ -4,11 +4,14 @@
 |----------|-------|
 | sessions | `InMemoryStore`: transcripts, summaries and claims |
 | memories | `InMemoryMemoryStore`: durable facts, as long as the process |
+| journal  | `FileMemoryStore`: durable facts in one file of JSON lines |
+| lines    | such a file: checksums, appending, writing it anew |
 | vectors  | `ExactIndex`, `InMemoryVectors`: the nearest of some thousands, and what they are of |
 """
 
+from squidbot.adapters.stdlib.journal import FileMemoryStore
 from squidbot.adapters.stdlib.memories import InMemoryMemoryStore
 from squidbot.adapters.stdlib.sessions import InMemoryStore
 from squidbot.adapters.stdlib.vectors import ExactIndex, InMemoryVectors
 
-__all__ = ["ExactIndex", "InMemoryMemoryStore", "InMemoryStore", "InMemoryVectors"]
+__all__ = ["ExactIndex", "FileMemoryStore", "InMemoryMemoryStore", "InMemoryStore", "InMemoryVectors"]

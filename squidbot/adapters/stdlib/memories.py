@@ -13,11 +13,11 @@ from squidbot.core.finding.words import terms
 from squidbot.core.memories import Hit, View, refuse_misfit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.core.memories import Category, Memory
 
-__all__ = ["InMemoryMemoryStore"]
+__all__ = ["Grave", "InMemoryMemoryStore"]
 
 
 class _Kept(NamedTuple):
@@ -33,7 +33,7 @@ class _Kept(NamedTuple):
         return -self.memory.time, -self.place
 
 
-class _Grave(NamedTuple):
+class Grave(NamedTuple):
     """What is left of a memory that was forgotten: its place in listings, whose it was, and why it is gone."""
 
     order: tuple[float, int]
@@ -51,7 +51,7 @@ class InMemoryMemoryStore:
     def __init__(self) -> None:
         self._owners: dict[tuple[str, str], _Owned] = {}
         self._owner: dict[str, tuple[str, str]] = {}
-        self._graves: dict[str, _Grave] = {}
+        self._graves: dict[str, Grave] = {}
         self._places = 0
         self._lock = threading.Lock()
 
@@ -63,18 +63,8 @@ class InMemoryMemoryStore:
                 user's, or a value can't be stored.
         """
         with self._lock:
-            new: dict[str, Memory] = {}
-            for memory in memories:
-                refuse_misfit(memory)
-                there = new.get(memory.memory_id) or self._find(memory.memory_id)
-                if there is None:
-                    new[memory.memory_id] = memory
-                    if memory.supersedes:
-                        new |= self._superseded(memory, new)
-                elif replace(there, superseded_by="") != replace(memory, superseded_by=""):
-                    raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
-            for memory in new.values():
-                self._put(memory)
+            for place, memory in self._placed(self._decided(memories).values()):
+                self._put(memory, place)
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out."""
@@ -116,7 +106,7 @@ class InMemoryMemoryStore:
             for memory_id in there:
                 owner = self._owner.pop(memory_id)
                 kept = self._owners[owner].pop(memory_id)
-                self._graves[memory_id] = _Grave(kept.order, owner, reason)
+                self._graves[memory_id] = Grave(kept.order, owner, reason)
             return len(there)
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
@@ -129,14 +119,50 @@ class InMemoryMemoryStore:
         owner = self._owner.get(memory_id)
         return None if owner is None else self._owners[owner][memory_id].memory
 
-    def _put(self, memory: Memory) -> None:
+    def _decided(self, memories: Sequence[Memory]) -> dict[str, Memory]:
+        """Return what adding memories would store, by id: those that are new, and what they supersede.
+
+        Raises:
+            StoreError: one can't be added.
+        """
+        new: dict[str, Memory] = {}
+        for memory in memories:
+            refuse_misfit(memory)
+            there = new.get(memory.memory_id) or self._find(memory.memory_id)
+            if there is None:
+                new[memory.memory_id] = memory
+                if memory.supersedes:
+                    new |= self._superseded(memory, new)
+            elif replace(there, superseded_by="") != replace(memory, superseded_by=""):
+                raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
+        return new
+
+    def _placed(self, memories: Iterable[Memory]) -> list[tuple[int, Memory]]:
+        """Return memories with their places in the order of their coming: new ones get the next."""
+        placed, last = [], self._places
+        for memory in memories:
+            owner = self._owner.get(memory.memory_id)
+            if owner is None:
+                last += 1
+            placed.append((last if owner is None else self._owners[owner][memory.memory_id].place, memory))
+        return placed
+
+    def _put(self, memory: Memory, place: int) -> None:
         owner = memory.scope.tenant, memory.scope.user
-        known = self._owners.setdefault(owner, {}).get(memory.memory_id)
-        if known is None:
-            self._places += 1
-            known = _Kept(memory, self._places, frozenset(terms(memory.text)))
-        self._owners[owner][memory.memory_id] = known._replace(memory=memory)
+        owned = self._owners.setdefault(owner, {})
+        known = owned.get(memory.memory_id) or _Kept(memory, place, frozenset(terms(memory.text)))
+        owned[memory.memory_id] = known._replace(memory=memory)
         self._owner[memory.memory_id] = owner
+        self._places = max(self._places, place)
+
+    def _bury(self, memory_id: str, grave: Grave) -> None:
+        self._graves[memory_id] = grave
+        self._places = max(self._places, -int(grave.order[1]))
+
+    def _clear(self) -> None:
+        for each in (self._owners, self._owner, self._graves):
+            each.clear()
+        self._places = 0
 
     def _superseded(self, memory: Memory, new: dict[str, Memory]) -> dict[str, Memory]:
         """Return, by its id, what a memory supersedes, as it is from then on.

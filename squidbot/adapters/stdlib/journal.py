@@ -1,0 +1,179 @@
+"""Durable facts in one file of JSON lines: for people who read and copy their files, and some thousand facts."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from squidbot.adapters.stdlib.lines import Lines
+from squidbot.adapters.stdlib.memories import Grave, InMemoryMemoryStore
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.memories import Memory, Scope, Source
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from squidbot.core.memories import Category, Hit, View
+
+__all__ = ["FileMemoryStore"]
+
+FORM = "squidbot memories"
+VERSION = 1
+# How many are in a line where the file is written anew.
+LINE_MEMORIES = 100
+
+
+class FileMemoryStore(InMemoryMemoryStore):
+    """MemoryStore in one file, read into memory; any number of processes and threads may use it.
+
+    An `add` appends one line and syncs the disk. `forget` writes the file anew. Each line carries a checksum: whoever
+    changes a fact by hand is told so.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open a file, which is made with the first memory.
+
+        Raises:
+            DamagedStoreError: it is not one of ours, a newer squidbot wrote it, or a line does not match its checksum.
+            StoreError: it can't be read.
+        """
+        super().__init__()
+        self._is_begun = False
+        self._lines = Lines(Path(path))
+        self._turn = threading.RLock()
+        self._refresh()
+
+    def add(self, memories: Sequence[Memory]) -> None:
+        """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
+
+        Raises:
+            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
+                user's, a value can't be stored, or the disk failed.
+        """
+        with self._turn, self._lines.writing():
+            self._refresh()
+            with self._lock:
+                new = self._decided(memories)
+                if not new:
+                    return
+                placed = self._placed(new.values())
+                if not self._is_begun:
+                    self._lines.append(_head())
+                    self._is_begun = True
+                self._lines.append({"put": [_as_json(place, memory) for place, memory in placed]})
+                for place, memory in placed:
+                    self._put(memory, place)
+
+    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return the named memories in the order asked for; unknown ones are left out; raises as `__init__`."""
+        self._refresh()
+        return super().get(memory_ids)
+
+    def listed(
+        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+    ) -> list[Memory]:
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+
+        Raises:
+            NotFoundError: no memory of the view has, or had, the id `after`.
+        """
+        self._refresh()
+        return super().listed(view, category, limit=limit, after=after, past=past)
+
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+        """Return the memories of a view that answer a query, best first, ties newest first.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+        """
+        self._refresh()
+        return super().search(query, view, limit=limit, now=now, past=past)
+
+    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
+        """Remove memories for good, and return how many were there; the file is written anew without them.
+
+        Raises:
+            StoreError: nothing was removed: the disk failed.
+        """
+        with self._turn, self._lines.writing():
+            self._refresh()
+            if not super().get(memory_ids):
+                return 0
+            count = super().forget(memory_ids, reason)
+            try:
+                self._lines.replace(self._values())
+            except BaseException:
+                self._clear()  # what the file says is read again
+                self._lines = Lines(self._lines.path)
+                raise
+            return count
+
+    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
+        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
+        self._refresh()
+        return super().forgotten(memory_ids)
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._is_begun = False
+
+    def _refresh(self) -> None:
+        """Take in what came since the last look.
+
+        Raises:
+            DamagedStoreError: a line is damaged, or none of ours.
+            StoreError: the disk failed.
+        """
+        with self._turn:
+            is_another, values = self._lines.new()
+            if not is_another and not values:
+                return
+            with self._lock:
+                if is_another:
+                    self._clear()
+                for value in values:
+                    self._take(value)
+
+    def _take(self, value: object) -> None:
+        if not self._is_begun:
+            if not isinstance(value, dict) or value.get(FORM) != VERSION:
+                raise DamagedStoreError(f"{self._lines.path}: no memories of this squidbot's; name another file")
+            self._is_begun = True
+            return
+        try:
+            found = cast("dict[str, Any]", value)
+            for place, fields in found.get("put", ()):
+                self._put(_as_memory(fields), place)
+            for memory_id, order, owner, reason in found.get("forgotten", ()):
+                self._bury(memory_id, Grave((order[0], order[1]), (owner[0], owner[1]), reason))
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            raise DamagedStoreError(
+                f"{self._lines.path}: a line is none of ours: {error}; name another file"
+            ) from error
+
+    def _values(self) -> Iterator[object]:
+        """Give all that there is, as the values of lines."""
+        yield _head()
+        kept = sorted((each for owned in self._owners.values() for each in owned.values()), key=lambda each: each.place)
+        for first in range(0, len(kept), LINE_MEMORIES):
+            yield {"put": [_as_json(each.place, each.memory) for each in kept[first : first + LINE_MEMORIES]]}
+        if self._graves:
+            yield {"forgotten": [[name, *grave] for name, grave in self._graves.items()]}
+
+
+def _head() -> dict[str, object]:
+    return {FORM: VERSION, "file": secrets.token_hex(8)}
+
+
+def _as_json(place: int, memory: Memory) -> list[object]:
+    return [place, list(astuple(memory))]
+
+
+def _as_memory(fields: list[Any]) -> Memory:
+    memory_id, text, category, scope, time, trust, speaker, tags, sources, *others = fields
+    found = tuple(Source(*source) for source in sources)
+    return Memory(memory_id, text, category, Scope(*scope), time, trust, speaker, tuple(tags), found, *others)
