@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
     def vectors(self) -> Result:
         """Measure the nearest of vectors."""
-        return vectors.measure(self.sizes.messages, self.sizes.turns, self.folder, self.progress)
+        return vectors.measure(self.sizes.vectors, self.sizes.turns, self.folder, self.progress)
 
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""

@@ -95,6 +95,7 @@ class BuiltIn:
         register.store("sqlite3", _sqlite)
         register.memory("stdlib", _facts_in_memory)
         register.memory("sqlite3", _sqlite_facts)
+        register.memory("file", _facts_in_lines)
         for name in COUNTERS:
             register.counter(name, _named(name))
         register.counter("tiktoken", _tiktoken)
@@ -130,6 +131,14 @@ def _facts_in_memory(_: str) -> MemoryStore:
     from squidbot.adapters.stdlib import InMemoryMemoryStore  # noqa: PLC0415  # as above
 
     return InMemoryMemoryStore()
+
+
+def _facts_in_lines(path: str) -> MemoryStore:
+    from squidbot.adapters.stdlib import FileMemoryStore  # noqa: PLC0415  # as above
+
+    if not path:
+        raise ConfigError("the memory provider file needs one of its own; set memory.path")
+    return FileMemoryStore(path)
 
 
 def _sqlite_facts(path: str) -> MemoryStore:

@@ -25,6 +25,7 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
     """Return which provider keeps durable facts, and its file, absolute, or "".
 
     "auto" is SQLite in `memory.path`, else beside the sessions in `store.path`; without either they live in memory.
+    "file" is one of JSON lines, which no sessions are in.
     """
     memory, store = loaded.settings.memory, loaded.settings.store
     sessions = store.path if store.adapter in {None, "sqlite3"} else ""
@@ -34,6 +35,8 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
         name = "sqlite3" if path else "stdlib"
     if name == "stdlib":
         return name, ""
+    if name == "file":
+        path = memory.path
     return name, loaded.absolute(path) if path else ""
 
 

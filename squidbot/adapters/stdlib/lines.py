@@ -156,9 +156,11 @@ class Lines:
                 return value
         except ValueError:
             pass  # no JSON: no line of ours
+        advice = "put a backup in the file's place, or take the line out"
+        if self._read_lines == 1:
+            advice = "name another file, or put a backup in its place"
         raise DamagedStoreError(
-            f"{self.path}:{self._read_lines}: the line does not match its checksum; put a backup in the file's place, "
-            "or take the line out"
+            f"{self.path}:{self._read_lines}: the line does not match its checksum, or is none of ours; {advice}"
         )
 
     def _failed(self, error: OSError) -> StoreError:
