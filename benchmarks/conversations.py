@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from squidbot.core.memories import Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["CATEGORIES", "Conversation", "Question", "merged", "read", "shown"]
+__all__ = ["CATEGORIES", "Conversation", "Question", "merged", "padded", "read", "shown"]
 
 # As the numbers in the file are explained by those who made it.
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
+# From which turn of another conversation pages are filled: far apart for turns side by side.
+STRIDE = 17
 _SESSION = re.compile(r"session_(\d+)")
 # Some ids have a colon too many, and some entries hold several, parted by this and that.
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
@@ -77,6 +79,26 @@ def merged(conversation: Conversation, turns: int) -> Conversation:
         each._replace(evidence=frozenset(page_of[key] for key in each.evidence)) for each in conversation.questions
     ]
     return conversation._replace(passages=pages, questions=questions)
+
+
+def padded(conversations: Sequence[Conversation], turns: int) -> list[Conversation]:
+    """Return conversations in which one of two speakers says pages: so many turns of another conversation around each.
+
+    Short turns and pages stand side by side then, as where an assistant answers at length.
+    """
+    return [
+        each._replace(passages=list(_padded(each.passages, conversations[place - 1].passages, turns)))
+        for place, each in enumerate(conversations)
+    ]
+
+
+def _padded(passages: Sequence[Passage], others: Sequence[Passage], turns: int) -> Iterator[Passage]:
+    wordy = passages[1].speaker if len(passages) > 1 else ""
+    for number, each in enumerate(passages):
+        start = number * STRIDE % max(1, len(others) - turns)
+        texts = [other.text for other in others[start : start + turns]]
+        texts.insert(number % (turns + 1), each.text)
+        yield each._replace(text="\n".join(texts)) if each.speaker == wordy else each
 
 
 def _conversation(name: str, entry: dict[str, Any]) -> Conversation:

@@ -1,12 +1,13 @@
 """How much of what answers a question a search finds, in how many passages and tokens.
 
-    python -m benchmarks.memory PATH [--ranks FILE] [--merge TURNS] [--also MODULE:NAME] [--json FILE]
+    python -m benchmarks.memory PATH [--ranks FILE] [--merge TURNS | --pad TURNS] [--also MODULE:NAME] [--json FILE]
 
 PATH holds conversations in LoCoMo's form. A question counts as answered when all turns of its evidence are among what
 is returned: the first k of a ranking, or those first ones that cost at most so many tokens, as "speaker: text". What a
 search leaves out is not returned. Tokens are cl100k's where its ranks are given or found, else four characters each,
 which the title says. --also names something that makes a finder (see `finders.Make`) to stand beside the others;
---merge makes pages of so many turns: what helps on short turns can hurt there.
+What helps on short turns can hurt on pages: --merge makes pages of so many turns, --pad only of one speaker's turns,
+with so many of another conversation, which counts as no answer though it may be one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.conversations import CATEGORIES, merged, read, shown
+from benchmarks.conversations import CATEGORIES, merged, padded, read, shown
 from benchmarks.finders import FINDERS
 from benchmarks.report import Bar, Progress, Result, Table, as_json, as_text
 
@@ -87,6 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     conversations = read(args.path)
     if args.merge > 1:
         conversations = [merged(each, args.merge) for each in conversations]
+    if args.pad:
+        conversations = padded(conversations, args.pad)
     count, unit = _counter(args.ranks)
     makes = FINDERS | {name: _named(name) for name in args.also}
     result = measure(conversations, makes, count, progress)
@@ -204,6 +207,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("path", type=Path, metavar="PATH", help="conversations in LoCoMo's form")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count tokens")
     parser.add_argument("--merge", type=int, default=1, metavar="TURNS", help="make one passage of so many turns")
+    parser.add_argument(
+        "--pad", type=int, default=0, metavar="TURNS", help="put so many others around every second one"
+    )
     parser.add_argument("--also", action="append", default=[], metavar="MODULE:NAME", help="another maker of a finder")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     return parser

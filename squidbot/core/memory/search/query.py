@@ -27,6 +27,7 @@ class Query(NamedTuple):
 
     Attributes:
         terms: the different stems of its words, in order, without grammar, dates and the names of speakers.
+        words: beside each term the word that it was made from, for a store whose index has words of its own.
         pairs: stems that stand beside each other in it.
         named: words of the names of those who are asked about.
         days: the days it speaks of.
@@ -36,6 +37,7 @@ class Query(NamedTuple):
     """
 
     terms: tuple[str, ...]
+    words: tuple[str, ...] = ()
     pairs: frozenset[tuple[str, str]] = frozenset()
     named: frozenset[str] = frozenset()
     days: tuple[Days, ...] = ()
@@ -69,6 +71,7 @@ class Query(NamedTuple):
         opening = words[:OPENING_WORDS]
         return cls(
             terms,
+            _spoken(words, terms),
             frozenset(pairwise(terms)),
             named,
             asked_days,
@@ -82,6 +85,11 @@ def _sought(words: Sequence[str], found: Sequence[str], speakers: frozenset[str]
     """Return what is looked for: not names and grammar, unless there is nothing else."""
     kept = [term for term in found if term not in speakers] or found or [stem(word) for word in words if word]
     return tuple(dict.fromkeys(kept))[:QUERY_TERMS]
+
+
+def _spoken(words: Sequence[str], terms: Sequence[str]) -> tuple[str, ...]:
+    made = {term: word for word in reversed(words) for term in terms_of(word)}
+    return tuple(made.get(term, term) for term in terms)
 
 
 def name_words(name: str) -> frozenset[str]:

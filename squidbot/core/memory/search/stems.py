@@ -43,10 +43,10 @@ woven; win won; write wrote written; child children; man men; woman women; perso
 teeth; goose geese; wife wives; life lives; knife knives; leaf leaves; shelf shelves; half halves; wolf wolves; thief
 thieves; loaf loaves; good better best; bad worse worst; far farther further; mom mum mother mommy mummy; dad father
 daddy; kid kids; tv television; photo photos photograph photographs; bike bicycle; phone telephone; fridge
-refrigerator; exam examination; gym gymnasium; math maths mathematics; ad advertisement; die dying; lie lying; tie
-tying; color colour colors colours colored coloured; favorite favourite favorites favourites; neighbor neighbour
-neighbors neighbours; neighborhood neighbourhood; theater theatre theaters theatres; center centre; gray grey;
-behavior behaviour; jewelry jewellery; program programme programmes
+refrigerator; exam examination; gym gymnasium; math maths mathematics; ad advertisement; die died dying; lie lied
+lying; tie tied tying; color colour colors colours colored coloured; favorite favourite favorites favourites; neighbor
+neighbour neighbors neighbours; neighborhood neighbourhood; theater theatre theaters theatres; center centre; gray
+grey; behavior behaviour; jewelry jewellery; program programme programmes
 """
 _STEM_OF = {
     form: row.split()[0] for row in _IRREGULAR.replace("\n", " ").split(";") for form in row.split()[1:] if row.strip()
@@ -54,10 +54,10 @@ _STEM_OF = {
 _VOWELS = frozenset("aeiouy")
 # What a family's other words are made with, longest first; what stays is at least four letters.
 _FAMILY = (
-    "ization", "isation", "ational", "fulness", "iveness", "ousness", "ability", "ibility", "ations", "ation", "ition",
-    "ments", "ement", "ment", "ness", "ible", "able", "ance", "ence", "ancy", "ency", "ship", "hood", "less", "tion",
-    "sion", "ical", "ist", "ism", "ize", "ise", "ify", "ive", "ous", "ful", "ion", "ity", "ial", "ian", "ant", "ent",
-    "al", "er", "or", "ic", "ly", "en", "i", "y",
+    "ization", "isation", "ational", "fulness", "iveness", "ousness", "ability", "ibility", "ations", "ation",
+    "ition", "ments", "ement", "ment", "ness", "ible", "able", "ance", "ence", "ancy", "ency", "ship", "hood",
+    "less", "ical", "ist", "ism", "ize", "ise", "ify", "ive", "ous", "ful", "ion", "ity", "ial", "ian", "ant",
+    "ent", "al", "er", "or", "ic", "ly", "en", "i", "y",
 )  # fmt: skip
 FAMILY_LETTERS = 4
 

@@ -92,6 +92,7 @@ def test_what_was_added_is_found_and_what_was_removed_is_not(index: Index) -> No
     for question in ("kettle", "Where does Bo's sister live?", "fish"):
         assert used.search(question, now=NOW) == index.search(question, now=NOW)
     assert len(used) == len(index)
+    assert used.passage("2031-03-04/4").speaker == "Ada"
 
 
 def test_a_passage_that_says_nothing_of_it_changes_little(index: Index) -> None:
@@ -167,3 +168,23 @@ def test_any_text_is_searched_with_scores_from_0_to_1_in_order(
     assert len({hit.key for hit in hits}) == len(hits)
     assert Index(talk).search(text, 50, now, "Ada") == hits
     assert index.search(text, 2, now, "Ada") == hits[:2]
+
+
+def test_what_stands_in_no_row_is_found_by_its_words_alone() -> None:
+    """Passages of no group have no neighbours, whatever their places."""
+    index = Index([Passage("a", "The barge is late."), Passage("b", "Sheep."), Passage("c", "Gate.", position=1)])
+    assert [hit.key for hit in index.search("barge")] == ["a"]
+
+
+def test_days_that_are_spoken_of_count_only_where_they_meet_those_asked_about() -> None:
+    """Of those that say the same, who speaks of the day comes first, or who said it then."""
+    said = at("2031-08-01")
+    index = Index(
+        [
+            Passage("a", "The ferry broke down on 3 May 2031.", "", said, "a", 0),
+            Passage("b", "The ferry broke down on 9 July 2031.", "", said, "b", 0),
+            Passage("c", "The ferry broke down.", "", at("2031-07-10"), "c", 0),
+        ]
+    )
+    assert index.search("What broke down on 3 May 2031?", now=NOW)[0].key == "a"
+    assert {hit.key for hit in index.search("What broke down in July 2031?", 2, NOW)} == {"b", "c"}

@@ -1,0 +1,129 @@
+"""Words without their inflections, what speaks of the same, and what is seen of a text at a glance."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.core.memories import Passage
+from squidbot.core.memory.search.kin import kin
+from squidbot.core.memory.search.query import Query
+from squidbot.core.memory.search.stems import STOP_WORDS, root, stem
+from squidbot.core.memory.search.texts import lower_words, prepared, terms_of
+
+from .talk import at
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "run runs running ran",
+        "adopt adopts adopted adopting",
+        "stop stopped stopping stops",
+        "family families",
+        "study studies studied studying",
+        "child children",
+        "box boxes boxing",
+        "horse horses",
+        "bake baked baking bakes",
+        "happy happily",
+        "die died dying dies",
+        "colour color colors",
+        "buy bought buying",
+    ],
+)
+def test_forms_of_a_word_have_one_stem(forms: str) -> None:
+    """Regular ones and others."""
+    assert len({stem(form) for form in forms.split()}) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["seed see", "bus bush", "need knee", "news nose", "thing th", "bring br", "organ orga"]
+)
+def test_other_words_have_other_stems(words: str) -> None:
+    """An ending that is none is left alone."""
+    assert len({stem(word) for word in words.split()}) == 2
+
+
+@pytest.mark.parametrize("words", ["adopt adoption", "paint painter", "teach teacher", "equip equipment"])
+def test_a_family_has_one_root(words: str) -> None:
+    """Derived words, which have stems of their own."""
+    assert len({stem(word) for word in words.split()}) == 2
+    assert len({root(stem(word)) for word in words.split()}) == 1
+
+
+@given(st.text(max_size=20))
+def test_any_word_has_a_stem_and_a_root(word: str) -> None:
+    """Nothing of something is never left, and what is not English stays as it is."""
+    assert bool(stem(word)) == bool(word)
+    assert bool(root(stem(word))) == bool(word)
+    if not word.isascii():
+        assert stem(word) == word
+
+
+def test_kin_is_mutual_and_never_as_near_as_the_word_itself() -> None:
+    """Whoever is asked for finds the other; stop words are nobody's kin."""
+    for word in ("pet", "dog", "music", "kid", "bakery", "database"):
+        for other in kin(stem(word)):
+            assert 0 < other.near < 1
+            assert stem(word) in {back.stem for back in kin(other.stem)}
+    assert kin("xyzzy") == ()
+    assert all(other.stem not in STOP_WORDS for other in kin("pet"))
+
+
+def test_a_passage_is_seen_at_a_glance() -> None:
+    """Its terms in order, its days, what it asks, who speaks of himself, names and numbers."""
+    seen = prepared(
+        Passage("k", "Yesterday I showed Ilse Moen my three kettles. Don't you like kettles?", "", at("2031-05-20"))
+    )
+    assert seen.terms == ("yesterday", "show", "ils", "moen", "thre", "kettl", "kettl")
+    assert seen.asks
+    assert seen.counts
+    assert seen.names == 2
+    assert len(seen.days) == 1
+    assert 0 < seen.own_fraction < 0.3
+    plain = prepared(Passage("k", "It rained."))
+    assert plain == (("rain",), (), False, 0.0, 0, False)
+
+
+def test_data_in_a_text_is_passed_over() -> None:
+    """A word of hundreds of letters is none."""
+    assert terms_of("kettle " + "x" * 300 + " gate") == ("kettl", "gat")
+    assert lower_words("Kettle's " + "x" * 300) == ["kettle"]
+
+
+def test_names_in_code_are_cut_at_their_joints() -> None:
+    """Whole and in parts."""
+    assert {"user", "token", "get_user"} <= set(terms_of("call getUserToken() in user_token.py"))
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "amount", "name"),
+    [
+        ("When did it rain?", True, False, False),
+        ("In which year did it rain?", True, False, False),
+        ("How many kettles are there?", False, True, False),
+        ("Who rang?", False, False, True),
+        ("Why?", False, False, False),
+    ],
+)
+def test_a_question_says_what_it_asks_for(text: str, when: bool, amount: bool, name: bool) -> None:  # noqa: FBT001
+    """A time, a number, or a name."""
+    query = Query.of(text)
+    assert (query.asks_when, query.asks_amount, query.asks_name) == (when, amount, name)
+
+
+def test_speakers_are_asked_about_and_not_looked_for() -> None:
+    """By any word of their names; dates are compared, not looked for."""
+    query = Query.of("What did Ada Holt buy on 8 May 2031?", at("2031-09-01"), ["Ada Holt", "Bo"])
+    assert query.terms == ("buy",)
+    assert query.named == {stem("ada"), stem("holt")}
+    assert len(query.days) == 1
+    assert Query.of("On 8 May 2031", at("2031-09-01")).terms
+
+
+def test_words_stand_beside_the_terms_that_they_became() -> None:
+    """For a store whose index has words of its own."""
+    query = Query.of("Which kettles did Ada's children buy?", names=["Ada"])
+    assert dict(zip(query.terms, query.words, strict=True)) == {"kettl": "kettles", "child": "children", "buy": "buy"}
