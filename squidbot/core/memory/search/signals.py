@@ -104,14 +104,11 @@ def signals(query: Query, candidates: Sequence[Candidate], statistics: Statistic
     groups = _groups(scene, candidates)
     best_group = max((best for _, best in groups.values()), default=0.0) or 1.0
     best_own, best_around = max(scene.own, default=0.0), max(scene.around, default=0.0)
-    speakers: dict[str, bool] = {}
+    strangers = _strangers(query, candidates)
     found = []
     for number, each in enumerate(candidates):
-        whole, best = groups[each.passage.group or each.passage.key]
-        speaker = each.passage.speaker
-        if speaker not in speakers:
-            speakers[speaker] = bool(query.named and speaker) and query.named.isdisjoint(name_words(speaker))
-        shape = _shape(query, each, is_stranger=speakers[speaker])
+        whole, best = groups[_group(each.passage)]
+        shape = _shape(query, each, is_stranger=each.passage.speaker in strangers)
         found.append(
             _with_neighbours(scene, candidates, number, shape)._replace(
                 own=scene.own[number] / (best_own or 1.0),
@@ -122,6 +119,19 @@ def signals(query: Query, candidates: Sequence[Candidate], statistics: Statistic
         )
     best_then = max((max(each.told_then, each.of_then) for each in found), default=0.0)
     return found, max(best_around, REACH_OF_DAYS * best_then)
+
+
+def _strangers(query: Query, candidates: Sequence[Candidate]) -> set[str]:
+    """Return those who speak while others are asked about; whoever has no name is nobody's stranger."""
+    if not query.named:
+        return set()
+    speakers = {each.passage.speaker for each in candidates} - {""}
+    return {each for each in speakers if query.named.isdisjoint(name_words(each))}
+
+
+def _group(passage: Passage) -> tuple[str, str]:
+    """Return what a passage has in common with its group; one that is in none is its own."""
+    return (passage.group, "") if passage.group else ("", passage.key)
 
 
 def _scene(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> Scene:
@@ -162,11 +172,11 @@ def _around(scene: Scene, candidates: Sequence[Candidate], number: int) -> float
     return _weighed(scene.shares, had)
 
 
-def _groups(scene: Scene, candidates: Sequence[Candidate]) -> dict[str, tuple[float, float]]:
+def _groups(scene: Scene, candidates: Sequence[Candidate]) -> dict[tuple[str, str], tuple[float, float]]:
     """Return what each group has of the query in all, and the mean of its best; what is in no group is its own."""
-    members: dict[str, list[int]] = {}
+    members: dict[tuple[str, str], list[int]] = {}
     for number, each in enumerate(candidates):
-        members.setdefault(each.passage.group or each.passage.key, []).append(number)
+        members.setdefault(_group(each.passage), []).append(number)
     found = {}
     for group, numbers in members.items():
         whole = _weighed(
