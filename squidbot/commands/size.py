@@ -77,12 +77,7 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, as_json: boo
     MODEL is a GGUF file, of several parts any, or an alias of ./squidbot.toml whose values the options then change.
     """
     loaded, main = load_settings(), Machine().main_memory()
-    # A folder may be called as a model is.
-    alias = "" if Path(model).is_file() or (Path(model).exists() and model not in loaded.settings.models) else model
-    if alias and alias not in loaded.settings.models:
-        known = ", ".join(loaded.settings.models)
-        raise ConfigError(f"{model}: there is no such file{f', and no such model among {known}' if known else ''}")
-    asked = _asked(loaded, alias, model, given)
+    asked = _asked(loaded, _alias(loaded, model), model, given)
     cards = _named(vram, main) if vram else cards_of(_probed(loaded), main)
     if not cards:
         raise ConfigError("nothing on this machine tells how much of its memory is free; name it with --vram BYTES")
@@ -94,6 +89,22 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, as_json: boo
         put_size(paper, answer)
         paper.print()
     click.get_current_context().exit(0 if answer.fits else ANSWER_IS_NO)
+
+
+def _alias(loaded: Loaded, model: str) -> str:
+    """Return which model of the settings is meant, "" for a file.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    path, models = Path(model), loaded.settings.models
+    # A folder may be called as a model is.
+    if path.is_file() or (path.exists() and model not in models):
+        return ""
+    if model in models:
+        return model
+    known = f", and no such model among {', '.join(models)}" if models else ""
+    raise ConfigError(f"{model}: there is no such file{known}")
 
 
 def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, object]) -> Asked:
