@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from itertools import product
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import StoreError
@@ -131,14 +132,15 @@ def _checks_views(index: VectorIndex) -> None:
         made_entry(place, vector, seen) for place, (vector, seen) in enumerate(zip(vectors, views, strict=True), 1)
     ]
     index.add(entries)
+    for asked, view in product(_vectors(5, seed=4), (ANN, 91, 71, 80)):
+        seen = [each for each in entries if view in each.views]
+        got = {near.place for near in index.search(asked, 10, view)}
+        assert got <= {each.place for each in seen}, f"a view sees its own alone: view {view} saw {got}"
+        assert len(got) == 10, f"a small view of a large store has its ten: view {view} got {len(got)}"
+        due = {near.place for near in _nearest(seen, asked, 3)}
+        assert due & got, f"they are the nearest of the view: view {view}"
     for asked in _vectors(5, seed=4):
-        for view in (ANN, 91, 71, 80):
-            seen = {each.place for each in entries if view in each.views}
-            got = index.search(asked, 10, view)
-            assert {near.place for near in got} <= seen, f"a view sees its own alone: view {view} saw {got}"
-            assert len(got) == 10, f"a small view of a large store has its ten: view {view} got {len(got)}"
-            due = {near.place for near in _nearest([entries[place - 1] for place in seen], asked, 3)}
-            assert due & {near.place for near in got}, f"they are the nearest of the view: view {view}"
+        assert index.search(asked, 10, 0) == [], "0 is no view"
     assert len(index.search(vectors[0], 50, ANN)) == 12, "it has no more than its own"
 
 

@@ -211,6 +211,14 @@ def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert (path.read_bytes(), sorted(each.name for each in tmp_path.iterdir())) == (whole, ["folder", "vectors"])
 
 
+def test_lists_are_made_for_as_many_as_there_will_be(tmp_path: Path) -> None:
+    """An index that is made from a large store is laid out for all of it at once, not for what came first."""
+    truth = _truth(3_000)
+    index = _opened(tmp_path / "vectors")
+    Nearest(index, truth).refresh()
+    assert (index.lists, index.stamp()) == (64, truth.stamp())
+
+
 def test_lists_are_made_anew_when_outgrown(tmp_path: Path) -> None:
     """Lists made for some hundred vectors are more and shorter for some thousand; all are still found."""
     truth, path = _truth(EXACT + 1), tmp_path / "vectors"

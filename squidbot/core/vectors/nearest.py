@@ -133,8 +133,11 @@ class Nearest:
         Raises:
             DamagedStoreError: it can't be: the truth's stamp is not of its vectors.
         """
-        if self._truth.stamp() == self._index.stamp():
+        due = self._truth.stamp()
+        if due == self._index.stamp():
             return True
+        if not self._index.stamp().vectors:
+            self._index.clear(due.vectors)
         for made_anew in (False, True):
             for _ in range(TRIES):
                 due = self._truth.stamp()
