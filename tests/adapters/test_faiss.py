@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -195,6 +199,54 @@ def test_two_processes_indexes_follow_one_truth(tmp_path: Path) -> None:
     other.save()
     one.save()
     assert _opened(path).stamp() == truth.stamp()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from squidbot.adapters.faiss import files
+with files.write(Path(sys.argv[1]), {"model": "m"}) as out:
+    out.write(b"forgotten" * 100_000)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_process_killed_while_it_saves_leaves_the_file_and_nothing_for_long(tmp_path: Path) -> None:
+    """The old file is whole; what was being written is gone with the next save."""
+    truth, path = _truth(30), tmp_path / "vectors"
+    nearest = Nearest(_opened(path), truth)
+    nearest.save()
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["vectors", "vectors.part"]
+    assert _opened(path).stamp() == truth.stamp()
+    truth.put(_memory(70), _vector(70))
+    nearest.save()
+    assert [each.name for each in tmp_path.iterdir()] == ["vectors"]
+    assert _opened(path).stamp() == truth.stamp()
+
+
+def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
+    """Many indexes save to one file: whatever is read meanwhile is whole, and so is what remains."""
+    truth, path = _truth(200), tmp_path / "vectors"
+    indexes = [_opened(path) for _ in range(4)]
+    for number, index in enumerate(indexes):
+        index.add(truth.behind(0, 50 * (number + 1)))
+
+    def saves(index: FaissIndex) -> None:
+        for _ in range(5):
+            index.remove([index.places()[0]])
+            index.save()
+
+    threads = [threading.Thread(target=saves, args=(index,)) for index in indexes]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert _opened(path).fault == ""
+    for thread in threads:
+        thread.join()
+    assert _opened(path).stamp() in [index.stamp() for index in indexes]
+    assert [each.name for each in tmp_path.iterdir()] == ["vectors"]
 
 
 def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import struct
+import sys
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from zlib import crc32
 
@@ -13,9 +15,19 @@ from squidbot.core.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 __all__ = ["UnusableError", "opened", "write"]
+
+if sys.platform == "win32":
+
+    def _lock(file: BinaryIO) -> None:
+        """Do nothing: there the second of two that save at once fails."""
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
 
 MAGIC = b"squidbot vectors 1 "
 MOST_HEAD_BYTES = 4096
@@ -47,22 +59,49 @@ def write(path: Path, said: Mapping[str, object]) -> Iterator[Out]:
     Raises:
         StoreError: the disk failed; the file is as it was.
     """
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with unfinished.open("wb") as file:
+        with _unfinished(path) as file:
             out = Out(file)
             out.write(MAGIC + json.dumps(said).encode() + b"\n")
             yield out
             file.write(TAIL.pack(out.checksum))
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(path)
+            if sys.platform == "win32":
+                file.close()  # no open file is renamed there
+            Path(file.name).replace(path)
         _sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"vectors can't be saved: {error.strerror} @ {path}; the file is as it was") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _unfinished(path: Path) -> Iterator[BinaryIO]:
+    """Open the empty file that is to take the place of one; one process at a time, the others wait.
+
+    What a process that died left of it is gone: it may be of memories that were forgotten.
+    """
+    part = path.with_name(f"{path.name}.part")
+    while True:
+        with part.open("ab") as file:
+            _lock(file)  # given back when the file is closed, and when the process dies
+            if not _is(file, part):  # it has taken its place meanwhile
+                continue
+            try:
+                file.truncate(0)
+                yield file
+            finally:
+                if not file.closed and _is(file, part):
+                    with suppress(OSError):
+                        part.unlink()
+            return
+
+
+def _is(file: BinaryIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
