@@ -27,6 +27,7 @@ __all__ = [
     "Trust",
     "View",
     "memory_id_of",
+    "passage_of",
     "refuse_misfit",
 ]
 
@@ -163,6 +164,11 @@ class Passage(NamedTuple):
     time: float | None = None
     group: str = ""
     position: int = 0
+
+
+def passage_of(memory: Memory) -> Passage:
+    """Return what of a memory can be found; it stands in no row with others."""
+    return Passage(memory.memory_id, memory.text, memory.speaker, memory.time)
 
 
 class Hit(NamedTuple):

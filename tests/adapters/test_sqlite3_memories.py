@@ -147,7 +147,7 @@ def test_index_is_made_anew_when_it_is_lost_or_damaged(lost: str, first: str, tm
         store.add([old, gone, other])
     name = an_index(path)
     changed(path, *(statement.format(name) for statement in LOST[lost]))
-    new = made_memory("Ann drinks coffee.", supersedes=old.memory_id if first == "supersede" else "")
+    new = made_memory("Ann owns a violin.", supersedes=old.memory_id if first == "supersede" else "")
     with SqliteMemoryStore(path) as store:
         if first in {"add", "supersede"}:
             store.add([new])
@@ -156,7 +156,7 @@ def test_index_is_made_anew_when_it_is_lost_or_damaged(lost: str, first: str, tm
         assert found(store, "bees") == [other.memory_id]
         assert found(store, "walrus") == ([] if first == "forget" else [gone.memory_id])
         assert found(store, "tea") == ([] if first == "supersede" else [old.memory_id])
-        assert found(store, "coffee") == ([new.memory_id] if first in {"add", "supersede"} else [])
+        assert found(store, "violin") == ([new.memory_id] if first in {"add", "supersede"} else [])
     an_index(path)
 
 

@@ -8,24 +8,23 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.finding.matching import has, telling, weighed
-from squidbot.core.finding.words import terms
-from squidbot.core.memories import Hit, View, refuse_misfit
+from squidbot.core.memories import View, passage_of, refuse_misfit
+from squidbot.core.memory.search.index import Index
+from squidbot.core.memory.search.query import is_sought
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.core.memories import Category, Memory
+    from squidbot.core.memories import Category, Hit, Memory
 
 __all__ = ["Grave", "InMemoryMemoryStore"]
 
 
 class _Kept(NamedTuple):
-    """A memory, its place in the order of their coming, and its terms."""
+    """A memory, and its place in the order of their coming."""
 
     memory: Memory
     place: int
-    terms: frozenset[str]
 
     @property
     def order(self) -> tuple[float, int]:
@@ -52,6 +51,7 @@ class InMemoryMemoryStore:
         self._owners: dict[tuple[str, str], _Owned] = {}
         self._owner: dict[str, tuple[str, str]] = {}
         self._graves: dict[str, Grave] = {}
+        self._indexes: dict[tuple[View, bool], Index] = {}
         self._places = 0
         self._lock = threading.Lock()
 
@@ -85,19 +85,20 @@ class InMemoryMemoryStore:
         listed = (kept.memory for kept in seen if behind is None or kept.order > behind)
         return list(islice((each for each in listed if category in {None, each.category}), max(limit, 0)))
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # noqa: ARG002  # ties are broken by time, not by age
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
         """Return the memories of a view that answer a query, best first, ties newest first.
 
         Raises:
             ValueError: there is no letter or digit in the query.
         """
-        words = telling(query)
+        if not is_sought(query, now):
+            return []
         with self._lock:
-            seen = list(self._seen(view, past=past))
-        having = [sum(has(kept.terms, word) for kept in seen) for word in words]
-        scores = weighed(words, having, [kept.terms for kept in seen], len(seen))
-        scored = sorted(zip(scores, seen, strict=True), key=lambda each: (-each[0], each[1].order))
-        return [Hit(kept.memory.memory_id, score) for score, kept in scored if score][: max(limit, 0)]
+            known = self._indexes.get((view, past))
+            if known is None:
+                known = Index(passage_of(kept.memory) for kept in self._seen(view, past=past))
+                self._indexes[view, past] = known
+            return known.search(query, max(limit, 0), now)
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, and return how many were there; that each was, and why it is gone, is kept."""
@@ -107,6 +108,8 @@ class InMemoryMemoryStore:
                 owner = self._owner.pop(memory_id)
                 kept = self._owners[owner].pop(memory_id)
                 self._graves[memory_id] = Grave(kept.order, owner, reason)
+                for known in self._indexes.values():
+                    known.remove([memory_id])
             return len(there)
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
@@ -150,17 +153,21 @@ class InMemoryMemoryStore:
     def _put(self, memory: Memory, place: int) -> None:
         owner = memory.scope.tenant, memory.scope.user
         owned = self._owners.setdefault(owner, {})
-        known = owned.get(memory.memory_id) or _Kept(memory, place, frozenset(terms(memory.text)))
+        known = owned.get(memory.memory_id) or _Kept(memory, place)
         owned[memory.memory_id] = known._replace(memory=memory)
         self._owner[memory.memory_id] = owner
         self._places = max(self._places, place)
+        for (view, past), found in self._indexes.items():
+            found.remove([memory.memory_id])
+            if _is_seen(memory, view, past=past):
+                found.add([passage_of(memory)])
 
     def _bury(self, memory_id: str, grave: Grave) -> None:
         self._graves[memory_id] = grave
         self._places = max(self._places, -int(grave.order[1]))
 
     def _clear(self) -> None:
-        for each in (self._owners, self._owner, self._graves):
+        for each in (self._owners, self._owner, self._graves, self._indexes):
             each.clear()
         self._places = 0
 
@@ -180,7 +187,7 @@ class InMemoryMemoryStore:
 
     def _seen(self, view: View, *, past: bool) -> Iterator[_Kept]:
         for kept in self._owners.get((view.scope.tenant, view.scope.user), {}).values():
-            if (past or not kept.memory.superseded_by) and View(kept.memory.scope, view.isolation).key == view.key:
+            if _is_seen(kept.memory, view, past=past):
                 yield kept
 
     def _order(self, view: View, memory_id: str) -> tuple[float, int]:
@@ -196,3 +203,7 @@ class InMemoryMemoryStore:
         if not found:
             raise NotFoundError(f"no memory {memory_id!a:.80} to list behind: begin with the first page")
         return found[0]
+
+
+def _is_seen(memory: Memory, view: View, *, past: bool) -> bool:
+    return (past or not memory.superseded_by) and View(memory.scope, view.isolation).key == view.key

@@ -1,26 +1,16 @@
-"""How well short texts answer a query by their words alone: one score for every store, 0 to 1.
-
-A score is the share of the query's weight that a text has, times a factor that falls from 1 to 1/2 with its length: a
-long text has many words by chance. A word's weight is its inverse document frequency, squared as in a cosine. So 1 is
-a very short text with every word of the query, and half the score is half of what the query says.
-"""
+"""What of a query is looked for: not the words that stand in every second sentence."""
 
 from __future__ import annotations
 
-from math import log
 from typing import TYPE_CHECKING
 
 from squidbot.core.finding.words import read_query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from squidbot.core.finding.words import Word
 
-__all__ = ["STOP_WORDS", "has", "telling", "weighed"]
+__all__ = ["STOP_WORDS", "telling"]
 
-# A text of so many terms counts for three quarters of a very short one with the same words.
-HALF_WAY_TERMS = 100
 # Words of English that stand in every second sentence and tell none from another.
 STOP_WORDS = frozenset(
     (
@@ -50,26 +40,3 @@ def telling(query: str) -> tuple[Word, ...]:
 def is_stop_word(word: Word) -> bool:
     """Say whether a word of a query tells nothing."""
     return len(word[0]) == 1 and word[0][0] in STOP_WORDS
-
-
-def has(terms: set[str] | frozenset[str], word: Word) -> bool:
-    """Say whether a text with these terms has a word: all terms of one of its alternatives."""
-    return any(terms.issuperset(each) for each in word)
-
-
-def weighed(
-    words: Sequence[Word], having: Iterable[float], texts: Sequence[set[str] | frozenset[str]], among: float
-) -> list[float]:
-    """Return the scores of texts, given by their terms, in their order; 0 for one that has none of the words.
-
-    `having`: for each word how many of all texts have it; `among`: how many there are. Both may be estimates.
-    """
-    weights = [log(1 + among / max(count, 0.5)) ** 2 for count in having]
-    whole = sum(weights) or 1.0
-    found = []
-    for terms in texts:
-        had = sum(weight for word, weight in zip(words, weights, strict=True) if has(terms, word))
-        score = had / whole * (1 - len(terms) / (len(terms) + HALF_WAY_TERMS) / 2)
-        # Rounded so that a score survives being written down; 0 is for what has nothing of the query.
-        found.append(max(round(score, 4), 0.0001) if had else 0.0)
-    return found

@@ -11,35 +11,35 @@ index is not always one that can be dropped; a new generation needs nothing of t
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.sqlite3.index import DamagedIndexError, flush, index_errors
 from squidbot.adapters.sqlite3.memory import queries
 from squidbot.adapters.sqlite3.memory.rows import view_digest, view_digests
-from squidbot.core.finding.matching import telling
-from squidbot.core.finding.words import RULES, terms
+from squidbot.core.memory.search.stems import root
+from squidbot.core.memory.search.texts import RULES, terms_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.finding.words import Word
     from squidbot.core.memories import Memory, View
 
 __all__ = [
     "Lists",
     "add",
-    "asked",
     "catch_up",
+    "family",
     "lists",
     "remove",
     "renew",
-    "said",
     "swap",
     "waits",
 ]
 
+# Beside that of the rules: raise it with every change of what is kept of terms.
+FORM = 2
 # How many memories are read and indexed at once: about a fifth of a second.
 ADDED_MEMORIES = 2048
 
@@ -50,7 +50,10 @@ WORDS = (
 )
 # Up to which key all memories are in; row 0 alone. How many of a view are in, those that hold and history.
 LAST = "CREATE TABLE memory_last_{0}(one INTEGER PRIMARY KEY, key INTEGER NOT NULL)"
-SEEN = "CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL)"
+SEEN = (
+    "CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL, "
+    "terms INTEGER NOT NULL)"
+)
 PARTS = ("words", "last", "seen")
 TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'memory_*_[0-9]*'"
 NAME = re.compile(rb"memory_(?:words|last|seen)_(\d+)_(\d+)")
@@ -58,18 +61,13 @@ NAME = re.compile(rb"memory_(?:words|last|seen)_(\d+)_(\d+)")
 PARTING = re.compile("[^0-9a-z_\x80-\U0010ffff]")
 
 
-def said(memory: Memory) -> set[str]:
-    """Return the terms that a memory is found by."""
-    return terms(memory.text)
+def family(term: str) -> tuple[str, ...]:
+    """Return what memories are found by that have a word of a term's family."""
+    return root(term), f"_{root(term)}"
 
 
-def asked(query: str) -> tuple[Word, ...]:
-    """Return the words that a query looks for, each by its alternatives.
-
-    Raises:
-        ValueError: there is no letter or digit in the query.
-    """
-    return telling(query)
+def _rules() -> int:
+    return FORM * 1000 + RULES
 
 
 def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
@@ -84,7 +82,7 @@ def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
     for _, _, name in old if drops else ():
         for part in PARTS:
             connection.execute(f"DROP TABLE IF EXISTS memory_{part}_{name}")
-    name = f"{RULES}_{max((number for _, number, _ in old), default=0) + 1}"
+    name = f"{_rules()}_{max((number for _, number, _ in old), default=0) + 1}"
     for statement in (WORDS, LAST, SEEN):
         connection.execute(statement.format(name))
     connection.execute(f"INSERT INTO memory_last_{name} VALUES(0, 0)")  # numbers
@@ -177,15 +175,18 @@ class Lists(NamedTuple):
     owner: int
     mark: str
     among: int
+    terms: int
 
-    def newest(self, words: Iterable[Word], limit: int) -> list[int]:
-        """Return the keys of at most `limit` memories that have each of the words, newest first."""
+    def newest(self, words: Iterable[Sequence[str]], limit: int) -> list[int]:
+        """Return the keys of at most `limit` memories that have each of the words, in any of its forms, newest first.
+
+        `among` memories are in the lists, with `terms` terms in all.
+        """
         match = " AND ".join((*(self._any(word) for word in words), self.mark))
         return [key for (key,) in self.connection.execute(self.newest_first, (match, limit))]
 
-    def _any(self, word: Word) -> str:
-        quoted = (" AND ".join(f'"{_owned(self.owner, term)}"' for term in each) for each in word)
-        return f"({' OR '.join(quoted)})"
+    def _any(self, word: Sequence[str]) -> str:
+        return f"({' OR '.join(f'{chr(34)}{_owned(self.owner, term)}{chr(34)}' for term in word)})"
 
 
 def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
@@ -198,14 +199,16 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
         name = _name(connection)
         digest = view_digest(view)
         found = connection.execute(
-            f"SELECT live, past FROM memory_seen_{name} WHERE view = ?",  # noqa: S608  # numbers
+            f"SELECT live, past, terms FROM memory_seen_{name} WHERE view = ?",  # noqa: S608  # numbers
             (digest,),
         ).fetchone()
-    live, history = found or (0, 0)
+    live, history, terms = found or (0, 0, 0)
+    among = live + (history if past else 0)
+    terms = terms * among // max(1, live + history)
     marks = [_mark(digest, holds=True), *([_mark(digest, holds=False)] if past else [])]
     newest = f"SELECT rowid FROM memory_words_{name} WHERE memory_words_{name} MATCH ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
     mark = " OR ".join(f'"{each}"' for each in marks)
-    return Lists(connection, newest, view_digests(view.scope)[0], f"({mark})", live + (history if past else 0))
+    return Lists(connection, newest, view_digests(view.scope)[0], f"({mark})", among, terms)
 
 
 def _mark(digest: int, *, holds: bool) -> str:
@@ -216,11 +219,13 @@ def _owned(owner: int, term: str) -> str:
     return f"{owner:x}_{PARTING.sub('_', term)}"
 
 
-def _cell(memory: Memory) -> str:
-    """Return what the index holds of a memory."""
+def _cell(memory: Memory, terms: Iterable[str]) -> str:
+    """Return what the index holds of a memory: its terms, the roots that they don't show, and its marks."""
     digests = view_digests(memory.scope)
+    different = dict.fromkeys(terms)
+    roots = {f"_{root(term)}" for term in different if root(term) != term}
     marks = (_mark(digest, holds=not memory.superseded_by) for digest in digests)
-    return " ".join((*(_owned(digests[0], term) for term in said(memory)), *marks))
+    return " ".join((*(_owned(digests[0], term) for term in (*different, *roots)), *marks))
 
 
 def _put(
@@ -229,17 +234,19 @@ def _put(
     """Add memories to the index or, as they are in it, remove them; count them."""
     words = f"memory_words_{name}"
     columns, values = (f"{words}, rowid, terms", "'delete', ?, ?") if removes else ("rowid, terms", "?, ?")
-    cells = ((key, _cell(memory)) for key, memory in memories)
+    said = [(key, memory, terms_of(memory.text)) for key, memory in memories]
+    cells = ((key, _cell(memory, terms)) for key, memory, terms in said)
     connection.executemany(f"INSERT INTO {words}({columns}) VALUES({values})", cells)  # numbers
-    counts = Counter[tuple[int, bool]]()
-    for _, memory in memories:
-        counts.update((digest, not memory.superseded_by) for digest in view_digests(memory.scope))
+    counts = defaultdict[int, list[int]](lambda: [0, 0, 0])
     sign = -1 if removes else 1
-    changes = ((digest, sign * count * holds, sign * count * (not holds)) for (digest, holds), count in counts.items())
+    for _, memory, terms in said:
+        for digest in view_digests(memory.scope):
+            counts[digest][bool(memory.superseded_by)] += sign
+            counts[digest][2] += sign * len(terms)
     connection.executemany(
-        f"INSERT INTO memory_seen_{name} VALUES(?, ?, ?) ON CONFLICT(view) "  # numbers
-        "DO UPDATE SET live = live + excluded.live, past = past + excluded.past",
-        changes,
+        f"INSERT INTO memory_seen_{name} VALUES(?, ?, ?, ?) ON CONFLICT(view) DO UPDATE SET "  # numbers
+        "live = live + excluded.live, past = past + excluded.past, terms = terms + excluded.terms",
+        [(digest, *each) for digest, each in counts.items()],
     )
 
 
@@ -255,7 +262,7 @@ def _name(connection: sqlite3.Connection) -> str:
     Raises:
         DamagedIndexError: there is none that was made by our rules.
     """
-    ours = [name for rules, _, name in _names(connection) if rules == RULES]
+    ours = [name for rules, _, name in _names(connection) if rules == _rules()]
     if not ours:
         raise DamagedIndexError("there is no index of memories yet")
     return ours[-1]

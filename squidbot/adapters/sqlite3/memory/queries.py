@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.memories import Category, Memory
+    from squidbot.core.memory.search.dates import Days
 
 __all__ = [
     "Readable",
@@ -29,6 +30,7 @@ __all__ = [
     "last_before",
     "listed",
     "next_key",
+    "of_days",
     "picked",
     "readable",
     "remove",
@@ -61,6 +63,14 @@ GRAVES = (
     "SELECT key, id, owner, time, checksum, forgotten, reason FROM forgotten_memories WHERE id = ? "
     "ORDER BY key DESC LIMIT 1"
 )
+
+
+OF_DAYS = {
+    column: f"SELECT key FROM memories WHERE {column} = ? AND time >= ? AND time < ? ORDER BY time DESC LIMIT ?"  # noqa: S608
+    for column in VIEW_COLUMNS.values()
+}
+DAY_SECONDS = 86_400
+EPOCH_DAY = 719_163  # 1970-01-01, in days since the year 1
 
 
 class Readable(NamedTuple):
@@ -108,6 +118,13 @@ def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] |
     if memory.memory_id != memory_id:
         raise DamagedMemoryError(f"the index entry of memory {memory_id!a:.80}")
     return key, memory
+
+
+def of_days(connection: sqlite3.Connection, view: View, days: Days, limit: int) -> list[int]:
+    """Return the keys of at most `limit` memories of a view that were told on these days, newest first."""
+    first, last = ((ordinal - EPOCH_DAY) * DAY_SECONDS for ordinal in (days.first, days.last + 1))
+    cells = (rows.view_digest(view), first, last, limit)
+    return [key for (key,) in connection.execute(OF_DAYS[VIEW_COLUMNS[view.isolation]], cells)]
 
 
 def keys_of(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[str, int]:

@@ -19,8 +19,12 @@ from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.sqlite3.memory.places import SqliteVectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.core.errors import DamagedStoreError, StoreError
-from squidbot.core.finding.matching import weighed
-from squidbot.core.memories import Hit, View, refuse_misfit
+from squidbot.core.memories import View, passage_of, refuse_misfit
+from squidbot.core.memory.search.index import CANDIDATES, OF_DAYS
+from squidbot.core.memory.search.query import Query, is_sought
+from squidbot.core.memory.search.ranking import score
+from squidbot.core.memory.search.signals import Candidate
+from squidbot.core.memory.search.texts import prepared
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,8 +32,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
-    from squidbot.core.finding.words import Word
-    from squidbot.core.memories import Category, Memory
+    from squidbot.core.memories import Category, Hit, Memory
 
 __all__ = ["SqliteMemoryStore"]
 
@@ -37,8 +40,6 @@ Value = TypeVar("Value")
 
 # KiB; a search at 1,000,000 memories looks at some 1,000 pages, and twice as slowly where few of them stay.
 CACHE = "PRAGMA cache_size = -16384"
-# How many candidates are read and scored for a search, at least.
-CANDIDATES = 256
 
 
 class SqliteMemoryStore:
@@ -134,7 +135,7 @@ class SqliteMemoryStore:
         with self._reading as connection:
             return queries.listed(connection, view, category, limit, after, past=past)
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # noqa: ARG002  # ties are broken by time, not by age
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
         """Return the memories of a view that answer a query, best first, ties newest first.
 
         What waits for being indexed is indexed first, which writes to the file. A damaged index is made anew; a memory
@@ -144,8 +145,7 @@ class SqliteMemoryStore:
             ValueError: there is no letter or digit in the query.
             DamagedStoreError: the index is damaged and can't be made anew.
         """
-        words = index.asked(query)
-        if limit <= 0:
+        if not is_sought(query, now) or limit <= 0:
             return []
 
         def searched() -> list[Hit]:
@@ -155,7 +155,7 @@ class SqliteMemoryStore:
             with self._reading as connection:
                 connection.execute("BEGIN")  # all its statements see the same memories
                 try:
-                    return _search(connection, words, view, limit, past=past)
+                    return _search(connection, query, view, limit, now, past=past)
                 finally:
                     connection.execute("ROLLBACK")
 
@@ -338,21 +338,23 @@ def _supersede(connection: sqlite3.Connection, memory: Memory, new: dict[int, Me
         index.swap(connection, key, old, past)
 
 
-def _search(connection: sqlite3.Connection, words: Sequence[Word], view: View, limit: int, *, past: bool) -> list[Hit]:
+def _search(  # noqa: PLR0913  # as the port has it
+    connection: sqlite3.Connection, text: str, view: View, limit: int, now: float, *, past: bool
+) -> list[Hit]:
+    query = Query.of(text, now)
     with index_errors():
-        found = candidates(index.lists(connection, view, past=past), words, max(CANDIDATES, 2 * limit))
-    memories = [
-        (key, memory)
-        for key, memory in queries.picked(connection, found.keys)
+        keys, counted = candidates(index.lists(connection, view, past=past), query, max(CANDIDATES, limit))
+    for day in query.days:
+        keys += queries.of_days(connection, view, day, OF_DAYS)
+    passages = [
+        passage_of(memory)
+        for _, memory in queries.picked(connection, list(dict.fromkeys(keys)))
         if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
     ]
-    scores = weighed(words, found.having, [index.said(memory) for _, memory in memories], found.among)
-    ranked = sorted(
-        (-score, -memory.time, -key, memory.memory_id)
-        for score, (key, memory) in zip(scores, memories, strict=True)
-        if score
-    )
-    return [Hit(memory_id, -score) for score, _, _, memory_id in ranked[:limit]]
+    # Who of these speaks is known only now: a name in the query may be a speaker's.
+    query = Query.of(text, now, {passage.speaker for passage in passages})
+    with index_errors():
+        return score(query, [Candidate(each, prepared(each)) for each in passages], counted)[:limit]
 
 
 def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], reason: str, *, indexed: bool = True) -> int:

@@ -12,7 +12,7 @@ from squidbot.core.memory.search.texts import FIRST_PERSON, lower_words, terms_o
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Query", "name_words"]
+__all__ = ["Query", "is_sought", "name_words"]
 
 # Of a longer query the first different terms count.
 QUERY_TERMS = 32
@@ -79,6 +79,21 @@ class Query(NamedTuple):
             asks_amount="how" in opening and not _AMOUNT.isdisjoint(words),
             asks_name=bool(opening) and opening[0] in _NAMED_THING,
         )
+
+
+def is_sought(text: str, now: float | None = None) -> bool:
+    """Say whether there is anything in a query to look for; nothing but data, as hashes, is not.
+
+    Raises:
+        ValueError: there is no letter or digit in it.
+    """
+    try:
+        Query.of(text, now)
+    except ValueError:
+        if not any(map(str.isalnum, text)):
+            raise
+        return False
+    return True
 
 
 def _sought(words: Sequence[str], found: Sequence[str], speakers: frozenset[str]) -> tuple[str, ...]:

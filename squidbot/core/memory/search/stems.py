@@ -40,7 +40,7 @@ sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; spin spun; sta
 stuck; strike struck; swear swore sworn; sweep swept; swim swam swum; take took taken; teach taught; tear tore torn;
 tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn; weave wove
 woven; win won; write wrote written; child children; man men; woman women; person people; mouse mice; foot feet; tooth
-teeth; goose geese; wife wives; life lives; knife knives; leaf leaves; shelf shelves; half halves; wolf wolves; thief
+teeth; goose geese; wife wives; knife knives; leaf leaves; shelf shelves; half halves; wolf wolves; thief
 thieves; loaf loaves; good better best; bad worse worst; far farther further; mom mum mother mommy mummy; dad father
 daddy; kid kids; tv television; photo photos photograph photographs; bike bicycle; phone telephone; fridge
 refrigerator; exam examination; gym gymnasium; math maths mathematics; ad advertisement; die died dying; lie lied

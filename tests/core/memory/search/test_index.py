@@ -188,3 +188,11 @@ def test_days_that_are_spoken_of_count_only_where_they_meet_those_asked_about() 
     )
     assert index.search("What broke down on 3 May 2031?", now=NOW)[0].key == "a"
     assert {hit.key for hit in index.search("What broke down in July 2031?", 2, NOW)} == {"b", "c"}
+
+
+def test_verb_is_found_in_its_other_forms_when_a_noun_looks_like_one_of_them() -> None:
+    """Who lives somewhere is asked for more often than how many lives somebody has."""
+    home, rain = Passage("home", "Ann lives in Oslo."), Passage("rain", "Ann likes rain.")
+    (first, *_) = Index([home, rain]).search("where does Ann live")
+    assert first.key == "home"
+    assert first.score > MIN_RELEVANCE
