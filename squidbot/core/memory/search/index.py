@@ -121,12 +121,15 @@ class Index:
         """
         names = [name for name, count in self._speakers.items() if count]
         query = Query.of(text, now, names, asker)
-        return score(query, self.candidates(query), self)[: max(0, limit)]
+        return score(query, self.candidates(query, limit), self)[: max(0, limit)]
 
-    def candidates(self, query: Query) -> list[Candidate]:
-        """Return what is ranked: the best by words, their neighbours, and what is of the days asked about."""
+    def candidates(self, query: Query, limit: int = 0) -> list[Candidate]:
+        """Return what is ranked: the best by words, their neighbours, and what is of the days asked about.
+
+        Of the best there are at least as many as are asked for, if so many have any of the words.
+        """
         found = self._lexical(query)
-        best = nsmallest(CANDIDATES, found, key=lambda key: (-found[key], self._recency(key), key))
+        best = nsmallest(max(CANDIDATES, limit), found, key=lambda key: (-found[key], self._recency(key), key))
         keys = dict.fromkeys(best)
         for key in best[:NEIGHBOURS_OF]:
             keys.update(dict.fromkeys(self._beside(key)))
