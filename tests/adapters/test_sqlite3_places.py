@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, places
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.memories import Scope, View
@@ -151,6 +151,18 @@ def test_nearest_follows_the_store(store: SqliteMemoryStore) -> None:
     assert names == {made_memory(f"{number}", ANN).memory_id for number in (0, 1, 2, 3, 6, 7, 8)}
     assert len(nearest.search(_vector(4), View(ANN), past=True)) == 8
     assert index.stamp() == truth.stamp()
+
+
+def test_entries_are_found_by_their_place_alone(store: SqliteMemoryStore, path: Path) -> None:
+    """No page of entries costs more where there are more vectors: nothing is gone through, nothing sorted."""
+    _put(store, *range(10))
+    store.vectors_of("m", DIMENSIONS)
+    with sqlite3.connect(path) as connection:
+        for query, cells in ((places.BEHIND, (1, 5, 0, 9, 9)), (places.PICKED, (1, *range(places.PICKED_ROWS), 0, 9))):
+            steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", cells)]
+            assert steps[0].startswith("SEARCH memory_vector_places USING INTEGER PRIMARY KEY (rowid")
+            assert all("USING INTEGER PRIMARY KEY (rowid" in step for step in steps)
+    connection.close()
 
 
 def test_damaged_vector_is_refused_in_one_line(store: SqliteMemoryStore, path: Path) -> None:

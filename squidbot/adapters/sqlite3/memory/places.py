@@ -63,15 +63,16 @@ PARTS = 6
 
 MODEL = "SELECT no FROM memory_models WHERE name = ? AND dimension = ?"
 STAMP = "SELECT vectors, digest FROM memory_vector_stamps WHERE no = ?"
+# SQLite would go through all of a model's vectors, and sort: CROSS keeps the order of the tables, + the index out.
 ENTRY = (
     "SELECT place, mark, memory_vectors.key, digest, memory_vectors.checksum, vector, id, owner, bot, agent, model, "
     "superseded_by IS NULL FROM memory_vector_places "
-    "JOIN memory_vectors USING(key) JOIN memories ON memories.key = memory_vectors.key & ? "
+    "CROSS JOIN memory_vectors USING(key) CROSS JOIN memories ON memories.key = memory_vectors.key & ? "
 )
-BEHIND = ENTRY + "WHERE place > ? AND memory_vector_places.key BETWEEN ? AND ? ORDER BY place LIMIT ?"
+BEHIND = ENTRY + "WHERE place > ? AND +memory_vector_places.key BETWEEN ? AND ? ORDER BY place LIMIT ?"
 PLACES = "SELECT place FROM memory_vector_places WHERE key BETWEEN ? AND ? ORDER BY place"
 PICKED_ROWS = 128
-PICKED = ENTRY + f"WHERE place IN ({', '.join('?' * PICKED_ROWS)}) AND memory_vector_places.key BETWEEN ? AND ?"
+PICKED = ENTRY + f"WHERE place IN ({', '.join('?' * PICKED_ROWS)}) AND +memory_vector_places.key BETWEEN ? AND ?"
 
 
 class SqliteVectors:
