@@ -1,0 +1,53 @@
+"""A score means the same in every store: what answers a query, how well, and in which order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.testing import made_memory
+from squidbot.testing.memories import ANN, SEEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.core.memories import Memory
+
+NOW = 1.7e9
+WORDS = (
+    "tea", "coffee", "beagle", "puppy", "dog", "walks", "Oslo", "Paris", "lives", "lived", "adopted", "adoption",
+    "book", "novel", "2023", "June", "red", "blue",
+)  # fmt: skip
+SAID = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=1, max_size=25)
+ASKED = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5)
+
+
+def made(said: list[list[str]]) -> list[Memory]:
+    """Return memories with these words, a day apart."""
+    texts = (f"{' '.join(words)} own{number}." for number, words in enumerate(said))
+    return [made_memory(text, ANN, time=NOW - 86_400.0 * number) for number, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("past", [False, True])
+@settings(max_examples=40)
+@given(said=SAID, asked=ASKED)
+def test_stores_give_the_same_hits_and_scores_when_they_hold_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    past: bool,  # noqa: FBT001  # a parameter of the test
+    said: list[list[str]],
+    asked: list[str],
+) -> None:
+    """All words, families, subjects, dates: the same keys in the same order, with the same scores."""
+    memories, query = made(said), " ".join(asked)
+    shelf = InMemoryMemoryStore()
+    folder: Path = tmp_path_factory.mktemp("scores")
+    with SqliteMemoryStore(folder / "s.db") as store:
+        for each in (shelf, store):
+            each.add(memories)
+        due = shelf.search(query, SEEN, limit=50, now=NOW, past=past)
+        assert store.search(query, SEEN, limit=50, now=NOW, past=past) == due
