@@ -56,7 +56,7 @@ class Signals(NamedTuple):
         stranger: 1 if somebody else is asked about than who speaks.
         told_then: how near its time is to the days asked about.
         of_then: how well the days that it speaks of meet those.
-        length: the logarithm of its terms.
+        length: the logarithm of its terms, up to a short passage's.
         excess: the logarithm of its terms beyond a short passage's.
         asks: 1 if it ends on a question.
         own_words: the fraction of its words that are "I", "my" and such.
@@ -209,7 +209,7 @@ def _shape(query: Query, candidate: Candidate, *, is_stranger: bool) -> Signals:
         stranger=float(is_stranger),
         told_then=_told_then(query.days, day_of(told)) if query.days and told is not None else 0.0,
         of_then=max((_meet(asked, day) for asked in query.days for day in spoken_of), default=0.0),
-        length=log1p(length),
+        length=log1p(min(length, SHORT_TERMS)),
         excess=log(max(1.0, length / SHORT_TERMS)),
         asks=float(asks),
         own_words=own_fraction,

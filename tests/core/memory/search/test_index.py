@@ -170,6 +170,17 @@ def test_any_text_is_searched_with_scores_from_0_to_1_in_order(
     assert index.search(text, 2, now, "Ada") == hits[:2]
 
 
+def test_what_tells_least_is_not_looked_for_where_there_is_too_much_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rare word is found among all, and a common one by itself is, too."""
+    monkeypatch.setattr("squidbot.core.memory.search.index.MOST_POSTINGS", 4)
+    index = Index([Passage(str(each), "oats and barley", time=float(each)) for each in range(9)])
+    index.add([Passage("rare", "oats for the barge", time=0.0)])
+    assert [hit.key for hit in index.search("Which barge has oats?", 1)] == ["rare"]
+    assert len(index.candidates(Query.of("Which barge has oats?"), 1)) == 1
+    assert len(index.search("Which barge has oats?", 5)) == 5
+    assert index.search("oats", 1)[0].key == "8"
+
+
 def test_what_stands_in_no_row_is_found_by_its_words_alone() -> None:
     """Passages of no group have no neighbours, whatever their places."""
     index = Index([Passage("a", "The barge is late."), Passage("b", "Sheep."), Passage("c", "Gate.", position=1)])
