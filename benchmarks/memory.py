@@ -94,6 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     makes = FINDERS | {name: _named(name) for name in args.also}
     result = measure(conversations, makes, count, progress)
     result.remarks.append(f"Tokens are {unit}.")
+    if args.pad or args.merge > 1:
+        result.bars.clear()  # they are for short turns
     progress("")
     print(as_text([result]))
     if args.json:

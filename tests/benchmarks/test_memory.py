@@ -129,6 +129,9 @@ def test_the_command_prints_its_tables_and_writes_them(path: Path, capsys: pytes
     printed = capsys.readouterr().out
     assert "FTS5 porter" in printed
     assert "2 questions left out" in printed
+    assert "at least 72" in printed
+    assert main([str(path), "--merge", "2", "--pad", "1"]) == 0
+    assert "at least 72" not in capsys.readouterr().out
     (part,) = json.loads(out.read_text(encoding="utf-8"))["parts"]
     rows = part["tables"][0]["rows"]
     assert rows["benchmarks.finders:Newest"] == rows["recency"]
