@@ -11,7 +11,7 @@ import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, rows
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, candidates, index, rows
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import Scope, View
 from squidbot.testing import check_memory_store, made_memory, made_message
@@ -184,8 +184,11 @@ def test_view_is_searched_in_its_own_lists_when_others_have_the_same_words(tmp_p
         assert costs[0] < costs[1] / 5, f"instructions of SQLite: {costs}"
 
 
-def test_rare_words_decide_when_common_ones_have_more_memories_than_are_looked_at(tmp_path: Path) -> None:
+def test_rare_words_decide_when_common_ones_have_more_memories_than_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """In 3,000 memories with the same words the old one with all of them is found, and so is that with the rare one."""
+    monkeypatch.setattr(candidates, "PROBED", 128)
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         rare, both = made_memory("walrus alone", time=1.0), made_memory("red green blue", time=2.0)
         store.add([rare, both])
@@ -196,8 +199,11 @@ def test_rare_words_decide_when_common_ones_have_more_memories_than_are_looked_a
         assert len(store.search("grey", SEEN, limit=700, now=0.0)) >= 500
 
 
-def test_history_does_not_crowd_out_what_holds_when_there_is_more_of_it_than_is_looked_at(tmp_path: Path) -> None:
+def test_history_does_not_crowd_out_what_holds_when_there_is_more_of_it_than_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """An old memory that still holds is found behind a thousand newer ones that do not."""
+    monkeypatch.setattr(candidates, "PROBED", 128)
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         old = made_memory("tea own", time=1.0)
         store.add([old, *(made_memory(f"tea {number}", memory_id=f"m{number}") for number in range(700))])
