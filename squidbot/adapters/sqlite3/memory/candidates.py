@@ -27,8 +27,9 @@ __all__ = ["Counted", "candidates"]
 # Also how many memories of a term are looked at: at a million, a millisecond a term. At 20,000 the ten best of six
 # words are .96 those of a search that reads all; with 512 they are .88.
 PROBED = 2048
-# So many terms, the rarest, are looked for together, by pairs and all at once, and by their subjects.
+# So many terms, the rarest, are looked for together, by pairs and all at once; of so many the subjects are.
 TOGETHER = 4
+SUBJECTS = 8
 # How many are found by each combination, family or subject.
 PAIRED = 128
 # A term in so many of the memories of a view is looked for beside three rarer ones only.
@@ -91,7 +92,7 @@ def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Count
         for key in lists.newest([(each.term,) for each in several], PAIRED):
             having[key] = max(having[key], weight)
     # A term that nobody ever said has a subject, too.
-    for each in sorted(known, key=lambda each: each.memories)[:TOGETHER]:
+    for each in sorted(known, key=lambda each: each.memories)[:SUBJECTS]:
         if fellows := tuple(fellow.stem for fellow in kin(each.term)):
             for key in lists.newest([fellows], PAIRED):
                 having[key] += FELLOW * each.weight
