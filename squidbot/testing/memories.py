@@ -256,6 +256,22 @@ def _checks_forget(store: MemoryStore) -> None:
     assert store.forgotten(gone) == {gone[1]: "Ann asked for it"}, "it is not forgotten any more"
 
 
+def _checks_listing(store: MemoryStore, category: Category | None, due: list[Memory]) -> None:
+    """Check that a listing and its pages are these memories, each once, newest first."""
+    whole = store.listed(SEEN, category, limit=1000)
+    ids = sorted(each.memory_id for each in due)
+    assert sorted(each.memory_id for each in whole) == ids, f"{category}: all are listed, each once"
+    times = [each.time for each in whole]
+    assert times == sorted(times, reverse=True), f"{category}: newest first"
+    pages: list[Memory] = []
+    while len(pages) <= len(whole) and (
+        page := store.listed(SEEN, category, limit=17, after=pages[-1].memory_id if pages else "")
+    ):
+        assert len(page) <= 17, "limit is the most that comes"
+        pages += page
+    assert pages == whole, f"{category}: pages of 17 are the whole, cut: {len(pages)} of {len(whole)}"
+
+
 def _checks_pages(store: MemoryStore) -> None:
     memories = [
         made_memory(f"number{number}", time=float(number * 7 % 60), category=CATEGORIES[number % 4])
@@ -264,18 +280,7 @@ def _checks_pages(store: MemoryStore) -> None:
     store.add(memories[:100])
     store.add([*memories[100:], made_memory("bob's", Scope(user="bob"))])
     for category in (None, *CATEGORIES):
-        whole = store.listed(SEEN, category, limit=1000)
-        due = sorted(each.memory_id for each in memories if category in {None, each.category})
-        assert sorted(each.memory_id for each in whole) == due, f"{category}: all are listed, each once"
-        times = [each.time for each in whole]
-        assert times == sorted(times, reverse=True), f"{category}: newest first"
-        pages: list[Memory] = []
-        while len(pages) <= len(whole) and (
-            page := store.listed(SEEN, category, limit=17, after=pages[-1].memory_id if pages else "")
-        ):
-            assert len(page) <= 17, "limit is the most that comes"
-            pages += page
-        assert pages == whole, f"{category}: pages of 17 are the whole, cut: {len(pages)} of {len(whole)}"
+        _checks_listing(store, category, [each for each in memories if category in {None, each.category}])
     assert store.listed(SEEN, limit=0) == [], "a page of none is empty"
     whole = store.listed(SEEN, limit=1000)
     store.forget([whole[9].memory_id])

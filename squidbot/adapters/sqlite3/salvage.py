@@ -133,21 +133,28 @@ def _free(pages: Pages) -> set[int]:
 
 def _sort(haul: Haul, rowid: int | None, values: tuple[Value, ...], take: Take) -> None:
     try:
-        if rowid is not None and len(values) == MESSAGE_CELLS:
-            _message(haul, rowid, values, take)
-        elif rowid is not None and len(values) == SESSION_CELLS:
-            _session(haul, rowid, values)
-        elif rowid is not None and len(values) == SUMMARY_CELLS:
-            _summary(haul, values, take)
-        elif rowid is not None and len(values) == saving.MEMORY_CELLS:
-            take("memories", saving.proved(rowid, values))
-            haul.memories += 1
-        elif rowid is not None and len(values) == saving.GRAVE_CELLS:
-            take("forgotten_memories", saving.proved_grave(rowid, values))
-        elif rowid is None:
+        if rowid is None:
             _index(haul, values, take)
+        else:
+            _row(haul, rowid, values, take)
     except (rows.DamagedRowError, TypeError, ValueError, OverflowError):
         return  # not one of ours, or not whole
+
+
+def _row(haul: Haul, rowid: int, values: tuple[Value, ...], take: Take) -> None:
+    """Take a row of the table that has so many cells."""
+    cells = len(values)
+    if cells == MESSAGE_CELLS:
+        _message(haul, rowid, values, take)
+    elif cells == SESSION_CELLS:
+        _session(haul, rowid, values)
+    elif cells == SUMMARY_CELLS:
+        _summary(haul, values, take)
+    elif cells == saving.MEMORY_CELLS:
+        take("memories", saving.proved(rowid, values))
+        haul.memories += 1
+    elif cells == saving.GRAVE_CELLS:
+        take("forgotten_memories", saving.proved_grave(rowid, values))
 
 
 def _message(haul: Haul, key: int, values: tuple[Value, ...], take: Take) -> None:

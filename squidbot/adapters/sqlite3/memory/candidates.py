@@ -91,12 +91,16 @@ def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Count
         weight = sum(each.weight for each in several)
         for key in lists.newest([(each.term,) for each in several], PAIRED):
             having[key] = max(having[key], weight)
-    # A term that nobody ever said has a subject, too.
+    _add_fellows(lists, known, having)
+    return sorted(having, key=lambda key: (-having[key], -key))[:limit], counted
+
+
+def _add_fellows(lists: Lists, known: Sequence[_Known], having: defaultdict[int, float]) -> None:
+    """Add what memories count for that have another word of a term's subject, also of a term that nobody ever said."""
     for each in sorted(known, key=lambda each: each.memories)[:SUBJECTS]:
         if fellows := tuple(fellow.stem for fellow in kin(each.term)):
             for key in lists.newest([fellows], PAIRED):
                 having[key] += FELLOW * each.weight
-    return sorted(having, key=lambda key: (-having[key], -key))[:limit], counted
 
 
 def _probe(lists: Lists, counted: Counted, term: str, limit: int, having: defaultdict[int, float]) -> _Known:

@@ -113,27 +113,30 @@ def decode(row: MemoryRow) -> tuple[int, Memory]:
         cells = [memory_id, *texts]
         if checksum(numbers, *_marked([data or b"" for data in cells], cells)) != check:
             raise DamagedMemoryError(f"memory {key}")
-        category, trust, supersedes, superseded_by, scope, tags, sources, speaker, reason, text = (
-            None if data is None else plain(data) for data in texts
-        )
+        category, trust, supersedes, superseded_by, scope, tags, sources, speaker, reason, text = map(_said, texts)
     except (struct.error, TypeError, AttributeError) as error:  # a cell of another type: the row's header was hit
         raise DamagedMemoryError(f"memory {key}") from error
     memory = Memory(
         plain(memory_id),
-        text or "",
+        text,
         cast("Category", category),
-        _scope(scope or ""),
+        _scope(scope),
         time,
         cast("Trust", trust),
-        speaker or "",
-        tuple(json.loads(tags)) if tags else (),
-        tuple(Source(*each) for each in json.loads(sources)) if sources else (),
+        speaker,
+        tuple(json.loads(tags or "[]")),
+        tuple(Source(*each) for each in json.loads(sources or "[]")),
         importance,
-        reason or "",
-        supersedes or "",
-        superseded_by or "",
+        reason,
+        supersedes,
+        superseded_by,
     )
     return key, memory
+
+
+def _said(data: bytes | None) -> str:
+    """Return the text in a cell; none is an empty one."""
+    return "" if data is None else plain(data)
 
 
 def _marked(datas: list[bytes], cells: Sequence[Cell]) -> list[bytes]:
