@@ -5,7 +5,8 @@
 PATH holds conversations in LoCoMo's form. A question counts as answered when all turns of its evidence are among what
 is returned: the first k of a ranking, or those first ones that cost at most so many tokens, as "speaker: text". What a
 search leaves out is not returned. Tokens are cl100k's where its ranks are given or found, else four characters each,
-which the title says. --also names something that makes a finder (see `finders.Make`) to stand beside the others;
+which the title says. MiniLM stands beside the others where its package and NumPy are installed; --also names something
+else that makes a finder (see `finders.Make`).
 What helps on short turns can hurt on pages: --merge makes pages of so many turns, --pad only of one speaker's turns,
 with so many of another conversation, which counts as no answer though it may be one.
 """
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.conversations import CATEGORIES, merged, padded, read, shown
 from benchmarks.finders import FINDERS
+from benchmarks.meant import finders
 from benchmarks.report import Bar, Progress, Result, Table, as_json, as_text
 
 if TYPE_CHECKING:
@@ -37,9 +39,11 @@ PASSAGES = (5, 10, 20, 50)
 BUDGETS_TOKENS = (500, 1_000, 2_000, 4_000)
 # Of the figures by category and by conversation: the budget that the bars are at.
 BUDGET_TOKENS = 1_000
-OURS = "squidbot, no model"
-# Issue 6: the least, on short turns.
-AT_LEAST = {1_000: 72.0, 2_000: 78.0}
+# Issue 6: the least, on short turns, at so many tokens.
+AT_LEAST = {
+    "squidbot, no model": {1_000: 72.0, 2_000: 78.0},
+    "squidbot, MiniLM": {1_000: 80.0, 2_000: 85.0},
+}
 RANKS = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "tokenizers" / "cl100k_base.tiktoken"
 
 
@@ -91,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.pad:
         conversations = padded(conversations, args.pad)
     count, unit = _counter(args.ranks)
-    makes = FINDERS | {name: _named(name) for name in args.also}
+    makes = FINDERS | finders() | {name: _named(name) for name in args.also}
     result = measure(conversations, makes, count, progress)
     result.remarks.append(f"Tokens are {unit}.")
     if args.pad or args.merge > 1:
@@ -138,13 +142,14 @@ def _by_size(title: str, found: dict[str, list[Outcome]]) -> Table:
 
 def _bars(found: dict[str, list[Outcome]]) -> list[Bar]:
     """Return what is asked of ours, on conversations of short turns."""
-    needs = [need for outcome in found.get(OURS, ()) for need in outcome.needs]
-    shares = {most: _percent([need.tokens <= most for need in needs]) for most in AT_LEAST}
-    return [
-        Bar(f"{OURS}: % at {most:,} tokens", share, at_least=AT_LEAST[most])
-        for most, share in shares.items()
-        if share is not None
-    ]
+    bars = []
+    for name in (each for each in AT_LEAST if each in found):
+        needs = [need for outcome in found[name] for need in outcome.needs]
+        for most, least in AT_LEAST[name].items():
+            share = _percent([need.tokens <= most for need in needs])
+            if share is not None:
+                bars.append(Bar(f"{name}: % at {most:,} tokens", share, at_least=least))
+    return bars
 
 
 def _by_category(title: str, found: dict[str, list[Outcome]]) -> Table:

@@ -6,6 +6,7 @@
 | selection | of what was found, as much as a budget takes |
 | ranking   | one score from all signals, what each weighs and why |
 | signals   | what speaks for a passage: words, neighbours, group, speaker, days, shape |
+| likeness  | what speaks for a passage by vectors, which others bring along |
 | matching  | how much of each term of a query a passage has |
 | query     | a question as what is looked for |
 | texts     | a passage as what it is found by, made once when it is stored |

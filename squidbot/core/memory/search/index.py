@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Hit, Passage
+    from squidbot.core.memory.search.likeness import Meaning
 
 __all__ = ["CANDIDATES", "Index", "lookups"]
 
@@ -33,6 +34,7 @@ NEIGHBOURS_OF = 64
 OF_DAYS = 50
 # Beyond so many, what tells least is not looked at, unless more are asked for: about 10 ms.
 MOST_POSTINGS = 20_000
+NEAREST = 100  # by vectors, where there are
 NEIGHBOURS = (-2, -1, 1, 2)
 
 
@@ -115,20 +117,31 @@ class Index:
             if passage.time is not None:
                 del self._days[bisect_left(self._days, (day_of(passage.time), passage.key))]
 
-    def search(self, text: str, limit: int = 20, now: float | None = None, asker: str = "") -> list[Hit]:
+    def search(
+        self,
+        text: str,
+        limit: int = 20,
+        now: float | None = None,
+        asker: str = "",
+        meaning: Meaning | None = None,
+    ) -> list[Hit]:
         """Return what answers a query, best first, ties newest first, then by key; `now` is in seconds since 1970.
+
+        With `meaning` vectors speak, too, and what they alone find is found.
 
         Raises:
             ValueError: there is no letter or digit in the query.
         """
         names = [name for name, count in self._speakers.items() if count]
         query = Query.of(text, now, names, asker)
-        return score(query, self.candidates(query, limit), self)[: max(0, limit)]
+        similar = meaning.similar if meaning else {}
+        return score(query, self.candidates(query, limit, similar), self, meaning)[: max(0, limit)]
 
-    def candidates(self, query: Query, limit: int = 0) -> list[Candidate]:
-        """Return what is ranked: the best by words, their neighbours, and what is of the days asked about.
+    def candidates(self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None) -> list[Candidate]:
+        """Return what is ranked: the best by words, their neighbours, what is of the days asked about, and the nearest.
 
-        Of the best there are at least as many as are asked for, if so many have any of the words.
+        Of the best there are at least as many as are asked for, if so many have any of the words, and of the nearest by
+        `similar`, which has the cosines of passages that have a vector, by their keys.
         """
         found = self._lexical(query, limit)
         most = max(CANDIDATES, limit)
@@ -141,7 +154,9 @@ class Index:
         for first, last in query.days:
             low, high = bisect_left(self._days, (first, "")), bisect_right(self._days, (last + 1, ""))
             keys.update(dict.fromkeys(key for _, key in self._days[low:high][-OF_DAYS:]))
-        return [self._candidates[key] for key in keys]
+        meant = similar or {}
+        keys.update(dict.fromkeys(nsmallest(max(NEAREST, limit), meant, key=lambda key: (-meant[key], key))))
+        return [self._candidates[key] for key in keys if key in self._candidates]
 
     def _lexical(self, query: Query, limit: int) -> dict[str, float]:
         found: dict[str, float] = {}

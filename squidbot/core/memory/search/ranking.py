@@ -7,17 +7,19 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from squidbot.core.memories import Hit
+from squidbot.core.memory.search.likeness import Likeness, likenesses
 from squidbot.core.memory.search.signals import Signals, signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.memories import Passage
+    from squidbot.core.memory.search.likeness import Meaning
     from squidbot.core.memory.search.matching import Statistics
     from squidbot.core.memory.search.query import Query
     from squidbot.core.memory.search.signals import Candidate
 
-__all__ = ["MIN_RELEVANCE", "WEIGHTS", "order", "score"]
+__all__ = ["LIKENESS", "MIN_RELEVANCE", "WEIGHTS", "order", "score"]
 
 # Fitted as a listwise choice of the evidence of questions, on conversations of short turns and on the same as pages,
 # each weight the mean of fits that left one conversation out, rounded; between those fits they moved by a tenth. What
@@ -46,20 +48,53 @@ WEIGHTS = Signals(
 # another conversation: fitted on as many of these as of those. The same for a passage that is not the best.
 REACH = 14.9  # the share of the question that the best passage has, with its neighbours
 BASE = -10.5
+# With vectors, fitted as those above with these fixed; between fits that left one conversation out they moved by a
+# tenth. Vectors of token after token found half a point more still, and take forty times the room.
+LIKENESS = Likeness(
+    own=0.6,  # of 3 or 4, which the nearest of two hundred has
+    before=0.35,
+)
+# The chance of the best passage then follows the nearest cosine, and words only push it: of questions that belong to
+# another conversation one in ten has a passage above MIN_RELEVANCE, by words alone more than three in ten.
+STEEP = 34.0
+HALF_SAID = 4.0
 # Nine in ten questions that belong somewhere have a passage above it, and two in ten of those that don't.
 MIN_RELEVANCE = 0.3
 SCORE_DIGITS = 6  # a score survives being written down, and what differs by less is a tie
 
 
-def score(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> list[Hit]:
-    """Return all candidates with their scores, best first, ties newest first, then by key."""
+def score(
+    query: Query, candidates: Sequence[Candidate], statistics: Statistics, meaning: Meaning | None = None
+) -> list[Hit]:
+    """Return all candidates with their scores, best first, ties newest first, then by key.
+
+    With `meaning` vectors have a say, too.
+    """
     found, reach = signals(query, candidates, statistics)
+    values = [sum(map(mul, WEIGHTS, one)) for one in found]
     base = BASE + REACH * reach
+    if meaning is not None:
+        values, base = _meant(values, base, reach, candidates, meaning)
     hits = [
-        (Hit(each.passage.key, round(_logistic(base + sum(map(mul, WEIGHTS, one))), SCORE_DIGITS)), each.passage)
-        for each, one in zip(candidates, found, strict=True)
+        (Hit(each.passage.key, round(_logistic(base + value), SCORE_DIGITS)), each.passage)
+        for each, value in zip(candidates, values, strict=True)
     ]
     return [hit for hit, _ in sorted(hits, key=lambda pair: order(*pair))]
+
+
+def _meant(
+    values: Sequence[float], base: float, reach: float, candidates: Sequence[Candidate], meaning: Meaning
+) -> tuple[list[float], float]:
+    """Return the values of candidates with what vectors say, and what is to be added to make a score of them."""
+    both = [
+        value + sum(map(mul, LIKENESS, one))
+        for value, one in zip(values, likenesses(candidates, meaning.similar), strict=True)
+    ]
+    nearest = max((meaning.similar.get(each.passage.key, -1.0) for each in candidates), default=-1.0)
+    best = base + max(values, default=0.0)
+    if meaning.even is not None and nearest > -1.0:
+        best = STEEP * (nearest - meaning.even) + HALF_SAID * (reach - 0.5)
+    return both, best - max(both, default=0.0)
 
 
 def order(hit: Hit, passage: Passage) -> tuple[float, float, str]:

