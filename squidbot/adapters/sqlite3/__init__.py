@@ -3,6 +3,7 @@
 | file    | holds |
 |---------|-------|
 | store   | `SqliteStore`: the two ports |
+| opened  | a file that is open: whose turn it is, closing, overwriting |
 | queries | every statement that reads or writes rows |
 | rows    | a message as a row and back, with its checksum |
 | claims  | who works on what, of all processes |

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3 import claims, erase, index, queries
-from squidbot.adapters.sqlite3.access import FOREIGN, Access
-from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, open_file, open_only_reading, shrink_log
+from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, shrink_log
+from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.finding.words import read_query
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
-    from types import TracebackType
 
     from squidbot.core.finding.words import Query
     from squidbot.core.messages import Erasure, Found, Opening, Record, StoredMessage, Summary
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore"]
 
 
-class SqliteStore:
+class SqliteStore(OpenedFile):
     """TranscriptStore, SummaryStore and Claims in one SQLite file, created if it is missing.
 
     An append is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of
@@ -49,34 +47,9 @@ class SqliteStore:
                 as it is.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
-        self._path = str(Path(path).absolute())
-        self._busy_seconds = busy_seconds
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        if read_only:
-            self._connection = open_only_reading(self._path, busy_seconds)
-        else:
-            self._connection = open_file(self._path, busy_seconds, may_create=create)
-        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
-        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
+        super().__init__(path, busy_seconds=busy_seconds, create=create, read_only=read_only)
         if not read_only:
-            with suppress(StoreError, *FOREIGN):  # as before: `is_scrubbed` tells, and a damaged file is served
-                if erase.is_unscrubbed(self._connection):
-                    erase.scrub(self._path, 0.0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file. Closing twice does nothing; any other call after it raises StoreError."""
-        if os.getpid() == self._pid:  # in a fork the connection is still the parent's
-            with self._lock:
-                self._connection.close()
+            self._scrub_left()
 
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. One indexed lookup."""
@@ -292,25 +265,6 @@ class SqliteStore:
             if renews:
                 index.renew(connection, drops=drops)
             erase.forget(connection, session, erasure, renewed=renews)
-
-    def is_scrubbed(self) -> bool:
-        """Say whether the bytes of all that was forgotten are overwritten."""
-        with self._reading as connection:
-            return not erase.is_unscrubbed(connection)
-
-    def scrub(self) -> None:
-        """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
-
-        `forget` and `remove` do so by themselves, and opening the store tries again what they could not end. Other
-        writers wait until it is done: a second or two for each 100,000 messages in the file.
-
-        Raises:
-            StoreError: it could not be ended, and why: a program that reads for long, another writer, a full disk.
-        """
-        with self._writing as connection:  # where another program scrubs, wait for it
-            needed = erase.is_unscrubbed(connection)
-        if needed:
-            erase.scrub(self._path, self._busy_seconds)
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.adapters.sqlite3 import erase
-from squidbot.adapters.sqlite3.access import FOREIGN, Access
-from squidbot.adapters.sqlite3.files import open_file
+from squidbot.adapters.sqlite3.access import FOREIGN
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index, queries, tables, vectors
 from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.sqlite3.memory.places import SqliteVectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
+from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import View, passage_of, refuse_misfit
 from squidbot.core.memory.search.index import CANDIDATES, OF_DAYS
@@ -27,9 +24,9 @@ from squidbot.core.memory.search.signals import Candidate
 from squidbot.core.memory.search.texts import prepared
 
 if TYPE_CHECKING:
+    import os
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
-    from types import TracebackType
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
     from squidbot.core.memories import Category, Hit, Memory
@@ -42,7 +39,7 @@ Value = TypeVar("Value")
 CACHE = "PRAGMA cache_size = -16384"
 
 
-class SqliteMemoryStore:
+class SqliteMemoryStore(OpenedFile):
     """MemoryStore in one SQLite file, created if it is missing: a file of its own, or one that holds sessions.
 
     An `add` is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of processes
@@ -60,13 +57,7 @@ class SqliteMemoryStore:
                 as it is.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
-        self._path = str(Path(path).absolute())
-        self._busy_seconds = busy_seconds
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._connection = open_file(self._path, busy_seconds, may_create=create)
-        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
-        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
+        super().__init__(path, busy_seconds=busy_seconds, create=create)
         try:
             with self._reading as connection:
                 connection.execute(CACHE)
@@ -77,23 +68,7 @@ class SqliteMemoryStore:
         except BaseException:
             self._connection.close()
             raise
-        with suppress(StoreError, *FOREIGN):  # as before: `is_scrubbed` tells
-            if erase.is_unscrubbed(self._connection):
-                erase.scrub(self._path, 0.0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file. Closing twice does nothing; any other call after it raises StoreError."""
-        if os.getpid() == self._pid:  # in a fork the connection is still the parent's
-            with self._lock:
-                self._connection.close()
+        self._scrub_left()
 
     def add(self, memories: Sequence[Memory]) -> None:
         """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
@@ -223,22 +198,6 @@ class SqliteMemoryStore:
         """
         with self._reading as connection:
             return queries.graves(connection, memory_ids)
-
-    def is_scrubbed(self) -> bool:
-        """Say whether the bytes of all that was forgotten are overwritten."""
-        with self._reading as connection:
-            return not erase.is_unscrubbed(connection)
-
-    def scrub(self) -> None:
-        """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
-
-        Raises:
-            StoreError: it could not be ended, and why: a program that reads for long, another writer, a full disk.
-        """
-        with self._writing as connection:  # where another program scrubs, wait for it
-            needed = erase.is_unscrubbed(connection)
-        if needed:
-            erase.scrub(self._path, self._busy_seconds)
 
     def behind(self, key: int = 0, limit: int = 1000) -> list[tuple[int, Memory]]:
         """Return the next memories of all views behind a key, with their keys, in the order of their coming.
