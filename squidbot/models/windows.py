@@ -9,7 +9,7 @@ from squidbot.checks import AUTO_LAYERS
 from squidbot.core.errors import ConfigError, SizingError
 from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.context import Card
-from squidbot.core.sizing.fit import Bounds, fit
+from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.measure import Reserved, measure
 from squidbot.core.sizing.model import model_of
 from squidbot.models.files import loading_of, projector_bytes
@@ -136,11 +136,10 @@ def _fitted(loaded: Loaded, wanted: Definition, model: Model, blank: Sized) -> F
     # A definition may ask for less than sizing would ever choose; all other caps are applied to what fits.
     least = min(window.min, cap or window.min)
     bounds = Bounds(least, window.max, cap if least == cap else None)
-    found = fit(model, blank.loading, blank.cards, bounds, blank.reserved)
-    if found.window_tokens is not None or wanted.n_gpu_layers != AUTO_LAYERS or found.n_gpu_layers is None:
-        return found
-    fewer = replace(blank.loading, n_gpu_layers=found.n_gpu_layers)
-    return fit(model, fewer, blank.cards, bounds, blank.reserved)
+    loading = blank.loading
+    if wanted.n_gpu_layers == AUTO_LAYERS:
+        loading = with_layers_that_fit(model, loading, blank.cards, bounds, blank.reserved)
+    return fit(model, loading, blank.cards, bounds, blank.reserved)
 
 
 def _reason(found: Fit) -> str:

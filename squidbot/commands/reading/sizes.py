@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.gguf import read_header
 from squidbot.commands.reading.verified import Verified, largest_window, verified_at, with_compute
 from squidbot.core.errors import SizingError
-from squidbot.core.sizing.fit import Alternative, Bound, Bounds, Fit, alternatives, fit, limit_of, windows_between
+from squidbot.core.sizing.fit import (
+    Alternative,
+    Bound,
+    Bounds,
+    Fit,
+    alternatives,
+    fit,
+    limit_of,
+    windows_between,
+    with_layers_that_fit,
+)
 from squidbot.core.sizing.measure import Reserved, measure
 from squidbot.core.sizing.memory import sharing
 from squidbot.core.sizing.model import model_of
@@ -108,10 +117,8 @@ def _from_header(asked: Asked, header: Header) -> Size:
     if loading.n_ctx:
         bounds = Bounds(min(bounds.least_tokens, loading.n_ctx), max(bounds.most_tokens, loading.n_ctx))
     if asked.auto_layers:
-        least = loading.n_ctx or bounds.least_tokens
-        whole = fit(model, loading, asked.cards, bounds._replace(least_tokens=least), asked.reserved)
-        if whole.n_gpu_layers is not None:
-            loading = replace(loading, n_gpu_layers=whole.n_gpu_layers)
+        held = bounds._replace(least_tokens=loading.n_ctx or bounds.least_tokens)
+        loading = with_layers_that_fit(model, loading, asked.cards, held, asked.reserved)
     found = fit(model, loading, asked.cards, bounds, asked.reserved)
     sizing = found.sizing
     if loading.n_ctx:

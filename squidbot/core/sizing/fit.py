@@ -31,6 +31,7 @@ __all__ = [
     "fit",
     "limit_of",
     "windows_between",
+    "with_layers_that_fit",
 ]
 
 # Windows are multiples of it (sizing by free memory: V6).
@@ -124,6 +125,21 @@ def fit(
         ModelFileError: a key that is needed is missing or out of its range.
     """
     return _fit(_Case(model, loading, tuple(cards), bounds, reserved))
+
+
+def with_layers_that_fit(
+    model: Model,
+    loading: Loading,
+    cards: Sequence[Card],
+    bounds: Bounds = DEFAULT_BOUNDS,
+    reserved: Reserved = DEFAULT_RESERVED,
+) -> Loading:
+    """Return how to load a model with as many layers on GPUs as hold the least window; unchanged where none do.
+
+    Parameters and exceptions are those of `fit`.
+    """
+    found = fit(model, loading, cards, bounds, reserved)
+    return loading if found.n_gpu_layers is None else replace(loading, n_gpu_layers=found.n_gpu_layers)
 
 
 def alternatives(
