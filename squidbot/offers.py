@@ -10,7 +10,6 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
 from squidbot.hookspecs import hookimpl
-from squidbot.probes import PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +25,20 @@ Offer = TypeVar("Offer")
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
+# The sources of squidbot.probes, which is imported where devices are looked for.
+PROBE_NAMES = (
+    "auto",
+    "pynvml",
+    "nvml",
+    "nvidia_smi",
+    "torch",
+    "amdgpu",
+    "amd_smi",
+    "rocm_smi",
+    "apple",
+    "ggml",
+    "none",
+)
 COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
 
 
@@ -101,8 +114,8 @@ class BuiltIn:
         register.counter("tiktoken", _tiktoken)
         register.counter("llama_cpp", _vocabulary)
         register.observer("structlog", _structlog)
-        for name, probe in PROBES.items():
-            register.probe(name, partial(probe, None))
+        for name in PROBE_NAMES:
+            register.probe(name, partial(_probe, name))
         for name, opens in RUNTIMES.items():
             register.runtime(name, opens)
         register.codec(OpenAIChat())
@@ -188,6 +201,12 @@ def _vocabulary(path: str) -> TokenCounter:
     from squidbot.adapters.llama_cpp.vocabulary import Vocabulary  # noqa: PLC0415  # as above
 
     return Vocabulary(path)
+
+
+def _probe(name: str) -> GpuProbe:
+    from squidbot.probes import PROBES  # noqa: PLC0415  # as above
+
+    return PROBES[name](None)
 
 
 def _structlog() -> Observer:

@@ -21,6 +21,7 @@ from squidbot.config import load_settings
 from squidbot.core import events
 from squidbot.core.events import Event
 from squidbot.offers import BuiltIn, Registry
+from squidbot.probes import PROBES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -180,6 +181,7 @@ def test_every_adapter_is_documented() -> None:
     models = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in models for name in offered.runtimes)
     assert all(f"`{name}`" in models for name in offered.probes)
+    assert set(offered.probes) == set(PROBES)
 
 
 def test_every_certificate_in_readme_is_the_counters_own() -> None:

@@ -6,22 +6,16 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.gguf import read_header
 from squidbot.core import events
 from squidbot.core.budget.resolution import Known, Resolved, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError
 from squidbot.core.events import Event
-from squidbot.core.sizing.cells import CELLS_STEP
-from squidbot.core.sizing.compute import MIB
 from squidbot.core.sizing.context import Definition
-from squidbot.core.sizing.validity import check_loading
 from squidbot.models.files import header_of, loading_of, model_file
-from squidbot.models.opening import differences, open_model
+from squidbot.models.opening import MIB, differences, open_model
 from squidbot.models.servers import Behind, behind
 from squidbot.models.watching import MemoryWatch
-from squidbot.models.windows import Sized, cards_of, size_window
 from squidbot.offers import OPEN_FILES, make
-from squidbot.probes import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.context import Loading
     from squidbot.core.sizing.header import Header
     from squidbot.models.opening import Opened
+    from squidbot.models.windows import Sized
     from squidbot.offers import Registry
 
 __all__ = ["Catalog"]
@@ -97,6 +92,9 @@ class Catalog:
                     header = told.header
                 if header is None:
                     return None
+                from squidbot.models.windows import cards_of, size_window  # noqa: PLC0415  # a host of an API needs none
+                from squidbot.probes import Machine  # noqa: PLC0415  # as above
+
                 cards = cards_of(self.probed(), Machine().main_memory())
                 self._sized[alias] = size_window(self._loaded, alias, header, cards)
             return self._sized[alias]
@@ -126,6 +124,8 @@ class Catalog:
             ConfigError: as `resolved` does.
             ModelFileError: as `resolved` does.
         """
+        from squidbot.core.sizing.cells import CELLS_STEP  # noqa: PLC0415  # a host of an API needs none
+
         held = self._open.get(alias)
         if held is not None:
             return held.opened.definition.loading
@@ -312,6 +312,9 @@ def _checked(definition: Definition, place: str, *, here: bool) -> bool:
     """
     if not definition.path:
         return False
+    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # only who opens a file needs it
+    from squidbot.core.sizing.validity import check_loading  # noqa: PLC0415  # as above
+
     try:
         header = read_header(definition.path)
         if here:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.gguf import read_header
 from squidbot.core.errors import ConfigError, ModelFileError
 from squidbot.core.sizing.context import Loading
 
@@ -50,8 +49,12 @@ def header_of(loaded: Loaded, alias: str) -> Header | None:
         ModelFileError: the file is damaged, or not there.
     """
     path = model_file(loaded, alias)
+    if not path:
+        return None
+    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # a model that a server has needs none
+
     try:
-        return read_header(path) if path else None
+        return read_header(path)
     except ModelFileError as error:
         raise ModelFileError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
 
@@ -80,4 +83,8 @@ def projector_bytes(loaded: Loaded, alias: str) -> int:
         ModelFileError: the file is damaged.
     """
     projector = loaded.settings.model(alias).projector
-    return read_header(loaded.absolute(projector)).file_bytes if projector else 0
+    if not projector:
+        return 0
+    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # as above
+
+    return read_header(loaded.absolute(projector)).file_bytes

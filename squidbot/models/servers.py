@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.gguf import read_header
 from squidbot.core.errors import LLMError, ModelFileError
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ def behind(model: Model, alias: str) -> Behind | None:
 
 
 def _ollama(url: str, name: str) -> Behind:
+    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # as above
     from squidbot.adapters.ollama.facts import read_facts  # noqa: PLC0415  # as above
     from squidbot.adapters.ollama.wire import Patience, Wire  # noqa: PLC0415
 
