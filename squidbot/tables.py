@@ -254,6 +254,8 @@ class Memory:
     isolation: Isolated = ISOLATION
     min_relevance: Portion = MIN_RELEVANCE
     write: bool = True
+    embedder: str = "none"
+    index: str = "auto"
     redact_names: Names | None = None
     redact_patterns: Names = NO_NAMES
 

@@ -76,7 +76,7 @@ OTHER_KEYS = {
     *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
     *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),
     *(f"memory.{key}" for key in ("enabled", "provider", "path", "isolation", "min_relevance", "write")),
-    *(f"memory.{key}" for key in ("redact_names", "redact_patterns")),
+    *(f"memory.{key}" for key in ("redact_names", "redact_patterns", "embedder", "index")),
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

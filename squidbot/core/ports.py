@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LLM",
+    "Calibrated",
     "Certificate",
     "Chat",
     "Claims",
@@ -257,6 +258,18 @@ class Embedder(Protocol):
         Raises:
             ContextOverflowError: a text is too long for it.
             LLMError: there are no vectors.
+        """
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """What an embedder may have beside its port: what its cosines say of an answer."""
+
+    @property
+    def even(self) -> float | None:
+        """The cosine of query and nearest memory at which that answers as likely as not; None where nobody measured it.
+
+        See `core.memory.search.likeness.Meaning`.
         """
 
 

@@ -13,7 +13,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | counters    | the check of token counters |
 | llms        | the check of language models |
 | loaded      | the check of models that are open, and chat |
-| embedders   | the check of what makes vectors |
+| embedders   | the check of what makes vectors, and one that needs no model |
 | memories    | the check of memory stores |
 | vectors     | the check of vector indexes |
 | probes      | the check of what looks for devices |
@@ -24,7 +24,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 
 from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
-from squidbot.testing.embedders import check_embedder
+from squidbot.testing.embedders import HashedWords, check_embedder
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
 from squidbot.testing.loaded import check_loaded_model
@@ -36,6 +36,7 @@ from squidbot.testing.values import made_message, made_summary
 from squidbot.testing.vectors import check_vector_index, made_entry
 
 __all__ = [
+    "HashedWords",
     "check_claims",
     "check_embedder",
     "check_gpu_probe",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import ContextOverflowError, LLMError
+from squidbot.core.memory.search.texts import terms_of
+from squidbot.core.vectors.values import unit
 from squidbot.testing.values import ODD_TEXTS
 
 if TYPE_CHECKING:
@@ -14,11 +17,36 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import Embedder
 
-__all__ = ["check_embedder"]
+__all__ = ["HashedWords", "check_embedder"]
 
 # What batches and threads of a runtime may round differently, in one number of a vector of length 1.
 ROUNDING = 1e-6
 TEXTS = ("The sea is deep.", "squid", "int main(void) { return 0; }")
+
+
+class HashedWords:
+    """An embedder for tests that needs no model: near are texts that share words, and nothing else.
+
+    Each word has a direction by chance, always the same; a text's vector is their sum.
+    """
+
+    def __init__(self, dimensions: int = 64, name: str = "hashed-words") -> None:
+        """Take how many numbers a vector has, and under which name it is kept."""
+        self.name = name
+        self.dimensions = dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector of length 1 for each text, in order."""
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> tuple[float, ...]:
+        # What has no word is its own only word.
+        words = [*terms_of(text)] or [f"no word: {text}"]
+        directions = [blake2b(word.encode("utf-8", "surrogatepass"), digest_size=32).digest() for word in words]
+        bits = [int.from_bytes(digest * (self.dimensions // 256 + 1), "big") for digest in directions]
+        # So that no sum of signs is zero in every number.
+        sums = [0.01 + sum(1.0 if number >> place & 1 else -1.0 for number in bits) for place in range(self.dimensions)]
+        return unit(sums)
 
 
 def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = None) -> None:
