@@ -327,7 +327,7 @@ class Session:
         """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
 
         As `history` does; what it adds is of the session's scope, with the newest message as its source. It may write
-        where `memory.write` says so.
+        where `memory.write` says so. An answer is never larger than what the next request has free.
 
         Raises:
             ConfigError: memory is switched off, or its settings are wrong.
@@ -336,10 +336,15 @@ class Session:
         from squidbot.memory_tool import Caller, answer_memory  # noqa: PLC0415  # no turn needs it
 
         memories = self.wired.remembering.memories(self.meter, self.scope, self.session_id)
+        # In words or tokens: nothing has more words than tokens.
+        limit_tokens = min(memories.limit_tokens, *self._history.free())
         last_seq = self.wired.store.head(self.session_id)[0] - 1
         source = Source(self.session_id, last_seq, last_seq) if last_seq >= 0 else None
         moment = time.time() if now is None else now
-        return answer_memory(memories, arguments, Caller(moment, source, self.wired.loaded.settings.memory.write))
+        caller = Caller(moment, source, self.wired.loaded.settings.memory.write)
+        told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
+        self._history.hand_out(self.meter.message(told.text))
+        return told
 
     def _message(
         self, said: str | Mapping[str, object] | Message | StoredMessage, role: str

@@ -188,3 +188,22 @@ def test_no_arguments_raise(arguments: dict[str, object] | str) -> None:
     answer = talked().history(arguments)
     assert answer.text
     assert answer.text.startswith("<squidbot ")
+
+
+@pytest.mark.parametrize("window", [1024, 2048, 4096, 32_768])
+def test_answer_of_memory_fits_what_is_free(window: int) -> None:
+    """In a small window it is shorter; calls of one step share the room, and what is too much is refused, never cut."""
+    with squidbot.load({"window": {"default": window}}) as engine:
+        shelf, session = engine.session("shelf"), engine.session("s")
+        for number in range(12):
+            shelf.memory({"action": "add", "text": f"Tea of kind {number} tastes of nothing that there is elsewhere."})
+            shelf.record("Noted.")
+        session.assemble("Which tea?")
+        answers: list[squidbot.Answer] = []
+        while len(answers) < 60 and not (answers and answers[-1].is_error):
+            free = session.core.room().output_tokens
+            answers.append(session.memory({"action": "search", "query": "tea"}))
+            assert session.meter.message(answers[-1].text).bound <= free
+        assert not answers[0].is_error
+        assert answers[-1].is_error
+        assert "compact first" in answers[-1].text

@@ -112,6 +112,13 @@ class History:
         self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return replace(page, recorded=row.seq)
 
+    def free(self) -> Cost:
+        """Return what an answer of a tool may cost now, as `search` and `expand` keep to; 0 where none fits."""
+        try:
+            return self._free(self._session.room(), as_tool=True)
+        except BudgetError:
+            return NOTHING
+
     def hand_out(self, cost: Cost) -> None:
         """Take an answer's cost from the room of further calls of the same step, which are answered beside it."""
         state = _state(self._session.room())
