@@ -41,7 +41,10 @@ Isolation = Literal["bot", "model", "global", "agent"]
 
 
 class Scope(NamedTuple):
-    """Whose a memory is (C6); "" where a part does not apply."""
+    """Whose a memory is (C6), and on which shelf it stands; "" where a part does not apply.
+
+    Shelves part what is searched and listed apart: facts stand on none, what is made of files on others.
+    """
 
     tenant: str = ""
     user: str = ""
@@ -50,6 +53,12 @@ class Scope(NamedTuple):
     model: str = ""
     channel: str = ""
     thread: str = ""
+    shelf: str = ""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts as they are written down and digested; what stands on no shelf has the seven that all once had."""
+        return tuple(self) if self.shelf else self[:7]
 
 
 class View(NamedTuple):
@@ -62,15 +71,19 @@ class View(NamedTuple):
     def key(self) -> tuple[str, str, str, str]:
         """What scopes have in common whose memories see each other.
 
-        Tenant and user part memories under every policy; "global" by nothing else, "bot", "model" and "agent" by that
-        part, too.
+        Tenant, user and shelf part memories under every policy; "global" by nothing else, "bot", "model" and "agent" by
+        that part, too.
         """
         part = "" if self.isolation == "global" else getattr(self.scope, self.isolation)
-        return (self.scope.tenant, self.scope.user, self.isolation, str(part))
+        policy = f"{self.isolation} {self.scope.shelf}" if self.scope.shelf else self.isolation
+        return (self.scope.tenant, self.scope.user, policy, str(part))
 
 
 class Source(NamedTuple):
-    """Where a memory is from: messages first_seq..last_seq of a session, or a file with the digest it then had."""
+    """Where a memory is from: messages first_seq..last_seq of a session, or a file with the digest it then had.
+
+    With both it is from a conversation in that file; of a file, first_seq is the place among its pieces, from 0.
+    """
 
     session_id: str = ""
     first_seq: int = -1
@@ -121,7 +134,7 @@ MOST_ID_CHARS = 1024
 
 def memory_id_of(scope: Scope, text: str, sources: Sequence[Source] = ()) -> str:
     """Return the id of a memory: "f-" and ten letters and digits, the same in every process and version."""
-    said = json.dumps((scope, text, tuple(sources)), ensure_ascii=False, separators=(",", ":"))
+    said = json.dumps((scope.parts, text, tuple(sources)), ensure_ascii=False, separators=(",", ":"))
     digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=10).digest()
     return f"f-{b32encode(digest).decode().lower()[:ID_CHARS]}"
 
@@ -167,8 +180,12 @@ class Passage(NamedTuple):
 
 
 def passage_of(memory: Memory) -> Passage:
-    """Return what of a memory can be found; it stands in no row with others."""
-    return Passage(memory.memory_id, memory.text, memory.speaker, memory.time)
+    """Return what of a memory can be found; a piece of a file stands in a row with its others, any other in none."""
+    source = memory.sources[0] if memory.sources else Source()
+    if not source.path or source.first_seq < 0:
+        return Passage(memory.memory_id, memory.text, memory.speaker, memory.time)
+    group = f"{source.path}\n{source.session_id}"
+    return Passage(memory.memory_id, memory.text, memory.speaker, memory.time, group, source.first_seq)
 
 
 class Hit(NamedTuple):
@@ -191,6 +208,15 @@ class MemoryStore(Protocol):
         Raises:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
                 tenant's or user's, a value can't be stored (see `refuse_misfit`), or the disk failed.
+        """
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Forget memories and add others in one transaction: whoever looks finds all of it done, or nothing.
+
+        An id that is in both is not forgotten: its memory is from then on as it comes. Unknown ones do nothing.
+
+        Raises:
+            StoreError: nothing was changed: as `add` and `forget` do.
         """
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:

@@ -63,7 +63,8 @@ def check_memory_store(
     different one under its id is refused with all that came with it; what is superseded is history, what is forgotten
     is nowhere; pages of a listing are the whole, each memory once, newest first; a search finds the words of a memory
     from the moment that it is stored, scores are 0 to 1 and fall, ties are newest first; tenants and users never see
-    each other's memories, nor do what an isolation policy parts; threads lose nothing.
+    each other's memories, nor do what an isolation policy or a shelf parts; of an exchange all is done or nothing; a
+    piece of a file is found beside others; threads lose nothing.
 
     `reopened` closes a store and returns it as it is opened again from the same files; None for one that has none.
 
@@ -186,6 +187,9 @@ def _checks_scopes(store: MemoryStore) -> None:
         *(Scope(user=user, bot="b") for user in ODD_IDS),
         *(Scope("t", "u", bot) for bot in ODD_IDS),
         Scope("t", "u", "b", "", "", "mail", "th"),
+        Scope(user="u", bot="b", shelf="files"),
+        Scope(user="u", bot="b", shelf="bot"),
+        Scope(user="u", shelf="files"),
     ]
     memories = [made_memory(f"shared own{number}", scope) for number, scope in enumerate(scopes)]
     store.add(memories)
@@ -254,6 +258,47 @@ def _checks_forget(store: MemoryStore) -> None:
     store.add([memories[3]])
     assert _hits(store, "own3")[0] == gone[0], "who adds it again means it"
     assert store.forgotten(gone) == {gone[1]: "Ann asked for it"}, "it is not forgotten any more"
+
+
+def _checks_exchange(store: MemoryStore) -> None:
+    old = [_made_piece(f"tea own{number}", number) for number in range(6)]
+    store.add([*old, made_memory("walrus")])
+    moved = replace(_made_piece("tea own4", 1), time=2e9, importance=0.75)
+    other = replace(old[5], text="tea other5")
+    new = [old[0], moved, other, _made_piece("tea own7", 3)]
+    for wrong in (replace(new[3], importance=2.0), replace(made_memory("walrus"), time=3.0)):
+        refuses("an exchange with one that can't be added", store.exchange, [each.memory_id for each in old], [wrong])
+        refuses("superseding what goes", store.exchange, [old[1].memory_id], [replace(wrong, supersedes="nobody")])
+        assert store.get([each.memory_id for each in old]) == old, "what is refused changes nothing"
+    gone = [each.memory_id for each in old]
+    store.exchange([*gone, gone[2], "nobody"], new, "its file changed")
+    assert store.get([*gone, new[3].memory_id]) == new, "the new ones are as they came, whatever was there"
+    assert sorted(_hits(store, "tea")) == sorted(each.memory_id for each in new), "they are found, and no others"
+    assert _hits(store, "walrus")[:1] == [made_memory("walrus").memory_id], "what is not named stays"
+    assert other.memory_id not in _hits(store, "own5"), "nor is one found by words that it had"
+    assert store.forgotten(gone) == dict.fromkeys(gone[1:4], "its file changed"), "what is gone is known as such"
+    store.exchange([], [old[1]])
+    assert _hits(store, "own1")[:1] == [gone[1]], "without any to forget it adds"
+    store.exchange([gone[1]], [])
+    assert gone[1] not in _hits(store, "own1"), "without any to add it forgets"
+
+
+def _checks_rows(store: MemoryStore) -> None:
+    """Check that a piece of a file is found by what stands beside it, wherever that stands in the store."""
+    said = ["Which colour has the boat?", "It is teal.", "The cat sleeps.", "No, she is awake."]
+    row = [_made_piece(text, number) for number, text in enumerate(said)]
+    others = [made_memory(f"number{number} boat colour", time=float(number)) for number in range(3)]
+    store.add([row[1], *others, row[3], row[0]])
+    assert row[1].memory_id in _hits(store, "Which colour has the boat?"), "what stands beside an answer's question"
+    store.exchange([row[1].memory_id, row[3].memory_id], [row[2], replace(row[3], sources=row[1].sources)])
+    found = _hits(store, "Which colour has the boat?")
+    assert row[3].memory_id in found, "what has moved there"
+    assert row[1].memory_id not in found, "and not what stood there before"
+
+
+def _made_piece(text: str, number: int) -> Memory:
+    piece = made_memory(text, time=float(number))
+    return replace(piece, sources=(Source(path="notes/a.md", first_seq=number, last_seq=number, digest="d"),))
 
 
 def _checks_listing(store: MemoryStore, category: Category | None, due: list[Memory]) -> None:
@@ -346,5 +391,6 @@ def _checks_reopened(store: MemoryStore, reopened: Callable[[MemoryStore], Memor
 
 CHECKS = (
     _checks_add, _checks_refusals, _checks_texts, _checks_findable, _checks_scores, _checks_hostile, _checks_scopes,
-    _checks_supersession, _checks_forget, _checks_pages, _checks_at_once, _checks_threads,
+    _checks_supersession, _checks_forget, _checks_exchange, _checks_rows, _checks_pages, _checks_at_once,
+    _checks_threads,
 )  # fmt: skip

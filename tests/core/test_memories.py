@@ -9,12 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import Isolation, Memory, Scope, Source, View, memory_id_of, refuse_misfit
+from squidbot.core.memories import (
+    Isolation,
+    Memory,
+    Scope,
+    Source,
+    View,
+    memory_id_of,
+    passage_of,
+    refuse_misfit,
+)
 
 GOOD = Memory("f-1", "Ann keeps bees.", "core", Scope(user="ann"), 1.0)
 ISOLATIONS: tuple[Isolation, ...] = ("bot", "model", "global", "agent")
 PARTS = st.sampled_from(("", "a", "b", "a\0", "\ud83d\ude00", "\N{GRINNING FACE}"))
-SCOPES = st.builds(Scope, *[PARTS] * 7)
+SCOPES = st.builds(Scope, *[PARTS] * 8)
 
 
 def test_memory_id_is_short_and_the_same_for_ever_when_made_again() -> None:
@@ -54,7 +63,16 @@ def test_memory_is_refused_when_no_store_could_keep_it(wrong: Memory, says: str)
 def test_view_has_another_key_when_tenant_user_or_what_the_policy_parts_differs(
     one: Scope, other: Scope, isolation: Isolation
 ) -> None:
-    """Tenant and user always, "global" nothing else; channel and thread never."""
-    parted = ["tenant", "user", *([] if isolation == "global" else [isolation])]
+    """Tenant, user and shelf always, "global" nothing else; channel and thread never."""
+    parted = ["tenant", "user", "shelf", *([] if isolation == "global" else [isolation])]
     same = all(getattr(one, part) == getattr(other, part) for part in parted)
     assert (View(one, isolation).key == View(other, isolation).key) == same
+
+
+def test_piece_of_a_file_stands_in_a_row_and_a_fact_in_none() -> None:
+    """By its file, by the conversation in that, and by its place; what names a file or a session alone has no place."""
+    piece = replace(GOOD, sources=(Source("talk", 3, 3, "notes/a.jsonl", "d"),))
+    assert passage_of(piece)[4:] == ("notes/a.jsonl\ntalk", 3)
+    for source in (Source(path="notes/a.md", digest="d"), Source("talk", 3, 5)):
+        assert passage_of(replace(GOOD, sources=(source,)))[4:] == ("", 0)
+    assert passage_of(GOOD) == passage_of(replace(GOOD, scope=Scope(shelf="files")))

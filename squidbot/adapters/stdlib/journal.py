@@ -56,17 +56,21 @@ class FileMemoryStore(InMemoryMemoryStore):
         """
         with self._turn, self._lines.writing():
             self._refresh()
-            with self._lock:
-                new = self._decided(memories)
-                if not new:
-                    return
-                placed = self._placed(new.values())
-                if not self._is_begun:
-                    self._lines.append(_head())
-                    self._is_begun = True
-                self._lines.append({"put": [_as_json(place, memory) for place, memory in placed]})
-                for place, memory in placed:
-                    self._put(memory, place)
+            self._append(memories)
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Forget memories and add others, all or nothing, durable on return; the file is written anew without them.
+
+        Raises:
+            StoreError: nothing was changed: as `add` and `forget` do.
+        """
+        with self._turn, self._lines.writing():
+            self._refresh()
+            if super().get(gone):
+                super().exchange(gone, memories, reason)
+                self._write_anew()
+            else:
+                self._append(memories)
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out; raises as `__init__`."""
@@ -104,18 +108,34 @@ class FileMemoryStore(InMemoryMemoryStore):
             if not super().get(memory_ids):
                 return 0
             count = super().forget(memory_ids, reason)
-            try:
-                self._lines.replace(self._values())
-            except BaseException:
-                self._clear()  # what the file says is read again
-                self._lines = Lines(self._lines.path)
-                raise
+            self._write_anew()
             return count
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
         self._refresh()
         return super().forgotten(memory_ids)
+
+    def _append(self, memories: Sequence[Memory]) -> None:
+        with self._lock:
+            new = self._decided(memories)
+            if not new:
+                return
+            placed = self._placed(new.values())
+            if not self._is_begun:
+                self._lines.append(_head())
+                self._is_begun = True
+            self._lines.append({"put": [_as_json(place, memory) for place, memory in placed]})
+            for place, memory in placed:
+                self._put(memory, place)
+
+    def _write_anew(self) -> None:
+        try:
+            self._lines.replace(self._values())
+        except BaseException:
+            self._clear()  # what the file says is read again
+            self._lines = Lines(self._lines.path)
+            raise
 
     def _clear(self) -> None:
         super()._clear()

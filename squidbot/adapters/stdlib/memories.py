@@ -13,7 +13,7 @@ from squidbot.core.memory.search.index import Index
 from squidbot.core.memory.search.query import is_sought
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from squidbot.core.memories import Category, Hit, Memory
 
@@ -66,6 +66,21 @@ class InMemoryMemoryStore:
             for place, memory in self._placed(self._decided(memories).values()):
                 self._put(memory, place)
 
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Forget memories and add others, all or nothing; one that is in both is from then on as it comes.
+
+        Raises:
+            StoreError: nothing was changed: as `add` does.
+        """
+        with self._lock:
+            without = frozenset(gone)
+            placed = self._placed(self._decided(memories, without).values())
+            for memory_id in without:
+                self._remove(memory_id, reason)
+            for place, memory in placed:
+                self._graves.pop(memory.memory_id, None)
+                self._put(memory, place)
+
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out."""
         with self._lock:
@@ -103,14 +118,7 @@ class InMemoryMemoryStore:
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, and return how many were there; that each was, and why it is gone, is kept."""
         with self._lock:
-            there = [memory_id for memory_id in dict.fromkeys(memory_ids) if memory_id in self._owner]
-            for memory_id in there:
-                owner = self._owner.pop(memory_id)
-                kept = self._owners[owner].pop(memory_id)
-                self._graves[memory_id] = Grave(kept.order, owner, reason)
-                for known in self._indexes.values():
-                    known.remove([memory_id])
-            return len(there)
+            return sum(self._remove(memory_id, reason) for memory_id in dict.fromkeys(memory_ids))
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
@@ -118,12 +126,22 @@ class InMemoryMemoryStore:
             gone = (name for name in memory_ids if name in self._graves and name not in self._owner)
             return {name: self._graves[name].reason for name in gone}
 
+    def _remove(self, memory_id: str, reason: str) -> bool:
+        """Remove a memory but for its grave, and return whether it was there."""
+        owner = self._owner.pop(memory_id, None)
+        if owner is None:
+            return False
+        self._graves[memory_id] = Grave(self._owners[owner].pop(memory_id).order, owner, reason)
+        for known in self._indexes.values():
+            known.remove([memory_id])
+        return True
+
     def _find(self, memory_id: str) -> Memory | None:
         owner = self._owner.get(memory_id)
         return None if owner is None else self._owners[owner][memory_id].memory
 
-    def _decided(self, memories: Sequence[Memory]) -> dict[str, Memory]:
-        """Return what adding memories would store, by id: those that are new, and what they supersede.
+    def _decided(self, memories: Sequence[Memory], gone: Collection[str] = ()) -> dict[str, Memory]:
+        """Return what adding memories would store, by id, if those were `gone`: new ones, and what they supersede.
 
         Raises:
             StoreError: one can't be added.
@@ -131,11 +149,14 @@ class InMemoryMemoryStore:
         new: dict[str, Memory] = {}
         for memory in memories:
             refuse_misfit(memory)
-            there = new.get(memory.memory_id) or self._find(memory.memory_id)
+            there = new.get(memory.memory_id)
+            if there is None and memory.memory_id not in gone:
+                there = self._find(memory.memory_id)
             if there is None:
                 new[memory.memory_id] = memory
                 if memory.supersedes:
-                    new |= self._superseded(memory, new)
+                    old = None if memory.supersedes in gone else self._find(memory.supersedes)
+                    new |= _superseded(memory, new.get(memory.supersedes) or old)
             elif replace(there, superseded_by="") != replace(memory, superseded_by=""):
                 raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
         return new
@@ -171,20 +192,6 @@ class InMemoryMemoryStore:
             each.clear()
         self._places = 0
 
-    def _superseded(self, memory: Memory, new: dict[str, Memory]) -> dict[str, Memory]:
-        """Return, by its id, what a memory supersedes, as it is from then on.
-
-        Raises:
-            StoreError: it is not there, or another user's.
-        """
-        old = new.get(memory.supersedes) or self._find(memory.supersedes)
-        if old is None or old.scope[:2] != memory.scope[:2]:
-            raise StoreError(
-                f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
-                "user's; nothing was written"
-            )
-        return {old.memory_id: replace(old, superseded_by=old.superseded_by or memory.memory_id)}
-
     def _seen(self, view: View, *, past: bool) -> Iterator[_Kept]:
         for kept in self._owners.get((view.scope.tenant, view.scope.user), {}).values():
             if _is_seen(kept.memory, view, past=past):
@@ -207,3 +214,17 @@ class InMemoryMemoryStore:
 
 def _is_seen(memory: Memory, view: View, *, past: bool) -> bool:
     return (past or not memory.superseded_by) and View(memory.scope, view.isolation).key == view.key
+
+
+def _superseded(memory: Memory, old: Memory | None) -> dict[str, Memory]:
+    """Return, by its id, what a memory supersedes, as it is from then on.
+
+    Raises:
+        StoreError: it is not there, or another user's.
+    """
+    if old is None or old.scope[:2] != memory.scope[:2]:
+        raise StoreError(
+            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
+            "user's; nothing was written"
+        )
+    return {old.memory_id: replace(old, superseded_by=old.superseded_by or memory.memory_id)}

@@ -3,6 +3,7 @@
 | file       | holds |
 |------------|-------|
 | store      | `SqliteMemoryStore`: the port, vectors, and what other views are made from |
+| changes    | what adds, forgets and exchanges memories, with their words and vectors |
 | queries    | every statement that reads or writes memories and what is left of forgotten ones |
 | candidates | which memories of a view may answer a query, in bounded time |
 | index      | what search finds memories by: a view that can be made anew |

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.sqlite3.index import DamagedIndexError, flush, index_errors
 from squidbot.adapters.sqlite3.memory import queries
 from squidbot.adapters.sqlite3.memory.rows import view_digest, view_digests
+from squidbot.core.memories import passage_of
+from squidbot.core.memory.search.index import NEIGHBOURS
 from squidbot.core.memory.search.stems import root
 from squidbot.core.memory.search.texts import RULES, terms_of
 
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.memories import Memory, View
+    from squidbot.core.memories import Memory, Passage, View
 
 __all__ = [
     "Lists",
     "add",
+    "beside",
     "catch_up",
     "family",
     "lists",
@@ -39,7 +43,9 @@ __all__ = [
 ]
 
 # Beside that of the rules: raise it with every change of what is kept of terms.
-FORM = 2
+FORM = 3
+# Places in rows that are looked for in one statement: FTS5 takes up to 256 words.
+PLACES_AT_ONCE = 64
 # How many memories are read and indexed at once: about a fifth of a second.
 ADDED_MEMORIES = 2048
 
@@ -211,6 +217,28 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
     return Lists(connection, newest, view_digests(view.scope)[0], f"({mark})", among, terms)
 
 
+def beside(lists: Lists, passages: Iterable[Passage]) -> list[int]:
+    """Return the keys of those memories that stand beside others in their rows; no more than that is known of them.
+
+    Raises:
+        DamagedIndexError: the index has to be made anew.
+    """
+    rows = [each for each in passages if each.group]
+    steps = ((each.group, each.position + step) for each in rows for step in NEIGHBOURS)
+    places = list(dict.fromkeys(_place(group, position) for group, position in steps if position >= 0))
+    return [
+        key
+        for first in range(0, len(places), PLACES_AT_ONCE)
+        for key in lists.newest([places[first : first + PLACES_AT_ONCE]], 2 * PLACES_AT_ONCE)
+    ]
+
+
+def _place(group: str, position: int) -> str:
+    """Return the term of a place in a row of memories."""
+    digest = blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"_{digest}_{position}"
+
+
 def _mark(digest: int, *, holds: bool) -> str:
     return f"_{'l' if holds else 'p'}{digest:x}"
 
@@ -222,8 +250,9 @@ def _owned(owner: int, term: str) -> str:
 def _cell(memory: Memory, terms: Iterable[str]) -> str:
     """Return what the index holds of a memory: its terms, the roots that they don't show, and its marks."""
     digests = view_digests(memory.scope)
-    different = dict.fromkeys(terms)
-    roots = {f"_{root(term)}" for term in different if root(term) != term}
+    passage = passage_of(memory)
+    different = dict.fromkeys((*terms, *([_place(passage.group, passage.position)] if passage.group else [])))
+    roots = {f"_{root(term)}" for term in different if term[:1] != "_" and root(term) != term}
     marks = (_mark(digest, holds=not memory.superseded_by) for digest in digests)
     return " ".join((*(_owned(digests[0], term) for term in (*different, *roots)), *marks))
 

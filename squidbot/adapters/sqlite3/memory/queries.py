@@ -34,10 +34,12 @@ __all__ = [
     "picked",
     "readable",
     "remove",
+    "rewrite",
     "update",
 ]
 
 INSERT = f"INSERT INTO memories({MEMORY_COLUMNS}) VALUES({', '.join('?' * 19)})"
+REWRITE = INSERT.replace("INSERT", "REPLACE", 1)
 UPDATE = "UPDATE memories SET checksum = ?, superseded_by = ? WHERE key = ?"
 REMOVE = "DELETE FROM memories WHERE key = ?"
 FIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE id = ?"  # noqa: S608  # our own constants, here and below
@@ -103,6 +105,15 @@ def update(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
     """Write by what a memory is superseded."""
     cells = rows.encode(key, memory)
     connection.execute(UPDATE, (cells[8], cells[12], key))
+
+
+def rewrite(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
+    """Write the row of a memory anew.
+
+    Raises:
+        StoreError: a value can't be stored.
+    """
+    connection.execute(REWRITE, rows.encode(key, memory))
 
 
 def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] | None:

@@ -84,7 +84,7 @@ def encode(key: int, memory: Memory) -> tuple[Cell, ...]:
             stored(memory.trust),
             stored(memory.supersedes or None),
             stored(memory.superseded_by or None),
-            stored(json_text(memory.scope)),
+            stored(json_text(memory.scope.parts)),
             stored(json_text(memory.tags) if memory.tags else None),
             stored(json_text(sources) if sources else None),
             stored(memory.speaker),

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from squidbot.adapters.sqlite3 import erase
 from squidbot.adapters.sqlite3.access import FOREIGN
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
-from squidbot.adapters.sqlite3.memory import index, queries, tables, vectors
+from squidbot.adapters.sqlite3.memory import changes, index, queries, tables, vectors
 from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.sqlite3.memory.places import SqliteVectors
-from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import View, passage_of, refuse_misfit
-from squidbot.core.memory.search.index import CANDIDATES, OF_DAYS
+from squidbot.core.memory.search.index import CANDIDATES, NEIGHBOURS_OF, OF_DAYS
 from squidbot.core.memory.search.query import Query, is_sought
 from squidbot.core.memory.search.ranking import score
 from squidbot.core.memory.search.signals import Candidate
@@ -26,10 +22,10 @@ from squidbot.core.memory.search.texts import prepared
 if TYPE_CHECKING:
     import os
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
-    from squidbot.core.memories import Category, Hit, Memory
+    from squidbot.core.memories import Category, Hit, Memory, Passage
 
 __all__ = ["SqliteMemoryStore"]
 
@@ -82,11 +78,28 @@ class SqliteMemoryStore(OpenedFile):
             refuse_misfit(memory)
         try:
             with self._writing as connection:
-                _add(connection, memories, indexes=True)
+                changes.add(connection, memories, indexes=True)
         except DamagedIndexError:
             with self._writing as connection:
                 self._renew(connection)
-                _add(connection, memories, indexes=False)  # search does the rest
+                changes.add(connection, memories, indexes=False)  # search does the rest
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Forget memories and add others in one transaction; one that is in both is from then on as it comes.
+
+        Raises:
+            StoreError: nothing was changed: as `add` and `forget` do.
+        """
+        for memory in memories:
+            refuse_misfit(memory)
+        try:
+            with self._writing as connection:
+                count = changes.exchange(connection, gone, memories, reason)
+        except DamagedIndexError:
+            with self._writing as connection:
+                self._renew(connection)
+                count = changes.exchange(connection, gone, memories, reason, indexed=False)
+        self._scrub_after(count)
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out.
@@ -180,15 +193,18 @@ class SqliteMemoryStore(OpenedFile):
         """
         try:
             with self._writing as connection:
-                count = _forget(connection, memory_ids, reason)
+                count = changes.forget(connection, memory_ids, reason)
         except DamagedIndexError:
             with self._writing as connection:
                 self._renew(connection)
-                count = _forget(connection, memory_ids, reason, indexed=False)
-        if count:
+                count = changes.forget(connection, memory_ids, reason, indexed=False)
+        self._scrub_after(count)
+        return count
+
+    def _scrub_after(self, forgotten: int) -> None:
+        if forgotten:
             with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
                 self.scrub()
-        return count
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
@@ -256,87 +272,29 @@ class SqliteMemoryStore(OpenedFile):
             vectors.drop(connection, model)
 
 
-def _add(connection: sqlite3.Connection, memories: Sequence[Memory], *, indexes: bool) -> None:
-    """Store memories, within a transaction.
-
-    Raises:
-        StoreError: the transaction must be undone.
-        DamagedIndexError: the same, to be done again without indexing.
-    """
-    key = queries.next_key(connection)
-    new: dict[int, Memory] = {}
-    for memory in memories:
-        found = queries.find(connection, memory.memory_id)
-        if found is None:
-            if memory.supersedes:
-                _supersede(connection, memory, new, indexes=indexes)
-            queries.insert(connection, key, memory)
-            new[key] = memory
-            key += 1
-        elif replace(found[1], superseded_by="") != replace(memory, superseded_by=""):
-            raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
-    if indexes:
-        index.add(connection, list(new.items()))
-
-
-def _supersede(connection: sqlite3.Connection, memory: Memory, new: dict[int, Memory], *, indexes: bool) -> None:
-    found = queries.find(connection, memory.supersedes)
-    if found is None or found[1].scope[:2] != memory.scope[:2]:
-        raise StoreError(
-            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
-            "user's; nothing was written"
-        )
-    key, old = found
-    if old.superseded_by:
-        return
-    past = replace(old, superseded_by=memory.memory_id)
-    queries.update(connection, key, past)
-    if key in new:
-        new[key] = past
-    elif indexes:
-        index.swap(connection, key, old, past)
-
-
 def _search(  # noqa: PLR0913  # as the port has it
     connection: sqlite3.Connection, text: str, view: View, limit: int, now: float, *, past: bool
 ) -> list[Hit]:
     query = Query.of(text, now)
     with index_errors():
-        keys, counted = candidates(index.lists(connection, view, past=past), query, max(CANDIDATES, limit))
+        lists = index.lists(connection, view, past=past)
+        keys, counted = candidates(lists, query, max(CANDIDATES, limit))
+    best = keys[:NEIGHBOURS_OF]
     for day in query.days:
         keys += queries.of_days(connection, view, day, OF_DAYS)
-    passages = [
-        passage_of(memory)
-        for _, memory in queries.picked(connection, list(dict.fromkeys(keys)))
-        if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
-    ]
+
+    def seen(wanted: Iterable[int]) -> dict[int, Passage]:
+        return {
+            key: passage_of(memory)
+            for key, memory in queries.picked(connection, list(wanted))
+            if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
+        }
+
+    found = seen(dict.fromkeys(keys))
+    with index_errors():
+        beside = index.beside(lists, [found[key] for key in best if key in found])
+    passages = [*found.values(), *seen(key for key in beside if key not in found).values()]
     # Who of these speaks is known only now: a name in the query may be a speaker's.
     query = Query.of(text, now, {passage.speaker for passage in passages})
     with index_errors():
         return score(query, [Candidate(each, prepared(each)) for each in passages], counted)[:limit]
-
-
-def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], reason: str, *, indexed: bool = True) -> int:
-    """Remove memories, within a transaction.
-
-    Raises:
-        DamagedIndexError: the transaction must be undone, and done again with a new index.
-    """
-    keys = queries.keys_of(connection, memory_ids)
-    if keys and indexed:
-        index.remove(connection, _indexed_of(connection, keys))
-    now = time.time()
-    for memory_id, key in keys.items():
-        queries.bury(connection, key, memory_id, now, reason)
-        vectors.remove(connection, key)
-        queries.remove(connection, key)
-    if keys:
-        erase.mark(connection)
-    return len(keys)
-
-
-def _indexed_of(connection: sqlite3.Connection, keys: Mapping[str, int]) -> list[tuple[int, Memory]]:
-    try:
-        return [each for each in (queries.find(connection, name) for name in keys) if each]
-    except DamagedMemoryError as error:  # which words of it are in the index, nobody knows
-        raise DamagedIndexError(str(error)) from error
