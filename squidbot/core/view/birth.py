@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
-    from squidbot.core.messages import Message, ToolCall
+    from squidbot.core.messages import Message
     from squidbot.core.ports import Codec
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.standing import Standing
@@ -103,6 +103,35 @@ class Birth(NamedTuple):
         )
 
 
+class _Step(NamedTuple):
+    """What the next tool result stands behind.
+
+    Attributes:
+        made: the message whose calls are being answered; None for none.
+        missing: the ids of its calls that are not answered yet.
+        tokens: what has to be sent with a result that comes next, as a bound.
+    """
+
+    made: StoredMessage | None = None
+    missing: frozenset[str] = frozenset()
+    tokens: int = 0
+
+    def awaits(self, results: Sequence[str]) -> bool:
+        """Return whether a message with these results belongs to the step (`atoms.atoms_of`)."""
+        return bool(results) and self.missing.issuperset(results)
+
+    def behind(self, row: StoredMessage) -> _Step:
+        """Return the step behind a message; a result that it does not await closes it, and adds to what is sent."""
+        cost = row.sent_cost.bound
+        if not row.result_ids:
+            return _Step(row, frozenset(row.call_ids), cost)
+        left = self.missing.difference(row.result_ids) if self.awaits(row.result_ids) else frozenset[str]()
+        return self._replace(missing=left, tokens=self.tokens + cost)
+
+
+NO_STEP = _Step()
+
+
 class Births(NamedTuple):
     """Places messages behind what stands, each at its seq and in its turn."""
 
@@ -129,43 +158,44 @@ class Births(NamedTuple):
         """Return the messages as they are stored behind `stored`, the notice behind the newest of the user's.
 
         Messages that were placed before come out as they are, unless others have taken their place since.
+
+        What a result shares the room of a step with is what no event can take from beside it: the step that it
+        answers, and what came with it. So a call that brought an event is cut the same when it is tried again.
         """
         newest = max((place for place, one in enumerate(messages) if _speaks(one)), default=-1)
         rows: list[StoredMessage] = []
-        step = stored.tail.atoms[-1].sent_cost.bound if stored.tail.atoms else 0
+        step = _step(stored.tail.atoms[-1].messages if stored.tail.atoms else ())
         turn = stored.turn
         for number, given in enumerate(messages):
             seq = stored.messages + number
             turn = _turn(given, seq, turn)
-            place = Place(seq, turn, step if _results(given) else 0)
-            row = self._kept(given, seq)
-            if row is None:
-                message, frozen = self._said(given)
-                if message.results and answers(message.text):
-                    message = self._recalled(message, messages[:number], stored)
-                row = self.birth.born(message, place, frozen or (notice if number == newest else None), now)
+            if not rows and not step.awaits(_results(given)):
+                step = NO_STEP
+            told = notice if number == newest else None
+            row = self._kept(given, seq) or self._made(given, Place(seq, turn, step.tokens), step, told, now)
             rows.append(row)
-            step = row.sent_cost.bound + place.step_tokens
+            step = step.behind(row)
         return tuple(rows)
 
-    def _recalled(self, message: Message, before: Sequence[Message | StoredMessage], stored: Standing) -> Message:
-        """Return a tool's answer, flagged where all that it answers are calls of our tools (D4).
+    def _made(
+        self, given: Message | StoredMessage, place: Place, step: _Step, notice: str | None, now: float | None
+    ) -> StoredMessage:
+        """Return a message as it is stored at its place, behind a step."""
+        message, frozen = self._said(given)
+        if step.awaits(message.results) and answers(message.text):
+            message = self._recalled(message, step)
+        return self.birth.born(message, place, frozen or notice, now)
+
+    def _recalled(self, message: Message, step: _Step) -> Message:
+        """Return the answer to calls of a step, flagged where all of these are calls of our tools (D4).
 
         Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
         """
-        names = {call.id: call.name for call in self._open_calls(before, stored)}
+        maker = step.made
+        calls = self.birth.codecs[maker.codec].decode(maker.payload).calls if maker else ()
+        names = {call.id: call.name for call in calls}
         ours = all(is_ours(names.get(one, "")) for one in message.results)
         return replace(message, category=Category.RECALLED) if ours else message
-
-    def _open_calls(self, before: Sequence[Message | StoredMessage], stored: Standing) -> Sequence[ToolCall]:
-        """Return the calls of the newest step that makes some."""
-        for given in (*reversed(before), *(stored.tail.atoms[-1].messages[:1] if stored.tail.atoms else ())):
-            if isinstance(given, StoredMessage):
-                if given.call_ids:
-                    return self.birth.codecs[given.codec].decode(given.payload).calls
-            elif given.calls:
-                return given.calls
-        return ()
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
         """Return a message that stands in its place already, counted by this counter; else None."""
@@ -178,6 +208,14 @@ class Births(NamedTuple):
             return message, None
         said = self.birth.codecs[message.codec].decode(message.payload)
         return replace(said, time=message.time, category=message.category), message.notice
+
+
+def _step(stored: Sequence[StoredMessage]) -> _Step:
+    """Return the step that the messages of an atom make."""
+    step = NO_STEP
+    for row in stored:
+        step = step.behind(row)
+    return step
 
 
 def _with_marked(text: str, said: str) -> str:

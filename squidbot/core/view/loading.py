@@ -10,6 +10,7 @@ from squidbot.core.messages import Kind
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
+from squidbot.core.view.atoms import atoms_of
 from squidbot.core.view.renderer import born, unanswerable
 from squidbot.core.view.standing import (
     NO_MARKERS,
@@ -164,12 +165,13 @@ def _stood(
 def _with_asked(shelf: Shelf, stood: Standing) -> Standing:
     """Return what stands with the cost of the message that opened the newest turn, where that is not sent.
 
-    A result that opens it has lost its call, and counts for nothing where it is sent, either.
+    What opens it and is told as text where it is sent, a step with a call that nothing answers or a result without its
+    call, counts for nothing there, either.
     """
     if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
         return stood
-    asked = shelf.read(stood.turn, stood.turn)
-    return stood._replace(asked=asked[0].sent_cost) if asked and not asked[0].result_ids else stood
+    opened = atoms_of(shelf.steps_with([stood.turn]))[:1]
+    return stood._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else stood
 
 
 def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:

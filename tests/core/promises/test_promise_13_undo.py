@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +14,8 @@ from squidbot.core.changes.undo import RAW
 from squidbot.core.engine import Inputs
 from squidbot.core.messages import Kind
 
-from .acting import Acting, acts
-from .driver import Setup, opened
+from .acting import Act, Acting, acts
+from .driver import Setup, assistant, message, opened, result
 from .histories import VARIANTS, effort, histories, tame
 from .rules import breaks_at, transcript_of
 from .test_promise_2_partition import check
@@ -23,8 +24,6 @@ from .test_promise_6_same_bytes import outcome
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
     from squidbot.core.view.assembly import Assembly
-
-    from .acting import Act
 
 
 def talks() -> st.SearchStrategy[list[Message]]:
@@ -121,6 +120,11 @@ def test_any_recorded_request_can_be_made_again(
     setup = Setup(4096, settings=VARIANTS[variant])
     host = Acting(InMemoryStore(), setup, acts=given, inputs=lambda _step: Inputs(system=system))
     host.run(history)
+    check_again(host, system)
+
+
+def check_again(host: Acting, system: str) -> None:
+    """Check that each request that was recorded can be made again by a new process."""
     session = opened(host.store, host.setup)
     assert len(host.sent) == len(host.store.records("s", "request"))
     for number, made in enumerate(host.sent):
@@ -131,3 +135,28 @@ def test_any_recorded_request_can_be_made_again(
         assert again.report == made.report
     if host.sent:
         assert session.request().payloads == host.sent[-1].payloads[bool(system) :]
+
+
+UNDONE = {number: [Act("undo")] for number in range(6, 12)}
+# In each, results without a call stand behind a step that an event takes away, and a process ends behind that event.
+LOST_CALLS = (
+    [*tame(9, 60), assistant("3f2504e0-4f89-11d3"), result("a", "\ud800" * 199), result("a", "\0" * 585)],
+    [
+        *tame(9, 140),
+        message("user", ""),
+        assistant("\ud800" * 199),
+        result("a", "3f2504e0-4f89-11d3"),
+        result("a", "\0" * 608),
+        message("user", "m0 recall s0-3.beef" * 90),
+    ],
+)
+
+
+@pytest.mark.parametrize("history", LOST_CALLS)
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_second_try_cuts_results_without_a_call_as_the_first_did(history: list[Message], variant: int) -> None:
+    """Whatever its event took from in front of them; and the request can be made again."""
+    setup = Setup(4096, settings=VARIANTS[variant])
+    host = Acting(InMemoryStore(), setup, acts=UNDONE | {18: [Act("crash")], 19: [Act("crash")]})
+    host.run(history)
+    check_again(host, "")

@@ -96,3 +96,20 @@ def test_second_try_cuts_outputs_as_the_first_did_although_its_event_took_the_qu
     assert first.request.event is not None
     assert second.request.event is None
     assert second.request.payloads == first.request.payloads
+
+
+def test_second_try_cuts_outputs_as_the_first_did_although_its_event_took_the_first_step_away() -> None:
+    """A step that opens the transcript, and has lost its result, asks for nothing: neither sent nor told in notes."""
+    host = Host(InMemoryStore(), Setup(2048), watch=False)
+    events = 0
+    host.reply(assistant("x " * 300, ("a", "read", "{}")))
+    for number in range(30):
+        host.reply(assistant("", (f"t{number}", "read", "{}")))
+        host.pending.append(result(f"t{number}", "word data " * 400))
+        first = host.call()
+        host.session = None
+        second = host.call()
+        assert second.request.event is None
+        assert second.request.payloads == first.request.payloads
+        events += first.request.event is not None
+    assert events > 2

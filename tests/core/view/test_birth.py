@@ -171,3 +171,33 @@ def test_result_counts_what_its_step_has_cost_so_far() -> None:
     stored = behind(row(0), row(1, "assistant", calls=("a", "b"), tokens=200), row(2, answers="a", tokens=40))
     (made,) = Births(BIRTH).placed([result("b", "data " * 900)], stored, None)
     assert made.sent_cost.bound <= MARKER_TOKENS < made.cost.bound
+
+
+def test_result_shares_no_room_with_a_stored_step_that_it_does_not_answer() -> None:
+    """An event may take that one away, and the next try cuts the result as the first did."""
+    births, long = Births(BIRTH), result("z", "data " * 900)
+    (alone,) = births.placed([long], EMPTY._replace(messages=2), None)
+    assert MARKER_TOKENS < alone.sent_cost.bound < alone.cost.bound
+    stored = behind(row(0), row(1, "assistant", calls=("a",), tokens=230))
+    assert births.placed([long], stored, None) == (alone,)
+    # What answers the step keeps it there, for others that come with it as well.
+    answer, other = births.placed([result("a", "x"), long], stored, None)
+    assert other.sent_cost.bound <= MARKER_TOKENS < alone.sent_cost.bound
+    assert answer.sent_text is None
+
+
+def test_results_without_a_call_that_come_together_share_a_step() -> None:
+    """Or many of them would leave no room for each other."""
+    long = result("z", "data " * 900)
+    rows = Births(BIRTH).placed([long] * 4, EMPTY, None)
+    assert sum(one.sent_cost.bound for one in rows[:3]) <= BIRTH.step_tokens
+    assert rows[3].sent_cost.bound <= MARKER_TOKENS
+
+
+def test_second_answer_to_a_call_of_ours_is_not_ours() -> None:
+    """Nothing vouches for it: its call has its result (D4)."""
+    copy = fence("recalled m0", "", "words")
+    rows = Births(BIRTH).placed([user("?"), assistant("", ("h", "history", "{}")), result("h", "no")], EMPTY, None)
+    (behind_it,) = Births(BIRTH).placed([result("h", copy)], behind(*rows), None)
+    (*_, with_it) = Births(BIRTH).placed([*rows, result("h", copy)], EMPTY, None)
+    assert Category.RECALLED not in {behind_it.category, with_it.category}
