@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 from squidbot.core.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "CATEGORIES",
     "Category",
     "Hit",
     "Isolation",
+    "Mark",
     "Memory",
     "MemoryStore",
     "Passage",
@@ -26,6 +27,7 @@ __all__ = [
     "Source",
     "Trust",
     "View",
+    "is_said_in",
     "memory_id_of",
     "passage_of",
     "refuse_misfit",
@@ -159,6 +161,11 @@ def refuse_misfit(memory: Memory) -> None:
         raise StoreError(f"{name}: importance {memory.importance} is not 0 to 1; nothing was written")
 
 
+def is_said_in(memory: Memory, session_id: str) -> bool:
+    """Return whether a memory is from messages of a session; one in a file that is called the same is another."""
+    return any(one.session_id == session_id and not one.path for one in memory.sources)
+
+
 class Passage(NamedTuple):
     """A text that can be found: a memory, or a turn of a conversation.
 
@@ -195,19 +202,68 @@ class Hit(NamedTuple):
     score: float
 
 
+class Mark(NamedTuple):
+    """How far the messages of a session were read for facts.
+
+    Attributes:
+        session_id: the session.
+        reader: who reads: "rules" or "model"; each has a mark of its own.
+        next_seq: all messages before this one were read.
+        version: of the rules, or of model and prompts, that read last.
+        stamp: what tells the session from another one that had the same id before it.
+    """
+
+    session_id: str
+    reader: str
+    next_seq: int
+    version: str = ""
+    stamp: str = ""
+
+
 class MemoryStore(Protocol):
     """Durable facts, and their search. Memories of one view are never seen in another."""
 
-    def add(self, memories: Sequence[Memory]) -> None:
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
         """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
 
         One that names what it supersedes takes its place in the same transaction: the old one is history from then on,
         whatever becomes of the new one. It must be there, or stand earlier in `memories`; where another has taken its
         place already, that stays so. `superseded_by` does not count for being equal: the store keeps it.
 
+        With `mark` how far a session was read is stored in the same transaction, in the place of `was`, which is what
+        `mark` returned before: of two that read the same, the second one stores nothing.
+
         Raises:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                tenant's or user's, a value can't be stored (see `refuse_misfit`), or the disk failed.
+                tenant's or user's, a value can't be stored (see `refuse_misfit`), the session's mark is not `was`, or
+                the disk failed.
+        """
+
+    def mark(self, session_id: str, reader: str) -> Mark | None:
+        """Return how far a reader has come in a session; None where it has not begun.
+
+        Raises:
+            DamagedStoreError: it does not match its checksum.
+        """
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Put memories into the places of others, in one transaction: of each id, the one that takes its place.
+
+        "" takes it back: the memory holds again, and whatever had taken its place holds, too. Nothing is removed, and
+        what is so already stays so.
+
+        Raises:
+            StoreError: nothing was changed: a memory is not there, or another tenant's or user's, what is to take a
+                place is history itself, another one has taken a place already, or the disk failed.
+        """
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Return all memories that name a session among their sources, whosever they are, history too, in any order.
+
+        For who forgets messages; it may look at every memory there is.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
         """
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:

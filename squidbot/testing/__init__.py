@@ -15,6 +15,8 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | loaded      | the check of models that are open, and chat |
 | embedders   | the check of what makes vectors, and one that needs no model |
 | memories    | the check of memory stores |
+| places      | what memory stores promise of memories in the places of others |
+| facts       | memories to test with |
 | vectors     | the check of vector indexes |
 | probes      | the check of what looks for devices |
 | ggufs       | model files to test with |
@@ -25,10 +27,11 @@ each time it is called; a store with a `close` method is closed after use. Run t
 from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
 from squidbot.testing.embedders import HashedWords, check_embedder
+from squidbot.testing.facts import made_memory
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
 from squidbot.testing.loaded import check_loaded_model
-from squidbot.testing.memories import check_memory_store, made_memory
+from squidbot.testing.memories import check_memory_store
 from squidbot.testing.probes import check_gpu_probe
 from squidbot.testing.summaries import check_summary_store
 from squidbot.testing.transcripts import check_transcript_store

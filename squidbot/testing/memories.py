@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import CATEGORIES, Memory, Scope, Source, View, memory_id_of
+from squidbot.testing.facts import ANN, NOW, SEEN, made_memory
+from squidbot.testing.places import PLACE_CHECKS, checks_places_reopened
 from squidbot.testing.searches import HOSTILE
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, refuses
 
@@ -17,12 +19,9 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Category, Isolation, MemoryStore
 
-__all__ = ["ISOLATIONS", "check_memory_store", "made_memory"]
+__all__ = ["ANN", "ISOLATIONS", "SEEN", "check_memory_store", "made_memory"]
 
 ISOLATIONS: tuple[Isolation, ...] = ("bot", "model", "global", "agent")
-NOW = 2e9
-ANN = Scope(user="ann", bot="squid")
-SEEN = View(ANN)
 HUGE = "walrus " * 40_000
 # A text, and queries that must find it before any other.
 FINDABLE = (
@@ -37,23 +36,6 @@ FINDABLE = (
 )
 
 
-def made_memory(  # noqa: PLR0913  # a memory has that many sides, and a test names those it is about
-    text: str,
-    scope: Scope = ANN,
-    *,
-    time: float = 1e9,
-    category: Category = "background",
-    supersedes: str = "",
-    memory_id: str = "",
-) -> Memory:
-    """Return a memory with the id that follows from scope and text unless another is given, for tests.
-
-    `time`: in seconds since 1970.
-    """
-    memory_id = memory_id or memory_id_of(scope, text)
-    return Memory(memory_id, text, category, scope, time, supersedes=supersedes)
-
-
 def check_memory_store(
     factory: Callable[[], MemoryStore], reopened: Callable[[MemoryStore], MemoryStore] | None = None
 ) -> None:
@@ -64,7 +46,8 @@ def check_memory_store(
     is nowhere; pages of a listing are the whole, each memory once, newest first; a search finds the words of a memory
     from the moment that it is stored, scores are 0 to 1 and fall, ties are newest first; tenants and users never see
     each other's memories, nor do what an isolation policy or a shelf parts; of an exchange all is done or nothing; a
-    piece of a file is found beside others; threads lose nothing.
+    piece of a file is found beside others; threads lose nothing; of two that have read the same messages one stores
+    what it found; what took another's place can be taken back.
 
     `reopened` closes a store and returns it as it is opened again from the same files; None for one that has none.
 
@@ -76,6 +59,7 @@ def check_memory_store(
             check(store)
     if reopened is not None:
         _checks_reopened(factory(), reopened)
+        checks_places_reopened(factory(), reopened)
 
 
 def _hits(store: MemoryStore, query: str, view: View = SEEN, *, past: bool = False) -> list[str]:
@@ -392,5 +376,5 @@ def _checks_reopened(store: MemoryStore, reopened: Callable[[MemoryStore], Memor
 CHECKS = (
     _checks_add, _checks_refusals, _checks_texts, _checks_findable, _checks_scores, _checks_hostile, _checks_scopes,
     _checks_supersession, _checks_forget, _checks_exchange, _checks_rows, _checks_pages, _checks_at_once,
-    _checks_threads,
+    _checks_threads, *PLACE_CHECKS,
 )  # fmt: skip

@@ -11,9 +11,9 @@ from squidbot.core.memories import Hit, View
 from squidbot.testing import check_memory_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from squidbot.core.memories import Category, Memory
+    from squidbot.core.memories import Category, Mark, Memory
 
 
 def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
@@ -67,19 +67,45 @@ class Amnesic(InMemoryMemoryStore):
 class Overwriting(InMemoryMemoryStore):
     """The last memory under an id stays."""
 
-    def add(self, memories: Sequence[Memory]) -> None:
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
         """Make room first."""
         self.forget([memory.memory_id for memory in memories])
-        super().add(memories)
+        super().add(memories, mark, was)
 
 
 class Partial(InMemoryMemoryStore):
     """What comes before what is refused is stored."""
 
-    def add(self, memories: Sequence[Memory]) -> None:
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
         """Store one by one."""
         for memory in memories:
             super().add([memory])
+        super().add([], mark, was)
+
+
+class Careless(InMemoryMemoryStore):
+    """Whoever has read what another one has read stores it again."""
+
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:  # noqa: ARG002  # that is the fault
+        """Look at no mark."""
+        super().add(memories, mark, self.mark(*mark[:2]) if mark else None)
+
+
+class Piecemeal(InMemoryMemoryStore):
+    """What comes before what can't be superseded is."""
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Take one place after the other."""
+        for memory_id, taker in places.items():
+            super().supersede({memory_id: taker})
+
+
+class Present(InMemoryMemoryStore):
+    """What is history was said nowhere."""
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Leave history out."""
+        return [memory for memory in super().said_in(session_id) if not memory.superseded_by]
 
 
 class Doubling(InMemoryMemoryStore):
@@ -102,6 +128,9 @@ FAULTS = {
     Overwriting: "another memory under a stored id",
     Partial: "with one that is refused, nothing is stored",
     Doubling: "pages of 17",
+    Careless: "a mark in the place of",
+    Piecemeal: "with a chain within one call",
+    Present: "what was said in a session is known",
 }
 
 

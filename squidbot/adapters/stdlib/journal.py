@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from squidbot.adapters.stdlib.lines import Lines
 from squidbot.adapters.stdlib.memories import Grave, InMemoryMemoryStore
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.memories import Memory, Scope, Source
+from squidbot.core.memories import Mark, Memory, Scope, Source
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Category, Hit, View
 
@@ -47,16 +47,47 @@ class FileMemoryStore(InMemoryMemoryStore):
         self._turn = threading.RLock()
         self._refresh()
 
-    def add(self, memories: Sequence[Memory]) -> None:
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
         """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
+
+        With `mark` how far a session was read goes with them, in the place of `was`.
 
         Raises:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                user's, a value can't be stored, or the disk failed.
+                user's, a value can't be stored, another has read the session meanwhile, or the disk failed.
         """
+
+        def wanted() -> Iterable[Memory]:
+            new = self._decided(memories).values()
+            self._check_mark(mark, was)
+            return new
+
+        self._write(wanted, mark)
+
+    def mark(self, session_id: str, reader: str) -> Mark | None:
+        """Return how far a reader has come in a session; None where it has not begun; raises as `__init__`."""
+        self._refresh()
+        return super().mark(session_id, reader)
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Put memories into the places of others, all or nothing, durable on return; "" takes that back.
+
+        Raises:
+            StoreError: nothing was changed: a memory is not there, another user's, or replaced before; what is to take
+                its place is history; or the disk failed.
+        """
+        self._write(lambda: self._moved(places))
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Return all memories that name a session among their sources, history too; raises as `__init__`."""
+        self._refresh()
+        return super().said_in(session_id)
+
+    def _write(self, wanted: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
+        """Append what is wanted in view of all that is there, as one line."""
         with self._turn, self._lines.writing():
             self._refresh()
-            self._append(memories)
+            self._append(wanted, mark)
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others, all or nothing, durable on return; the file is written anew without them.
@@ -70,7 +101,7 @@ class FileMemoryStore(InMemoryMemoryStore):
                 super().exchange(gone, memories, reason)
                 self._write_anew()
             else:
-                self._append(memories)
+                self._append(lambda: self._decided(memories).values())
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out; raises as `__init__`."""
@@ -116,18 +147,18 @@ class FileMemoryStore(InMemoryMemoryStore):
         self._refresh()
         return super().forgotten(memory_ids)
 
-    def _append(self, memories: Sequence[Memory]) -> None:
+    def _append(self, wanted: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
+        """Append a line with what is wanted in view of all that is there, while writing."""
         with self._lock:
-            new = self._decided(memories)
-            if not new:
+            placed = self._placed(wanted())
+            if not placed and mark is None:
                 return
-            placed = self._placed(new.values())
             if not self._is_begun:
                 self._lines.append(_head())
                 self._is_begun = True
-            self._lines.append({"put": [_as_json(place, memory) for place, memory in placed]})
-            for place, memory in placed:
-                self._put(memory, place)
+            line: dict[str, object] = {"put": [_as_json(place, memory) for place, memory in placed]}
+            self._lines.append(line if mark is None else {**line, "marks": [mark]})
+            self._take_in(placed, mark)
 
     def _write_anew(self) -> None:
         try:
@@ -168,6 +199,9 @@ class FileMemoryStore(InMemoryMemoryStore):
             found = cast("dict[str, Any]", value)
             for place, fields in found.get("put", ()):
                 self._put(_as_memory(fields), place)
+            for fields in found.get("marks", ()):
+                mark = Mark(*fields)
+                self._marks[mark[:2]] = mark
             for memory_id, order, owner, reason in found.get("forgotten", ()):
                 self._bury(memory_id, Grave((order[0], order[1]), (owner[0], owner[1]), reason))
         except (TypeError, ValueError, LookupError, AttributeError) as error:
@@ -181,6 +215,8 @@ class FileMemoryStore(InMemoryMemoryStore):
         kept = sorted((each for owned in self._owners.values() for each in owned.values()), key=lambda each: each.place)
         for first in range(0, len(kept), LINE_MEMORIES):
             yield {"put": [_as_json(each.place, each.memory) for each in kept[first : first + LINE_MEMORIES]]}
+        if self._marks:
+            yield {"marks": list(self._marks.values())}
         if self._graves:
             yield {"forgotten": [[name, *grave] for name, grave in self._graves.items()]}
 

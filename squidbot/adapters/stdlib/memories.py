@@ -8,14 +8,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import View, passage_of, refuse_misfit
+from squidbot.core.memories import View, is_said_in, passage_of, refuse_misfit
 from squidbot.core.memory.search.index import Index
 from squidbot.core.memory.search.query import is_sought
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Category, Hit, Memory
+    from squidbot.core.memories import Category, Hit, Mark, Memory
 
 __all__ = ["Grave", "InMemoryMemoryStore"]
 
@@ -51,20 +51,45 @@ class InMemoryMemoryStore:
         self._owners: dict[tuple[str, str], _Owned] = {}
         self._owner: dict[str, tuple[str, str]] = {}
         self._graves: dict[str, Grave] = {}
+        self._marks: dict[tuple[str, str], Mark] = {}
         self._indexes: dict[tuple[View, bool], Index] = {}
         self._places = 0
         self._lock = threading.Lock()
 
-    def add(self, memories: Sequence[Memory]) -> None:
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
         """Store memories, all or nothing; each takes the place of what it supersedes. An equal one does nothing.
+
+        With `mark` how far a session was read goes with them, in the place of `was`.
 
         Raises:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                user's, or a value can't be stored.
+                user's, a value can't be stored, or another has read the session meanwhile.
         """
         with self._lock:
-            for place, memory in self._placed(self._decided(memories).values()):
-                self._put(memory, place)
+            placed = self._placed(self._decided(memories).values())
+            self._check_mark(mark, was)
+            self._take_in(placed, mark)
+
+    def mark(self, session_id: str, reader: str) -> Mark | None:
+        """Return how far a reader has come in a session; None where it has not begun."""
+        with self._lock:
+            return self._marks.get((session_id, reader))
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Put memories into the places of others, all or nothing; "" takes that back.
+
+        Raises:
+            StoreError: nothing was changed: a memory is not there, another user's, or replaced before; or what is to
+                take its place is history.
+        """
+        with self._lock:
+            self._take_in(self._placed(self._moved(places)))
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Return all memories that name a session among their sources, history too."""
+        with self._lock:
+            every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
+        return [memory for memory in every if is_said_in(memory, session_id)]
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others, all or nothing; one that is in both is from then on as it comes.
@@ -136,6 +161,16 @@ class InMemoryMemoryStore:
             known.remove([memory_id])
         return True
 
+    def _check_mark(self, mark: Mark | None, was: Mark | None) -> None:
+        if mark is not None and self._marks.get(mark[:2]) != was:
+            raise StoreError(f"session {mark.session_id!a:.80} was read by another meanwhile; nothing was written")
+
+    def _take_in(self, placed: Iterable[tuple[int, Memory]], mark: Mark | None = None) -> None:
+        for place, memory in placed:
+            self._put(memory, place)
+        if mark is not None:
+            self._marks[mark[:2]] = mark
+
     def _find(self, memory_id: str) -> Memory | None:
         owner = self._owner.get(memory_id)
         return None if owner is None else self._owners[owner][memory_id].memory
@@ -160,6 +195,33 @@ class InMemoryMemoryStore:
             elif replace(there, superseded_by="") != replace(memory, superseded_by=""):
                 raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
         return new
+
+    def _moved(self, places: Mapping[str, str]) -> list[Memory]:
+        """Return what `supersede` changes, as it is from then on.
+
+        Raises:
+            StoreError: it can't be done.
+        """
+        changed: dict[str, Memory] = {}
+        for memory_id, taker in places.items():
+            old = self._there(memory_id)
+            if old.superseded_by == taker:
+                continue
+            if taker and (old.superseded_by or self._there(taker).scope[:2] != old.scope[:2]):
+                raise StoreError(
+                    f"memory {memory_id!a:.80} was replaced before, or is another user's; nothing was written"
+                )
+            changed[memory_id] = replace(old, superseded_by=taker)
+        for taker in filter(None, places.values()):
+            if (changed.get(taker) or self._there(taker)).superseded_by:
+                raise StoreError(f"memory {taker!a:.80} is history itself, and takes no place; nothing was written")
+        return list(changed.values())
+
+    def _there(self, memory_id: str) -> Memory:
+        found = self._find(memory_id)
+        if found is None:
+            raise StoreError(f"memory {memory_id!a:.80} is not there; nothing was written")
+        return found
 
     def _placed(self, memories: Iterable[Memory]) -> list[tuple[int, Memory]]:
         """Return memories with their places in the order of their coming: new ones get the next."""
@@ -188,7 +250,7 @@ class InMemoryMemoryStore:
         self._places = max(self._places, -int(grave.order[1]))
 
     def _clear(self) -> None:
-        for each in (self._owners, self._owner, self._graves, self._indexes):
+        for each in (self._owners, self._owner, self._graves, self._marks, self._indexes):
             each.clear()
         self._places = 0
 

@@ -5,6 +5,8 @@
 | store      | `SqliteMemoryStore`: the port, vectors, and what other views are made from |
 | changes    | what adds, forgets and exchanges memories, with their words and vectors |
 | queries    | every statement that reads or writes memories and what is left of forgotten ones |
+| history    | memories that take the places of others, and what takes that back |
+| marks      | how far sessions were read for facts |
 | candidates | which memories of a view may answer a query, in bounded time |
 | index      | what search finds memories by: a view that can be made anew |
 | places     | `SqliteVectors`: vectors in the order of their coming, with a stamp, for indexes of them |

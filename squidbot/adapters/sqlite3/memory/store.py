@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from squidbot.adapters.sqlite3.access import FOREIGN
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
-from squidbot.adapters.sqlite3.memory import changes, index, queries, tables, vectors
+from squidbot.adapters.sqlite3.memory import changes, history, index, marks, queries, tables, vectors
 from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.sqlite3.memory.places import SqliteVectors
 from squidbot.adapters.sqlite3.opened import OpenedFile
@@ -25,14 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
-    from squidbot.core.memories import Category, Hit, Memory, Passage
+    from squidbot.core.memories import Category, Hit, Mark, Memory, Passage
 
 __all__ = ["SqliteMemoryStore"]
 
 Value = TypeVar("Value")
+Done_co = TypeVar("Done_co", covariant=True)
 
 # KiB; a search at 1,000,000 memories looks at some 1,000 pages, and twice as slowly where few of them stay.
 CACHE = "PRAGMA cache_size = -16384"
+
+
+class _Act(Protocol[Done_co]):
+    def __call__(self, connection: sqlite3.Connection, *, indexes: bool) -> Done_co: ...
 
 
 class SqliteMemoryStore(OpenedFile):
@@ -66,23 +71,25 @@ class SqliteMemoryStore(OpenedFile):
             raise
         self._scrub_left()
 
-    def add(self, memories: Sequence[Memory]) -> None:
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
         """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
+
+        With `mark` how far a session was read goes with them, in the place of `was`.
 
         Raises:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                tenant's or user's, a value can't be stored.
-            DamagedStoreError: nothing was stored: what is superseded does not match its checksum.
+                tenant's or user's, a value can't be stored, another has read the session meanwhile.
+            DamagedStoreError: nothing was stored: what is superseded, or the mark, does not match its checksum.
         """
         for memory in memories:
             refuse_misfit(memory)
-        try:
-            with self._writing as connection:
-                changes.add(connection, memories, indexes=True)
-        except DamagedIndexError:
-            with self._writing as connection:
-                self._renew(connection)
-                changes.add(connection, memories, indexes=False)  # search does the rest
+
+        def added(connection: sqlite3.Connection, *, indexes: bool) -> None:
+            if mark is not None:
+                marks.put(connection, mark, was)
+            changes.add(connection, memories, indexes=indexes)
+
+        self._written(added)
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others in one transaction; one that is in both is from then on as it comes.
@@ -92,14 +99,52 @@ class SqliteMemoryStore(OpenedFile):
         """
         for memory in memories:
             refuse_misfit(memory)
+
+        def exchanged(connection: sqlite3.Connection, *, indexes: bool) -> int:
+            return changes.exchange(connection, gone, memories, reason, indexed=indexes)
+
+        self._scrub_after(self._written(exchanged))
+
+    def mark(self, session_id: str, reader: str) -> Mark | None:
+        """Return how far a reader has come in a session; None where it has not begun.
+
+        Raises:
+            DamagedStoreError: it does not match its checksum.
+        """
+        with self._reading as connection:
+            return marks.read(connection, session_id, reader)
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Put memories into the places of others, in one transaction; "" takes that back. Durable on return.
+
+        Raises:
+            StoreError: nothing was changed: a memory is not there, another user's, or replaced before; or what is to
+                take its place is history.
+        """
+
+        def superseded(connection: sqlite3.Connection, *, indexes: bool) -> None:
+            history.supersede(connection, places, indexes=indexes)
+
+        self._written(superseded)
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Return all memories that name a session among their sources, history too; each row is looked at.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        with self._reading as connection:
+            return history.said_in(connection, session_id)
+
+    def _written(self, act: _Act[Value]) -> Value:
+        """Write in one transaction, the index with it, and once more where that is damaged: search does the rest."""
         try:
             with self._writing as connection:
-                count = changes.exchange(connection, gone, memories, reason)
+                return act(connection, indexes=True)
         except DamagedIndexError:
             with self._writing as connection:
                 self._renew(connection)
-                count = changes.exchange(connection, gone, memories, reason, indexed=False)
-        self._scrub_after(count)
+                return act(connection, indexes=False)
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out.
