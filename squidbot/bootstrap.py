@@ -191,7 +191,10 @@ class Wired:
         spec, place = self.loaded.settings.memory.embedder, f"{self.loaded.source}.memory.embedder"
         if spec == "none":
             return None
-        if self.loaded.settings.model(spec).adapter:
+        model = self.loaded.settings.model(spec)
+        if model.adapter in self._registry.embedders and model.adapter not in self._registry.runtimes:
+            spec = f"{model.adapter}:{model.model or spec}{f'@{model.url}' if model.url else ''}"
+        elif model.adapter:
             return self.models.open(spec).embedder()
         name, _, rest = spec.partition(":")
         beside = self.loaded.absolute(rest) if rest else ""

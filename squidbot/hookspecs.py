@@ -61,8 +61,10 @@ class Register(Protocol):
     def embedder(self, name: str, factory: Callable[[str], Embedder]) -> None:
         """Offer what makes vectors of texts for `memory.embedder`; of "NAME:REST" the factory gets REST, of "NAME" "".
 
-        REST that is the path of something beside the settings is made absolute. It is called at the first search, or
-        when vectors are first made; what it makes may have a `close`, and an `even` (see `ports.Calibrated`).
+        REST that is the path of something beside the settings is made absolute. For the alias of a model whose adapter
+        is NAME, and which no runtime opens, it is "MODEL", or "MODEL@URL" where the model has a url. It is called at
+        the first search, or when vectors are first made; what it makes may have a `close`, and an `even` (see
+        `ports.Calibrated`).
         """
 
     def vector_index(self, name: str, factory: Callable[[str, str, int], VectorIndex]) -> None:

@@ -125,6 +125,7 @@ class BuiltIn:
         register.memory("sqlite3", _sqlite_facts)
         register.memory("file", _facts_in_lines)
         register.embedder("numpy", _numpy)
+        register.embedder("openai", _openai)
         register.vector_index("faiss", _faiss)
         register.vector_index("stdlib", _compared)
         for name in COUNTERS:
@@ -184,6 +185,13 @@ def _numpy(model: str) -> Embedder:
     from squidbot.adapters.numpy.embedder import NumpyEmbedder  # noqa: PLC0415  # as above
 
     return NumpyEmbedder(model or MINILM)
+
+
+def _openai(rest: str) -> Embedder:
+    from squidbot.adapters.openai import OpenAIEmbedder  # noqa: PLC0415  # as above
+
+    model, _, url = rest.partition("@http")
+    return OpenAIEmbedder(model, url and f"http{url}")
 
 
 def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:

@@ -73,6 +73,28 @@ def test_no_embedder_is_made_when_none_is_named() -> None:
         assert engine.wired.embedder() is None
 
 
+KEY = "sk-of-a-test"
+API = [
+    ({"embedder": "openai:text-embedding-3-small"}, {}, "openai/text-embedding-3-small"),
+    ({"embedder": "openai:bge-m3@http://127.0.0.1:9/v1"}, {}, "openai/127.0.0.1:9/bge-m3"),
+    ({"embedder": "e"}, {"adapter": "openai", "model": "bge-m3"}, "openai/bge-m3"),
+    ({"embedder": "bge-m3"}, {"adapter": "openai", "url": "http://127.0.0.1:9/v1"}, "openai/127.0.0.1:9/bge-m3"),
+]
+
+
+@pytest.mark.parametrize(("memory", "model", "name"), API)
+def test_model_behind_an_api_makes_vectors_by_name_or_by_its_definition(
+    monkeypatch: pytest.MonkeyPatch, memory: dict[str, str], model: dict[str, str], name: str
+) -> None:
+    """OpenAI's own, or of any server that speaks like it; nothing is asked before there is a text."""
+    pytest.importorskip("openai", reason="an extra: squidbot[openai]", exc_type=ImportError)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with squidbot.load({"memory": memory, "models": {memory["embedder"]: model} if model else {}}) as engine:
+        embedder = engine.wired.embedder()
+    assert embedder is not None
+    assert embedder.name == name
+
+
 @pytest.mark.parametrize(("key", "said"), [("embedder", "no embedder 'nobody'"), ("index", "no index of vectors")])
 def test_unknown_embedder_or_index_is_refused_with_those_that_are_known(key: str, said: str) -> None:
     """One line, with the key."""
