@@ -9,10 +9,10 @@ from hashlib import blake2b
 from math import isfinite
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from squidbot.core.errors import StoreError
+from squidbot.core.errors import NotFoundError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 __all__ = [
     "CATEGORIES",
@@ -31,6 +31,7 @@ __all__ = [
     "memory_id_of",
     "passage_of",
     "refuse_misfit",
+    "refuse_missing",
 ]
 
 # B-34: the groups in which a search's answer stands, most lasting first.
@@ -166,6 +167,17 @@ def is_said_in(memory: Memory, session_id: str) -> bool:
     return any(one.session_id == session_id and not one.path for one in memory.sources)
 
 
+def refuse_missing(memory_ids: Iterable[str], known: Container[str]) -> None:
+    """Pass memories that are all there.
+
+    Raises:
+        NotFoundError: one of them is not among the known ones.
+    """
+    for memory_id in memory_ids:
+        if memory_id not in known:
+            raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
+
+
 class Passage(NamedTuple):
     """A text that can be found: a memory, or a turn of a conversation.
 
@@ -269,9 +281,10 @@ class MemoryStore(Protocol):
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others in one transaction: whoever looks finds all of it done, or nothing.
 
-        An id that is in both is not forgotten: its memory is from then on as it comes. Unknown ones do nothing.
+        An id that is in both is not forgotten: its memory is from then on as it comes.
 
         Raises:
+            NotFoundError: nothing was changed: one of those to forget is not there, or no more.
             StoreError: nothing was changed: as `add` and `forget` do.
         """
 

@@ -17,6 +17,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | memories    | the check of memory stores |
 | places      | what memory stores promise of memories in the places of others |
 | facts       | memories to test with |
+| exchanges   | what a memory store promises of `exchange`, and of pieces of files |
 | vectors     | the check of vector indexes |
 | probes      | the check of what looks for devices |
 | ggufs       | model files to test with |

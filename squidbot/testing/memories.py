@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import CATEGORIES, Memory, Scope, Source, View, memory_id_of
+from squidbot.testing.exchanges import EXCHANGE_CHECKS
 from squidbot.testing.facts import ANN, NOW, SEEN, made_memory
 from squidbot.testing.places import PLACE_CHECKS, checks_places_reopened
 from squidbot.testing.searches import HOSTILE
@@ -244,47 +245,6 @@ def _checks_forget(store: MemoryStore) -> None:
     assert store.forgotten(gone) == {gone[1]: "Ann asked for it"}, "it is not forgotten any more"
 
 
-def _checks_exchange(store: MemoryStore) -> None:
-    old = [_made_piece(f"tea own{number}", number) for number in range(6)]
-    store.add([*old, made_memory("walrus")])
-    moved = replace(_made_piece("tea own4", 1), time=2e9, importance=0.75)
-    other = replace(old[5], text="tea other5")
-    new = [old[0], moved, other, _made_piece("tea own7", 3)]
-    for wrong in (replace(new[3], importance=2.0), replace(made_memory("walrus"), time=3.0)):
-        refuses("an exchange with one that can't be added", store.exchange, [each.memory_id for each in old], [wrong])
-        refuses("superseding what goes", store.exchange, [old[1].memory_id], [replace(wrong, supersedes="nobody")])
-        assert store.get([each.memory_id for each in old]) == old, "what is refused changes nothing"
-    gone = [each.memory_id for each in old]
-    store.exchange([*gone, gone[2], "nobody"], new, "its file changed")
-    assert store.get([*gone, new[3].memory_id]) == new, "the new ones are as they came, whatever was there"
-    assert sorted(_hits(store, "tea")) == sorted(each.memory_id for each in new), "they are found, and no others"
-    assert _hits(store, "walrus")[:1] == [made_memory("walrus").memory_id], "what is not named stays"
-    assert other.memory_id not in _hits(store, "own5"), "nor is one found by words that it had"
-    assert store.forgotten(gone) == dict.fromkeys(gone[1:4], "its file changed"), "what is gone is known as such"
-    store.exchange([], [old[1]])
-    assert _hits(store, "own1")[:1] == [gone[1]], "without any to forget it adds"
-    store.exchange([gone[1]], [])
-    assert gone[1] not in _hits(store, "own1"), "without any to add it forgets"
-
-
-def _checks_rows(store: MemoryStore) -> None:
-    """Check that a piece of a file is found by what stands beside it, wherever that stands in the store."""
-    said = ["Which colour has the boat?", "It is teal.", "The cat sleeps.", "No, she is awake."]
-    row = [_made_piece(text, number) for number, text in enumerate(said)]
-    others = [made_memory(f"number{number} boat colour", time=float(number)) for number in range(3)]
-    store.add([row[1], *others, row[3], row[0]])
-    assert row[1].memory_id in _hits(store, "Which colour has the boat?"), "what stands beside an answer's question"
-    store.exchange([row[1].memory_id, row[3].memory_id], [row[2], replace(row[3], sources=row[1].sources)])
-    found = _hits(store, "Which colour has the boat?")
-    assert row[3].memory_id in found, "what has moved there"
-    assert row[1].memory_id not in found, "and not what stood there before"
-
-
-def _made_piece(text: str, number: int) -> Memory:
-    piece = made_memory(text, time=float(number))
-    return replace(piece, sources=(Source(path="notes/a.md", first_seq=number, last_seq=number, digest="d"),))
-
-
 def _checks_listing(store: MemoryStore, category: Category | None, due: list[Memory]) -> None:
     """Check that a listing and its pages are these memories, each once, newest first."""
     whole = store.listed(SEEN, category, limit=1000)
@@ -375,6 +335,6 @@ def _checks_reopened(store: MemoryStore, reopened: Callable[[MemoryStore], Memor
 
 CHECKS = (
     _checks_add, _checks_refusals, _checks_texts, _checks_findable, _checks_scores, _checks_hostile, _checks_scopes,
-    _checks_supersession, _checks_forget, _checks_exchange, _checks_rows, _checks_pages, _checks_at_once,
-    _checks_threads, *PLACE_CHECKS,
+    _checks_supersession, _checks_forget, *EXCHANGE_CHECKS, _checks_pages, _checks_at_once, _checks_threads,
+    *PLACE_CHECKS,
 )  # fmt: skip

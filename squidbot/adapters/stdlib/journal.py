@@ -93,11 +93,12 @@ class FileMemoryStore(InMemoryMemoryStore):
         """Forget memories and add others, all or nothing, durable on return; the file is written anew without them.
 
         Raises:
+            NotFoundError: nothing was changed: one of those to forget is not there.
             StoreError: nothing was changed: as `add` and `forget` do.
         """
         with self._turn, self._lines.writing():
             self._refresh()
-            if super().get(gone):
+            if gone:
                 super().exchange(gone, memories, reason)
                 self._write_anew()
             else:

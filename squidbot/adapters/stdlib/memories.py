@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import View, is_said_in, passage_of, refuse_misfit
+from squidbot.core.memories import View, is_said_in, passage_of, refuse_misfit, refuse_missing
 from squidbot.core.memory.search.index import Index
 from squidbot.core.memory.search.query import is_sought
 
@@ -95,10 +95,12 @@ class InMemoryMemoryStore:
         """Forget memories and add others, all or nothing; one that is in both is from then on as it comes.
 
         Raises:
+            NotFoundError: nothing was changed: one of those to forget is not there.
             StoreError: nothing was changed: as `add` does.
         """
         with self._lock:
             without = frozenset(gone)
+            refuse_missing(without, self._owner)
             placed = self._placed(self._decided(memories, without).values())
             for memory_id in without:
                 self._remove(memory_id, reason)

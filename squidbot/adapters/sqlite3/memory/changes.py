@@ -11,6 +11,7 @@ from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.memory import index, queries, vectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.core.errors import StoreError
+from squidbot.core.memories import refuse_missing
 
 if TYPE_CHECKING:
     import sqlite3
@@ -96,10 +97,15 @@ def exchange(
     *,
     indexed: bool = True,
 ) -> int:
-    """Forget memories and add others, within a transaction, and return how many were forgotten; raises as both.
+    """Forget memories and add others, within a transaction, and return how many were forgotten.
 
     One that says the same in both keeps its row, and so its vectors.
+
+    Raises:
+        NotFoundError: the transaction must be undone: one of those to forget is not there.
+        StoreError, DamagedIndexError: as `add` and `forget`.
     """
+    refuse_missing(gone, queries.keys_of(connection, gone))
     without = set(gone)
     stay = {one.memory_id: each for one in memories if one.memory_id in without if (each := _same(connection, one))}
     count = forget(connection, [one for one in gone if one not in stay], reason, indexed=indexed)

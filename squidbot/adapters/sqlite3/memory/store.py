@@ -95,6 +95,7 @@ class SqliteMemoryStore(OpenedFile):
         """Forget memories and add others in one transaction; one that is in both is from then on as it comes.
 
         Raises:
+            NotFoundError: nothing was changed: one of those to forget is not there.
             StoreError: nothing was changed: as `add` and `forget` do.
         """
         for memory in memories:
