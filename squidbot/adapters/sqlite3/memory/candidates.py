@@ -9,6 +9,7 @@ only then scored.
 from __future__ import annotations
 
 from collections import defaultdict
+from heapq import nlargest
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,7 +58,10 @@ class Counted:
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
         """Return in how many memories terms are."""
-        return {term: self.note(term, self._lists.newest([(term,)], PAIRED), PAIRED) for term in terms}
+        return {term: self._known[term] if term in self._known else self._probed(term) for term in terms}
+
+    def _probed(self, term: str) -> int:
+        return self.note(term, self._lists.newest([(term,)], PAIRED), PAIRED)
 
     def note(self, term: str, keys: Sequence[int], limit: int) -> int:
         """Return in how many memories a term is whose newest ones are these, at most `limit`, and remember it."""
@@ -92,7 +96,8 @@ def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Count
         for key in lists.newest([(each.term,) for each in several], PAIRED):
             having[key] = max(having[key], weight)
     _add_fellows(lists, known, having)
-    return sorted(having, key=lambda key: (-having[key], -key))[:limit], counted
+    best = nlargest(limit, zip(having.values(), having, strict=True))
+    return [key for _, key in best], counted
 
 
 def _add_fellows(lists: Lists, known: Sequence[_Known], having: defaultdict[int, float]) -> None:

@@ -48,6 +48,13 @@ _TOLD = tuple(
         rf"\b(?P<count>\d{{1,2}}|{_COUNT})\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back|earlier)\b",
     )
 )
+# Most texts speak of no day, and to look for all forms in one takes longer than all else that is looked at. Nothing of
+# `_FORMS` is without the first, of `_TOLD` without one of the others.
+_DATED = re.compile(r"(?:19|20)\d\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
+_TELLING = ("day", "night", "morning", "noon", "evening", "tomorrow", "week", "month", "year", "summer", "spring",
+            "fall", "autumn", "winter")  # fmt: skip
+# Letters that match these whatever their case, and are not among those that words are looked up by.
+_ODD = str.maketrans({"\u0130": "I", "\u0131": "i", "\u017f": "s", "\u212a": "K"})
 _WORD_DAYS = {"yesterday": -1, "last night": -1, "tomorrow": 1, "the other day": -1}
 # Of a longer text the first dates count.
 MOST_DAYS = 16
@@ -81,15 +88,20 @@ def days(text: str, told: float | None) -> tuple[Days, ...]:
     base = None if told is None else day_of(told)
     found: list[Days] = []
     rest = text
-    for form in _FORMS:
+    for form in _FORMS if _DATED.search(text) else ():
         for match in form.finditer(rest):
             found += _dated(match.groupdict(), base)
         rest = form.sub(" ", rest) if found else rest
-    if base is not None:
+    if base is not None and _may_tell(plain := text.translate(_ODD)):
         for form in _TOLD:
-            for match in form.finditer(text):
+            for match in form.finditer(plain):
                 found.append(_told(match.groupdict(), date.fromordinal(base)))
     return tuple(dict.fromkeys(found))[:MOST_DAYS]
+
+
+def _may_tell(text: str) -> bool:
+    lower = text.lower()
+    return any([word in lower for word in _TELLING])  # noqa: C419  # a generator takes twice as long
 
 
 def without_days(text: str) -> str:

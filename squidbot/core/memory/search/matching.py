@@ -107,9 +107,13 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
             subjects.setdefault(other.stem, []).append((place, other.near))
     found: dict[str, Near] = {}
     for word in vocabulary:
-        near = dict(subjects.get(word, ()))
-        near.update((at, _alike(word, terms[at])) for at in spelled.get(word[:PREFIX_LETTERS], ()))
-        near.update((at, FAMILY) for at in families.get(root(word), ()))
+        by_subject, by_letters = subjects.get(word, ()), spelled.get(word[:PREFIX_LETTERS], ())
+        by_family = families.get(root(word), ())
+        if not (by_subject or by_letters or by_family):  # as for most of a vocabulary
+            continue
+        near = dict(by_subject)
+        near.update((at, _alike(word, terms[at])) for at in by_letters)
+        near.update((at, FAMILY) for at in by_family)
         places = tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
         if places:
             found[word] = places

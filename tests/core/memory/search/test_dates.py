@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from squidbot.core.memory.search import dates
 from squidbot.core.memory.search.dates import MOST_DAYS, day_of, days, without_days
 
 from .talk import at
@@ -81,3 +83,28 @@ def test_times_beyond_the_calendar_are_its_ends() -> None:
     """In order, as any other times."""
     times = (-1e30, -1e11, 0.0, 1e11, 1e30)
     assert [day_of(time) for time in times] == sorted(day_of(time) for time in times)
+
+
+# What forms are made of; four letters match "i", "s" and "k" whatever their case.
+PIECES = (
+    "Last", "this", "next", "past", "on", "two", "a few", "weekend", "ye\u017fterday", "last N\u0131ght", "W\u0130nter",
+    "spr\u0131ng", "morning", "afternoon", "EVENING", "tomorrow", "the other day", "wee\u212a", "Tuesday", "autumn",
+    "fall", "\u017fummer", "months", "ago", "back", "years", "May", "in", "8", "of", "2030", "1999", "Sept",
+    "2031-02-14", "December", "\u0662", "20\u0661\u0662", "tonight", "today",
+)  # fmt: skip
+
+
+def test_day_is_read_in_letters_that_match_plain_ones() -> None:
+    """A text of them is stored as any other, and must not end each search that meets it."""
+    assert days("Last W\u0130nter", SAID) == days("last winter", SAID) != ()
+    assert days("this \u017fummer", SAID) == days("this summer", SAID) != ()
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join))
+def test_days_are_found_whatever_is_looked_at_first(text: str) -> None:
+    """No text that speaks of a day is passed over by the first look at it."""
+    found = days(text, SAID)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dates, "_DATED", re.compile(""))
+        patch.setattr(dates, "_TELLING", ("",))
+        assert days(text, SAID) == found
