@@ -1,0 +1,153 @@
+"""The rules of chat completions: each refused by the server and accepted by it, asked through the real SDK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .asking import CHAT_TOOL, assistant, check_refused, text, user
+from .script import Call, Model, Text, Thought, saying
+from .wire import KEY
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from openai.types.chat import ChatCompletion
+
+    from .script import Json
+    from .wire import Providers
+
+openai = pytest.importorskip("openai", exc_type=ImportError)
+
+ORPHAN = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'"
+UNANSWERED = "The following tool_call_ids did not have response messages: "
+
+
+def ask(client: OpenAI, *messages: Json, **more: object) -> ChatCompletion:
+    """Ask for an answer."""
+    return client.chat.completions.create(**{"model": "tiny", "messages": list(messages), **more})
+
+
+def calling(*identifiers: str, content: object = None) -> Json:
+    """Return a message of the assistant with calls."""
+    calls = [{"id": one, "type": "function", "function": {"name": "look", "arguments": "{}"}} for one in identifiers]
+    return {"role": "assistant", "content": content, "tool_calls": calls}
+
+
+def told(identifier: str, content: object = "seen") -> Json:
+    """Return a message of a tool."""
+    return {"role": "tool", "tool_call_id": identifier, "content": content}
+
+
+def test_an_answer_comes_back_as_it_was_said(providers: Providers, gpt: OpenAI) -> None:
+    """Text and calls, whose arguments stay the string that the model wrote; what it thought is counted."""
+    providers.script = saying([Thought("hmmm"), Text("I look."), Call("look", '{ "at":1}', id="call_1")])
+    answer = ask(gpt, user("Look!"), tools=[CHAT_TOOL])
+    message = answer.choices[0].message
+    assert (message.content, message.refusal) == ("I look.", None)
+    assert [(call.id, call.function.arguments) for call in message.tool_calls or []] == [("call_1", '{ "at":1}')]
+    assert answer.choices[0].finish_reason == "tool_calls"
+    assert answer.usage.completion_tokens_details.reasoning_tokens == 1
+    dumped = message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    assert ask(gpt, user("Look!"), dumped, told("call_1"))
+
+
+def test_a_wrong_key_and_an_unknown_model_are_refused(providers: Providers, gpt: OpenAI) -> None:
+    """401 and 404, as the provider says it."""
+    with openai.OpenAI(api_key="other", base_url=providers.openai_url, max_retries=0) as client:
+        error = check_refused(lambda: ask(client, user("hi")), "Incorrect API key provided", 401)
+    assert isinstance(error, openai.AuthenticationError)
+    assert error.code == "invalid_api_key"
+    assert KEY not in str(error)
+    check_refused(lambda: ask(gpt, user("hi"), model="huge"), "The model `huge` does not exist", 404)
+
+
+@pytest.mark.parametrize(
+    ("more", "says", "code"),
+    [
+        ({"extra_body": {"thinking": {}}}, "Unknown parameter: 'thinking'.", "unknown_parameter"),
+        ({"messages": []}, "Invalid 'messages': empty array.", "empty_array"),
+        ({"messages": [user("hi") | {"id": "m"}]}, "Unknown parameter: 'messages[0].id'.", "unknown_parameter"),
+        ({"messages": [{"role": "robot", "content": "x"}]}, "Invalid value: 'robot'. Supported", "invalid_value"),
+        ({"messages": [{"role": "user", "content": 5}]}, "Invalid type for 'messages[0].content'", "invalid_type"),
+        ({"messages": [{"role": "user"}]}, "Missing required parameter: 'messages[0].content'.", None),
+        ({"messages": [{"role": "user", "content": None}]}, "got null instead", "invalid_type"),
+        ({"messages": [user({"type": "thinking"})]}, "Invalid value: 'thinking'. Supported values are: 'text'", None),
+        ({"messages": [user("hi"), calling()]}, "Invalid 'messages[1].tool_calls': empty array.", "empty_array"),
+        (
+            {"messages": [user("hi"), calling("c" * 41), told("c" * 41)]},
+            "string too long. Expected a string with maximum length 40, but got a string with length 41",
+            "string_above_max_length",
+        ),
+        ({"messages": [user("hi"), {"role": "assistant", "content": None}]}, "expected a string, got null", None),
+        ({"max_tokens": 70_000}, "max_tokens is too large: 70000", "invalid_value"),
+    ],
+)
+def test_a_field_that_is_wrong_is_refused(gpt: OpenAI, more: Json, says: str, code: str | None) -> None:
+    """Unknown, missing, of another type, too long, empty: 400, with the field and a code."""
+    error = check_refused(lambda: ask(gpt, user("hi"), **more), says)
+    assert isinstance(error, openai.BadRequestError)
+    assert error.type == "invalid_request_error"
+    assert code in {None, error.code}
+
+
+@pytest.mark.parametrize(
+    ("messages", "says"),
+    [
+        ([user("hi"), calling("c1"), user("and?")], f"{UNANSWERED}c1"),
+        ([user("hi"), calling("c1", "c2"), told("c1")], f"{UNANSWERED}c2"),
+        ([user("hi"), calling("c1", "c2"), told("c1"), user("so"), told("c2")], f"{UNANSWERED}c2"),
+        ([user("hi"), told("c1")], ORPHAN),
+        ([user("hi"), calling("c1"), told("c9")], ORPHAN),
+        ([user("hi"), calling("c1"), told("c1"), told("c1")], ORPHAN),
+    ],
+)
+def test_calls_without_results_and_results_without_calls_are_refused(
+    gpt: OpenAI, messages: list[Json], says: str
+) -> None:
+    """One message of a tool for each call, before anything else."""
+    check_refused(lambda: ask(gpt, *messages), says)
+
+
+def test_what_keeps_the_rules_is_accepted(gpt: OpenAI) -> None:
+    """Any order of roles, results in another order, a system message in the middle, explicit nulls, parts."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    answer = ask(
+        gpt,
+        assistant("Before."),
+        {"role": "developer", "content": "Be brief."},
+        user(text("hi"), picture),
+        user("hi"),
+        calling("c1", "c2", content=None) | {"refusal": None, "function_call": None},
+        told("c2", [text("seen")]),
+        told("c1"),
+        {"role": "system", "content": "Still brief."},
+        assistant("Yes."),
+    )
+    assert answer.choices[0].finish_reason == "stop"
+    assert answer.usage.prompt_tokens > 1_600
+
+
+def test_a_prompt_that_is_too_long_is_refused(providers: Providers, gpt: OpenAI) -> None:
+    """With a code; a silent server leaves out what is oldest in place of it."""
+    providers.world.models = {"tiny": Model(window=50), "quiet": Model(window=50, silent=True)}
+    error = check_refused(lambda: ask(gpt, user("x" * 4 * 60)), "maximum context length is 50 tokens")
+    assert getattr(error, "code", "") == "context_length_exceeded"
+    assert ask(gpt, user("x" * 4 * 60), user("hi"), model="quiet").usage.prompt_tokens == 5
+
+
+def test_an_answer_ends_where_its_room_does(providers: Providers, gpt: OpenAI) -> None:
+    """The reason says so; a model that reasons wants the room by another name."""
+    providers.script = saying("y" * 400)
+    assert ask(gpt, user("hi"), max_tokens=5).choices[0].finish_reason == "length"
+    providers.world.models = {"tiny": Model(reasons=True)}
+    check_refused(lambda: ask(gpt, user("hi"), max_tokens=5), "Use 'max_completion_tokens' instead.")
+    assert ask(gpt, user("hi"), max_completion_tokens=5).usage.completion_tokens <= 5
+
+
+def test_what_a_provider_keeps_is_noted(providers: Providers, gpt: OpenAI) -> None:
+    """A chat that is stored: tests see it."""
+    ask(gpt, user("hi"), store=False)
+    assert providers.held == []
+    ask(gpt, user("hi"), store=True)
+    assert providers.held == [("/v1/chat/completions", "store")]
