@@ -21,7 +21,7 @@ from squidbot.hookspecs import PROJECT
 from squidbot.models.catalog import Catalog
 from squidbot.offers import INDEXES, TIMERS, BuiltIn, Registry, make
 from squidbot.relay import Relay
-from squidbot.remembering import Remembering
+from squidbot.remembering import Remembering, Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -67,7 +67,7 @@ class Wired:
         self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
         retention = loaded.settings.snapshots.retention
         self.models = Catalog(loaded, registry, relay, self._counter_of)
-        self.remembering = Remembering(loaded, registry)
+        self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property

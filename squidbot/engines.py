@@ -51,6 +51,7 @@ class Engine:
             ConfigError: the settings name a language model that can't be made.
         """
         self.wired = wired
+        wired.remembering.work_behind()
         self._jobs: EngineJobs | None = None
         if wired.loaded.settings.summary.llm:
             from squidbot.jobs import EngineJobs  # noqa: PLC0415  # without a model nobody needs it

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core import events
 from squidbot.core.errors import ConfigError
+from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
+from squidbot.embedding import Behind, Guarded
 from squidbot.offers import make
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from squidbot.config import Loaded
     from squidbot.core.counting.meter import Meter
     from squidbot.core.memories import MemoryStore
     from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.meaning import ByMeaning
+    from squidbot.core.ports import Embedder, Observer
+    from squidbot.core.vectors.values import VectorIndex
     from squidbot.offers import Registry
 
-__all__ = ["NOBODY", "Remembering", "provider_of"]
+__all__ = ["NOBODY", "Remembering", "Vectors", "provider_of", "vectors_path"]
 
+_LOG = logging.getLogger("squidbot")
 NOBODY = Scope()
+# Of a model's name in the name of a file.
+NAME_CHARS = 48
 
 
 def provider_of(loaded: Loaded) -> tuple[str, str]:
@@ -40,14 +54,34 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
     return name, loaded.absolute(path) if path else ""
 
 
+def vectors_path(path: str, model: str) -> str:
+    """Return where the index of a model's vectors lies: beside the file of the memories; "" where these have none."""
+    if not path:
+        return ""
+    digest = blake2b(model.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{path}.{re.sub('[^A-Za-z0-9_-]+', '-', model)[:NAME_CHARS]}-{digest}.vectors"
+
+
+class Vectors(NamedTuple):
+    """What makes vectors, and what finds the nearest: by its path ("" for none), the model's name and dimensions."""
+
+    embedder: Callable[[], Embedder | None]
+    index_of: Callable[[str, str, int], VectorIndex]
+
+
 class Remembering:
     """The durable facts of one engine. Threads may share it."""
 
-    def __init__(self, loaded: Loaded, registry: Registry) -> None:
-        """Take what the settings say; nothing is opened yet."""
+    def __init__(self, loaded: Loaded, registry: Registry, vectors: Vectors, observer: Observer) -> None:
+        """Take what the settings say, and who is told of what fails; nothing is opened yet."""
         self._loaded = loaded
         self._registry = registry
+        self._vectors = vectors
+        self._observer = observer
         self._store: MemoryStore | None = None
+        self._meaning: ByMeaning | None = None
+        self._behind: Behind | None = None
+        self._works_behind = False
         self._lock = threading.Lock()
 
     @property
@@ -64,8 +98,58 @@ class Remembering:
             if self._store is None:
                 name, path = provider_of(self._loaded)
                 place = f"{self._loaded.source}.memory.provider"
-                self._store = make("memory provider", self._registry.memories, name, path, place)
+                made = make("memory provider", self._registry.memories, name, path, place)
+                if self._loaded.settings.memory.embedder != "none":
+                    self._meaning = self._by_meaning(made, name, path)
+                self._store = self._meaning or made
             return self._store
+
+    @property
+    def meaning(self) -> ByMeaning | None:
+        """The same store, where vectors are made; None where `memory.embedder` is "none". Raises as `store` does."""
+        return self._meaning if self.store else None
+
+    def work_behind(self) -> None:
+        """From now on make vectors in a thread of its own, behind what is stored; none is begun before it is needed."""
+        self._works_behind = True
+
+    def _by_meaning(self, store: MemoryStore, name: str, path: str) -> ByMeaning:
+        """Return a store that is searched by vectors, too.
+
+        Raises:
+            ConfigError: it keeps none.
+        """
+        from squidbot.core.memory.meaning import ByMeaning  # noqa: PLC0415  # few need it
+        from squidbot.core.vectors.values import VectorStore  # noqa: PLC0415  # as above
+
+        if not isinstance(store, VectorStore):
+            raise ConfigError(
+                f'the memory provider {name!r} keeps no vectors; set memory.embedder to "none", or another provider'
+                f" @ {self._loaded.source}.memory.embedder"
+            )
+        beside = path if name == "sqlite3" else ""  # the others have no vectors of their own when they are opened again
+        made = ByMeaning(
+            store,
+            self._embedder,
+            lambda model, dimensions: self._vectors.index_of(vectors_path(beside, model), model, dimensions),
+            self._failed,
+            threading.Lock(),
+        )
+        if self._works_behind:
+            self._behind = Behind(lambda stopping: made.embed(stopping=stopping), self._failed)
+            made.added = self._behind.poke
+            self._behind.poke()  # what waits since the last time, or since the embedder was changed
+        return made
+
+    def _embedder(self) -> Embedder:
+        made = self._vectors.embedder()
+        if made is None:
+            raise ConfigError(f"no embedder is named; set one @ {self._loaded.source}.memory.embedder")
+        return Guarded(made)
+
+    def _failed(self, line: str) -> None:
+        _LOG.warning("%s", line)
+        self._observer.notify(Event(events.DEGRADED, "", line))
 
     def memories(self, meter: Meter, scope: Scope = NOBODY, session_id: str = "") -> Memories:
         """Return what of the store a scope sees, told as text that `meter` counts.
@@ -89,7 +173,9 @@ class Remembering:
         )
 
     def close(self) -> None:
-        """Close the store, if it was opened and is one that can be closed."""
+        """Close the store, if it was opened and is one that can be closed, and end what makes vectors."""
+        if self._behind is not None:
+            self._behind.stop()
         with self._lock:
             close = getattr(self._store, "close", None)
             if callable(close):

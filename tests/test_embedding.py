@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import squidbot
 from squidbot.adapters.stdlib import ExactIndex
-from squidbot.core.errors import ConfigError
-from squidbot.testing import HashedWords
+from squidbot.core.errors import ConfigError, LLMError
+from squidbot.core.memories import View
+from squidbot.embedding import Behind
+from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from squidbot.core.ports import Embedder
@@ -114,3 +119,114 @@ def test_index_is_the_first_that_is_installed_when_nobody_names_one(monkeypatch:
         pytest.raises(ConfigError, match=r"squidbot\[faiss\]"),
     ):
         engine.wired.vector_index("", "m", 3)
+
+
+# -- in an engine -----------------------------------------------------------------------------------------------------
+
+ANN = squidbot.Scope(user="ann", bot="helper")
+
+
+def settled(engine: squidbot.Engine, seconds: float = 5.0) -> int:
+    """Return how many facts wait for a vector, once none does or the time is over."""
+    meaning = engine.wired.remembering.meaning
+    assert meaning is not None
+    ends = time.monotonic() + seconds
+    while (waiting := meaning.by_words.waiting("hashed-words")) and time.monotonic() < ends:
+        time.sleep(0.01)
+    return waiting
+
+
+@pytest.mark.parametrize("provider", ["sqlite3", "file", "stdlib"])
+def test_vectors_are_made_behind_the_writing_whatever_keeps_facts(provider: str, tmp_path: Path) -> None:
+    """By a thread of the engine; adding does not wait, and a search finds."""
+    settings = {"memory": {"provider": provider, "path": str(tmp_path / "facts"), "embedder": "mine"}}
+    with squidbot.load(settings, extensions=[Vectors()]) as engine:
+        store = engine.wired.remembering.store
+        store.add([made_memory(f"Ann has beagle number{number}.", ANN) for number in range(100)])
+        assert settled(engine) == 0
+        assert (
+            store.search("number7", View(ANN), now=2e9)[0].key == made_memory("Ann has beagle number7.", ANN).memory_id
+        )
+    assert not [thread for thread in threading.enumerate() if thread.name == "squidbot-vectors"]
+
+
+def test_facts_that_waited_when_the_process_ended_get_their_vectors_in_the_next(tmp_path: Path) -> None:
+    """At the first look into the store, without anybody's asking."""
+    path = str(tmp_path / "facts.db")
+    with squidbot.load({"memory": {"path": path}}) as engine:
+        engine.wired.remembering.store.add([made_memory(f"number{number}", ANN) for number in range(50)])
+    with squidbot.load({"memory": {"path": path, "embedder": "mine"}}, extensions=[Vectors()]) as engine:
+        assert settled(engine) == 0
+
+
+def test_provider_that_keeps_no_vectors_is_refused_with_an_embedder() -> None:
+    """In one line that says what to change."""
+
+    class Plain:
+        @squidbot.hookimpl
+        def register_adapters(self, register: Register) -> None:
+            """Offer a store of somebody else's, without vectors."""
+            register.memory("plain", lambda _: object())  # type: ignore[arg-type, return-value]  # nothing is asked of it
+
+    memory = {"provider": "plain", "embedder": "mine"}
+    engine = squidbot.load({"memory": memory}, extensions=[Vectors(), Plain()])
+    with pytest.raises(ConfigError, match=r"'plain' keeps no vectors; .*memory\.embedder$"):
+        assert engine.wired.remembering.store
+    engine.close()
+
+
+def test_failing_embedder_is_told_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever it raises: facts are found by their words, and whoever listens hears why."""
+    heard: list[squidbot.Event] = []
+
+    class Unreachable(HashedWords):
+        def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+            """Fail as a client of somebody else's does."""
+            raise OSError(f"no route for {len(texts)}")
+
+    class Failing(Vectors):
+        def embedder(self, rest: str) -> Embedder:  # noqa: ARG002  # as the hook has it
+            """Return one that has no server."""
+            return Unreachable()
+
+        @squidbot.hookimpl
+        def on_event(self, event: squidbot.Event) -> None:
+            """Hear it."""
+            heard.append(event)
+
+    with squidbot.load({"memory": {"embedder": "mine"}}, extensions=[Failing()]) as engine:
+        store = engine.wired.remembering.store
+        store.add([made_memory("Ann has a beagle.", ANN)])
+        assert [hit.key for hit in store.search("beagle", View(ANN), now=2e9)]
+    assert {event.name for event in heard} == {"degraded"}
+    assert "words alone are searched: unreachable: OSError: no route for 1" in {event.cause for event in heard}
+    assert "no route" in caplog.text
+
+
+def test_thread_tries_again_after_a_failure_and_ends_when_it_is_stopped() -> None:
+    """A server that is down is asked once a minute, here sooner."""
+    worked, told = threading.Event(), list[str]()
+
+    def work(_: object) -> None:
+        if len(told) < 2:
+            raise LLMError("unreachable", "down")
+        worked.set()
+
+    behind = Behind(work, told.append, retry_seconds=0.001)
+    behind.poke()
+    assert worked.wait(5)
+    assert told == ["vectors could not be made: LLMError: unreachable: down"] * 2
+    assert behind.stop()
+    behind.poke()
+    assert behind.stop()
+
+
+def test_thread_that_does_not_end_in_time_is_left_behind() -> None:
+    """An embedder that hangs keeps nobody from ending."""
+    hanging = threading.Event()
+    behind = Behind(lambda _: hanging.wait(5), list[str]().append)
+    behind.poke()
+    time.sleep(0.01)
+    assert not behind.stop(0.01)
+    hanging.set()
+    assert behind.stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import struct
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from squidbot.adapters.sqlite3.doctor import check
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, candidates, index, rows
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import Scope, View
+from squidbot.core.vectors.values import packed
 from squidbot.testing import check_memory_store, made_memory, made_message
 from squidbot.testing.memories import ANN, SEEN
 
@@ -280,7 +280,7 @@ def test_vectors_come_back_by_model_when_they_were_kept(tmp_path: Path) -> None:
         assert store.without_vectors("maxi", after=ids[1]) == memories[2:4]
         kept = store.vectors("mini")
         assert [(each.memory_id, each.vector) for each in kept] == [
-            (name, struct.pack("<2f", 0.5, number)) for number, name in enumerate(ids[:4])
+            (name, packed((0.5, number))) for number, name in enumerate(ids[:4])
         ]
         assert store.vectors("mini", after=ids[1], limit=1) == kept[2:3]
         assert store.vectors("other") == []

@@ -65,7 +65,7 @@ def _whole(truth: Vectors) -> None:
 
 
 def test_vectors_come_in_the_order_in_which_they_were_put(store: SqliteMemoryStore) -> None:
-    """Whichever memory came first; a vector put again has a new place and a new mark, and the old one is gone."""
+    """Whichever memory came first; another vector has a new place and a new mark, the same one keeps its own."""
     truth = store.vectors_of("m", DIMENSIONS)
     assert truth.stamp() == Stamp("m", DIMENSIONS)
     assert (truth.behind(0, 10), [*truth.places()], truth.picked([1])) == ([], [], [])
@@ -78,6 +78,8 @@ def test_vectors_come_in_the_order_in_which_they_were_put(store: SqliteMemorySto
     assert [entry.vector for entry in first] == [packed(_vector(number)) for number in (5, 2, 9)]
     assert [entry.place for entry in truth.behind(first[0].place, 1)] == [first[1].place]
     _put(store, 2)
+    assert truth.behind(0, 10) == first
+    store.put_vectors("m", DIMENSIONS, {names[1]: _vector(77)})
     _whole(truth)
     again = truth.behind(first[-1].place, 10)
     assert [entry.memory_id for entry in again] == names[1:2]

@@ -24,7 +24,7 @@ def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
 class Distances(InMemoryMemoryStore):
     """Lower is closer."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # has no vectors
         """Return distances as scores."""
         found = super().search(query, view, limit=limit, now=now, past=past)
         return [Hit(hit.key, 1 - hit.score) for hit in found]
@@ -33,7 +33,7 @@ class Distances(InMemoryMemoryStore):
 class Leaky(InMemoryMemoryStore):
     """Every user sees what all do under one policy."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # has no vectors
         """Pass over the bot."""
         return super().search(query, View(view.scope, "global"), limit=limit, now=now, past=past)
 
@@ -41,7 +41,7 @@ class Leaky(InMemoryMemoryStore):
 class Oldest(InMemoryMemoryStore):
     """Ties are oldest first."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # has no vectors
         """Turn ties around."""
         found = super().search(query, view, limit=1000, now=now, past=past)
         found.reverse()
@@ -51,7 +51,7 @@ class Oldest(InMemoryMemoryStore):
 class Nostalgic(InMemoryMemoryStore):
     """History is found like what holds."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # noqa: ARG002  # that is the fault
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # noqa: ARG002  # that is the fault
         """Find history, too."""
         return super().search(query, view, limit=limit, now=now, past=True)
 

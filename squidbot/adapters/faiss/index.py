@@ -154,13 +154,13 @@ class FaissIndex:
         return sorted(found, key=lambda near: (-near.cosine, -near.place))
 
     def save(self) -> None:
-        """Write it to its file, whole or not at all; nothing where it has none, or nothing has changed.
+        """Write it to its file, whole or not at all; nothing where it has none, or it is there as it should be.
 
         Raises:
             StoreError: the disk failed; the file is as it was.
         """
         with self._lock:
-            if self._path is None or not self._dirty:
+            if self._path is None or not (self._dirty or not self._path.exists()):
                 return
             if self._lists and self._stamp.vectors > OUTGROWN * self._made_for:
                 self._make_lists()

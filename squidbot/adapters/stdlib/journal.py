@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Category, Hit, View
+    from squidbot.core.memories import Category, View
 
 __all__ = ["FileMemoryStore"]
 
@@ -120,15 +120,6 @@ class FileMemoryStore(InMemoryMemoryStore):
         self._refresh()
         return super().listed(view, category, limit=limit, after=after, past=past)
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
-        """Return the memories of a view that answer a query, best first, ties newest first.
-
-        Raises:
-            ValueError: there is no letter or digit in the query.
-        """
-        self._refresh()
-        return super().search(query, view, limit=limit, now=now, past=past)
-
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, and return how many were there; the file is written anew without them.
 
@@ -147,6 +138,9 @@ class FileMemoryStore(InMemoryMemoryStore):
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
         self._refresh()
         return super().forgotten(memory_ids)
+
+    def _look(self) -> None:
+        self._refresh()
 
     def _append(self, wanted: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
         """Append a line with what is wanted in view of all that is there, while writing."""
@@ -189,6 +183,8 @@ class FileMemoryStore(InMemoryMemoryStore):
                     self._clear()
                 for value in values:
                     self._take(value)
+                if is_another:  # vectors of what is not in it are of nothing
+                    self._spaces.keep(self._owner)
 
     def _take(self, value: object) -> None:
         if not self._is_begun:

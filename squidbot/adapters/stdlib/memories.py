@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapters.stdlib.vectors import Spaces
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import View, is_said_in, passage_of, refuse_misfit, refuse_missing
 from squidbot.core.memory.search.index import Index
+from squidbot.core.memory.search.likeness import Meaning
 from squidbot.core.memory.search.query import is_sought
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from squidbot.adapters.stdlib.vectors import InMemoryVectors
     from squidbot.core.memories import Category, Hit, Mark, Memory
+    from squidbot.core.vectors.values import Meant
 
 __all__ = ["Grave", "InMemoryMemoryStore"]
 
@@ -53,6 +58,7 @@ class InMemoryMemoryStore:
         self._graves: dict[str, Grave] = {}
         self._marks: dict[tuple[str, str], Mark] = {}
         self._indexes: dict[tuple[View, bool], Index] = {}
+        self._spaces = Spaces()
         self._places = 0
         self._lock = threading.Lock()
 
@@ -127,12 +133,22 @@ class InMemoryMemoryStore:
         listed = (kept.memory for kept in seen if behind is None or kept.order > behind)
         return list(islice((each for each in listed if category in {None, each.category}), max(limit, 0)))
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
-        """Return the memories of a view that answer a query, best first, ties newest first.
+    def search(  # noqa: PLR0913  # as the port has it
+        self,
+        query: str,
+        view: View,
+        *,
+        limit: int = 20,
+        now: float,
+        past: bool = False,
+        meant: Meant | None = None,
+    ) -> list[Hit]:
+        """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         Raises:
             ValueError: there is no letter or digit in the query.
         """
+        self._look()
         if not is_sought(query, now):
             return []
         with self._lock:
@@ -140,7 +156,11 @@ class InMemoryMemoryStore:
             if known is None:
                 known = Index(passage_of(kept.memory) for kept in self._seen(view, past=past))
                 self._indexes[view, past] = known
-            return known.search(query, max(limit, 0), now)
+            if meant is None:
+                return known.search(query, max(limit, 0), now)
+            meaning = Meaning(meant.nearest, meant.even)
+            cosines = partial(self._spaces.cosines, meant)
+            return known.search(query, max(limit, 0), now, meaning=meaning, cosines=cosines)
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, and return how many were there; that each was, and why it is gone, is kept."""
@@ -153,6 +173,59 @@ class InMemoryMemoryStore:
             gone = (name for name in memory_ids if name in self._graves and name not in self._owner)
             return {name: self._graves[name].reason for name in gone}
 
+    def models(self) -> dict[str, int]:
+        """Return how many dimensions the vectors of each model have that are kept, in the order of their coming."""
+        return self._spaces.models()
+
+    def vectors_of(self, model: str, dimension: int) -> InMemoryVectors:
+        """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet."""
+        return self._spaces.of(model, dimension)
+
+    def put_vectors(self, model: str, dimension: int, of: Mapping[str, Sequence[float]]) -> int:
+        """Keep vectors that a model made of memories, by id, made one long; return how many were still there.
+
+        Raises:
+            StoreError: nothing was kept: a vector, or the model's others, have another length than `dimension`, or it
+                has no direction.
+        """
+        with self._lock:
+            found = ((self._find(name), vector) for name, vector in of.items())
+            return self._spaces.put(model, dimension, [(memory, vector) for memory, vector in found if memory])
+
+    def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
+        """Return memories that a model's vectors are still to be made of, in the order of their coming."""
+        waiting = self._waiting(model)
+        with self._lock:
+            owner = self._owner.get(after)
+            behind = self._owners[owner][after].place if owner else 0
+        return [kept.memory for kept in waiting if kept.place > behind][: max(limit, 0)]
+
+    def newest_without(self, model: str, limit: int) -> list[Memory]:
+        """Return the first memories behind the last one of which a model's vector is kept."""
+        waiting, having = self._waiting(model), self._spaces.having(model)
+        with self._lock:
+            there = (self._owners[self._owner[name]][name] for name in having if name in self._owner)
+            last = max((kept.place for kept in there), default=0)
+        return [kept.memory for kept in waiting if kept.place > last][: max(limit, 0)]
+
+    def waiting(self, model: str) -> int:
+        """Return how many memories there are of which no vector of a model is kept."""
+        return len(self._waiting(model))
+
+    def drop_vectors(self, model: str) -> None:
+        """Remove a model's vectors."""
+        self._spaces.drop(model)
+
+    def _look(self) -> None:
+        """Take in what others have written: nobody else has."""
+
+    def _waiting(self, model: str) -> list[_Kept]:
+        self._look()
+        having = self._spaces.having(model)
+        with self._lock:
+            every = [kept for owned in self._owners.values() for kept in owned.values()]
+        return sorted((kept for kept in every if kept.memory.memory_id not in having), key=lambda kept: kept.place)
+
     def _remove(self, memory_id: str, reason: str) -> bool:
         """Remove a memory but for its grave, and return whether it was there."""
         owner = self._owner.pop(memory_id, None)
@@ -161,6 +234,7 @@ class InMemoryMemoryStore:
         self._graves[memory_id] = Grave(self._owners[owner].pop(memory_id).order, owner, reason)
         for known in self._indexes.values():
             known.remove([memory_id])
+        self._spaces.remove([memory_id])
         return True
 
     def _check_mark(self, mark: Mark | None, was: Mark | None) -> None:
@@ -242,6 +316,7 @@ class InMemoryMemoryStore:
         owned[memory.memory_id] = known._replace(memory=memory)
         self._owner[memory.memory_id] = owner
         self._places = max(self._places, place)
+        self._spaces.renew(memory)
         for (view, past), found in self._indexes.items():
             found.remove([memory.memory_id])
             if _is_seen(memory, view, past=past):

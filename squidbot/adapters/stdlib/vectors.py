@@ -15,11 +15,12 @@ from squidbot.core.memories import View
 from squidbot.core.vectors.values import Entry, Near, Stamp, dot, mark_of, packed, unit, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.memories import Memory
+    from squidbot.core.vectors.values import Meant
 
-__all__ = ["ExactIndex", "InMemoryVectors"]
+__all__ = ["ExactIndex", "InMemoryVectors", "Spaces"]
 
 
 class ExactIndex:
@@ -146,8 +147,10 @@ class InMemoryVectors:
             data = packed(vector)
         except ValueError as error:
             raise StoreError(f"{error}; nothing was kept") from error
-        digest = blake2b(memory.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        digest = _text_digest(memory)
         views = tuple(_digest(View(memory.scope, policy)) for policy in ("bot", "model", "global", "agent"))
+        if (there := self.of([memory.memory_id])) and there[0].vector == data:
+            return there[0].place
         self.remove([memory.memory_id])
         with self._lock:
             place, self._next = self._next, self._next + 1
@@ -158,6 +161,23 @@ class InMemoryVectors:
             insort(self._order, place)
             self._stamp = self._stamp.plus([mark])
         return place
+
+    def renew(self, memory: Memory) -> None:
+        """Take over whether a memory holds; a vector of another text than it has is removed."""
+        with self._lock:
+            place = self._place.get(memory.memory_id, 0)
+            entry = self._entries.get(place)
+            if entry is None:
+                return
+            if entry.mark == mark_of(place, memory.memory_id, _text_digest(memory)):
+                self._entries[place] = entry._replace(holds=not memory.superseded_by)
+                return
+        self.remove([memory.memory_id])
+
+    def of(self, memory_ids: Iterable[str]) -> list[Entry]:
+        """Return the entries of these memories; where there is none, nothing comes."""
+        with self._lock:
+            return [self._entries[self._place[name]] for name in memory_ids if name in self._place]
 
     def remove(self, memory_ids: Sequence[str]) -> int:
         """Remove the vectors of memories, and return how many were there."""
@@ -191,6 +211,84 @@ class InMemoryVectors:
         """Return the entries at these places."""
         with self._lock:
             return [self._entries[place] for place in dict.fromkeys(places) if place in self._entries]
+
+
+class Spaces:
+    """Vectors of memories by the model that made them, each in a space of its own."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, InMemoryVectors] = {}
+
+    def models(self) -> dict[str, int]:
+        """Return the dimensions of each model that vectors were kept of."""
+        stamps = {name: space.stamp() for name, space in self._spaces.items()}
+        return {name: stamp.dimensions for name, stamp in stamps.items() if stamp.vectors}
+
+    def of(self, model: str, dimension: int) -> InMemoryVectors:
+        """Return a model's vectors, the same space each time.
+
+        Raises:
+            StoreError: the model's vectors have other dimensions.
+        """
+        space = self._spaces.get(model)
+        if space is None or (space.stamp().dimensions != dimension and not space.stamp().vectors):
+            space = self._spaces[model] = InMemoryVectors(model, dimension)
+        if space.stamp().dimensions != dimension:
+            raise StoreError(
+                f"vectors of {model!a:.80} have {space.stamp().dimensions} dimensions here, not {dimension}; nothing "
+                "was written: drop the model's vectors first, or give the model another name"
+            )
+        return space
+
+    def put(self, model: str, dimension: int, of: Iterable[tuple[Memory, Sequence[float]]]) -> int:
+        """Keep the vectors of memories, all or nothing, and return how many they are.
+
+        Raises:
+            StoreError: one has another length than `dimension`, or the model's have, or it has no direction.
+        """
+        space, new = self.of(model, dimension), list(of)
+        trial = InMemoryVectors(model, dimension)
+        for memory, vector in new:
+            trial.put(memory, vector)
+        for memory, vector in new:
+            space.put(memory, vector)
+        return len(new)
+
+    def having(self, model: str) -> set[str]:
+        """Return the ids of the memories that have a vector of a model."""
+        space = self._spaces.get(model)
+        return {each.memory_id for each in space.picked(space.places())} if space else set()
+
+    def cosines(self, meant: Meant, memory_ids: Iterable[str]) -> Mapping[str, float]:
+        """Return the cosines of what was meant and memories, those that have a vector of its model."""
+        space = self._spaces.get(meant.model)
+        if space is None or space.stamp().dimensions != len(meant.vector):
+            return {}
+        return {each.memory_id: dot(meant.vector, unpacked(each.vector)) for each in space.of(memory_ids)}
+
+    def renew(self, memory: Memory) -> None:
+        """Take over what has become of a memory."""
+        for space in self._spaces.values():
+            space.renew(memory)
+
+    def keep(self, memory_ids: Collection[str]) -> None:
+        """Remove the vectors of all memories but these, of every model."""
+        for model, space in self._spaces.items():
+            space.remove([each for each in self.having(model) if each not in memory_ids])
+
+    def remove(self, memory_ids: Sequence[str]) -> None:
+        """Remove the vectors of memories, of every model."""
+        for space in self._spaces.values():
+            space.remove(memory_ids)
+
+    def drop(self, model: str) -> None:
+        """Remove a model and its vectors."""
+        if model in self._spaces:
+            self._spaces[model].remove([*self.having(model)])
+
+
+def _text_digest(memory: Memory) -> bytes:
+    return blake2b(memory.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _digest(view: View) -> int:

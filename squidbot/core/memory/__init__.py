@@ -6,6 +6,7 @@
 | merging   | which memories say nearly the same |
 | deciding  | what becomes of facts: new, known, or in the place of an older one |
 | extract   | facts found by rule in what was said |
+| meaning   | `ByMeaning`: a store that is searched by vectors, too, made behind the writing |
 | reading   | a language model that reads exchanges for facts |
 | prompts   | facts found by a language model: what it is asked, and what is taken of its answer |
 | rules     | the rules |

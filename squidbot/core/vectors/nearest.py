@@ -95,6 +95,10 @@ class Nearest:
         self._catch_up(None)
         self._save()
 
+    def close(self) -> None:
+        """Give back what the index holds; it does not save."""
+        self._index.close()
+
     def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> list[Alike]:
         """Return the memories of a view whose vectors are nearest, best first, ties newest first; with `past` history.
 

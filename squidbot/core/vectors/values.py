@@ -7,14 +7,29 @@ import struct
 from functools import reduce
 from hashlib import blake2b
 from operator import mul, xor
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from squidbot.core.memories import MemoryStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.core.memories import View
+    from squidbot.core.memories import Hit, Memory, View
 
-__all__ = ["Entry", "Near", "Stamp", "VectorIndex", "Vectors", "dot", "mark_of", "packed", "unit", "unpacked"]
+__all__ = [
+    "Entry",
+    "Meant",
+    "Near",
+    "Stamp",
+    "VectorIndex",
+    "VectorStore",
+    "Vectors",
+    "dot",
+    "mark_of",
+    "packed",
+    "unit",
+    "unpacked",
+]
 
 FLOAT_BYTES = 4
 
@@ -79,6 +94,22 @@ class Near(NamedTuple):
 
     place: int
     cosine: float
+
+
+class Meant(NamedTuple):
+    """What a query means, for a search in which vectors have a say.
+
+    Attributes:
+        model: who made the query's vector; it is compared with those of the same model alone.
+        vector: the query's, of length 1.
+        nearest: the memories that are nearest by id, with their cosines; they are looked at whatever their words are.
+        even: the cosine of the nearest that is as likely as not an answer (see `ports.Calibrated`); None if unknown.
+    """
+
+    model: str
+    vector: tuple[float, ...]
+    nearest: Mapping[str, float]
+    even: float | None = None
 
 
 def mark_of(place: int, memory_id: str, digest: bytes) -> int:
@@ -204,3 +235,65 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Give back what is held; a second call does nothing. It does not save."""
+
+
+@runtime_checkable
+class VectorStore(MemoryStore, Protocol):
+    """A MemoryStore that keeps vectors of its memories, too, those of each model apart.
+
+    What is forgotten has no vector from then on, and neither has a file beside the store's own.
+    """
+
+    def search(  # noqa: PLR0913  # as `MemoryStore` has it, and what the query means
+        self,
+        query: str,
+        view: View,
+        *,
+        limit: int = 20,
+        now: float,
+        past: bool = False,
+        meant: Meant | None = None,
+    ) -> list[Hit]:
+        """Return the memories of a view that answer a query, as `MemoryStore` has it; with `meant` vectors speak, too.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+        """
+
+    def models(self) -> dict[str, int]:
+        """Return how many dimensions the vectors of each model have that are kept, in the order of their coming."""
+
+    def vectors_of(self, model: str, dimension: int) -> Vectors:
+        """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+    def put_vectors(self, model: str, dimension: int, of: Mapping[str, Sequence[float]]) -> int:
+        """Keep vectors that a model made of memories, by id, made one long; return how many were still there.
+
+        One that is kept already, number for number, stays as it is.
+
+        Raises:
+            StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`, or
+                it has no direction.
+        """
+
+    def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
+        """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
+
+        One that can't be read is left out.
+        """
+
+    def newest_without(self, model: str, limit: int) -> list[Memory]:
+        """Return the first memories behind the last one of which a model's vector is kept; cheap at any number.
+
+        One that can't be read is left out.
+        """
+
+    def waiting(self, model: str) -> int:
+        """Return how many memories there are of which no vector of a model is kept."""
+
+    def drop_vectors(self, model: str) -> None:
+        """Remove a model and its vectors, for good; nothing for an unknown one."""

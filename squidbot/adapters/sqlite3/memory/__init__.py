@@ -7,10 +7,12 @@
 | queries    | every statement that reads or writes memories and what is left of forgotten ones |
 | history    | memories that take the places of others, and what takes that back |
 | marks      | how far sessions were read for facts |
+| searching  | what answers a query, best first |
 | candidates | which memories of a view may answer a query, in bounded time |
 | index      | what search finds memories by: a view that can be made anew |
 | places     | `SqliteVectors`: vectors in the order of their coming, with a stamp, for indexes of them |
 | vectors    | vectors of memories by the model that made them |
+| beside     | the files beside a store that are views of these |
 | rows       | a memory as a row and back, with its checksum |
 | saving     | what `doctor` says and saves of memories |
 | tables     | how the tables are laid out, made and recognised |

@@ -22,6 +22,7 @@ __all__ = [
     "Readable",
     "behind",
     "bury",
+    "count",
     "find",
     "graves",
     "insert",
@@ -85,6 +86,11 @@ class Readable(NamedTuple):
 def next_key(connection: sqlite3.Connection) -> int:
     """Return a key that no memory has, or had."""
     return int(connection.execute(NEXT_KEY).fetchone()[0]) + 1
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """Return how many memories there are."""
+    return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
 
 def last_before(connection: sqlite3.Connection, key: int) -> int:

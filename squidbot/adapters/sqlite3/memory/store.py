@@ -6,26 +6,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from squidbot.adapters.sqlite3.access import FOREIGN
-from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
+from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.memory import changes, history, index, marks, queries, tables, vectors
-from squidbot.adapters.sqlite3.memory.candidates import candidates
+from squidbot.adapters.sqlite3.memory.beside import remove_beside
 from squidbot.adapters.sqlite3.memory.places import SqliteVectors
+from squidbot.adapters.sqlite3.memory.searching import Wanted, searched
 from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.core.errors import DamagedStoreError, StoreError
-from squidbot.core.memories import View, passage_of, refuse_misfit
-from squidbot.core.memory.search.index import CANDIDATES, NEIGHBOURS_OF, OF_DAYS
-from squidbot.core.memory.search.query import Query, is_sought
-from squidbot.core.memory.search.ranking import score
-from squidbot.core.memory.search.signals import Candidate
-from squidbot.core.memory.search.texts import prepared
+from squidbot.core.memories import View, refuse_misfit
+from squidbot.core.memory.search.query import is_sought
 
 if TYPE_CHECKING:
     import os
     import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
-    from squidbot.core.memories import Category, Hit, Mark, Memory, Passage
+    from squidbot.core.memories import Category, Hit, Mark, Memory
+    from squidbot.core.vectors.values import Meant
 
 __all__ = ["SqliteMemoryStore"]
 
@@ -104,6 +102,7 @@ class SqliteMemoryStore(OpenedFile):
         def exchanged(connection: sqlite3.Connection, *, indexes: bool) -> int:
             return changes.exchange(connection, gone, memories, reason, indexed=indexes)
 
+        self._remove_beside(gone)
         self._scrub_after(self._written(exchanged))
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
@@ -169,8 +168,17 @@ class SqliteMemoryStore(OpenedFile):
         with self._reading as connection:
             return queries.listed(connection, view, category, limit, after, past=past)
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
-        """Return the memories of a view that answer a query, best first, ties newest first.
+    def search(  # noqa: PLR0913  # as the port has it
+        self,
+        query: str,
+        view: View,
+        *,
+        limit: int = 20,
+        now: float,
+        past: bool = False,
+        meant: Meant | None = None,
+    ) -> list[Hit]:
+        """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         What waits for being indexed is indexed first, which writes to the file. A damaged index is made anew; a memory
         whose row is damaged is not found.
@@ -182,18 +190,36 @@ class SqliteMemoryStore(OpenedFile):
         if not is_sought(query, now) or limit <= 0:
             return []
 
-        def searched() -> list[Hit]:
+        def search_once() -> list[Hit]:
             while self._is_behind():
                 with self._writing as connection:
                     index.catch_up(connection)
             with self._reading as connection:
                 connection.execute("BEGIN")  # all its statements see the same memories
                 try:
-                    return _search(connection, query, view, limit, now, past=past)
+                    return searched(connection, Wanted(query, view, limit, now, past), meant)
                 finally:
                     connection.execute("ROLLBACK")
 
-        return self._indexed(searched)
+        return self._indexed(search_once)
+
+    def reindex(self, told: Callable[[int, int], None] | None = None) -> None:
+        """Make anew what search finds memories by; `told` gets how many are in, of how many.
+
+        Raises:
+            StoreError: the disk failed; what is missing is indexed by the next search.
+        """
+        with self._reading as connection:
+            count = queries.count(connection)
+        with self._writing as connection:
+            self._renew(connection)
+        done = 0
+        while self._is_behind():
+            with self._writing as connection:
+                index.catch_up(connection)
+            done = min(done + index.ADDED_MEMORIES, count)
+            if told is not None:
+                told(done, count)
 
     def _is_behind(self) -> bool:
         with self._reading as connection:
@@ -237,6 +263,7 @@ class SqliteMemoryStore(OpenedFile):
         Raises:
             StoreError: nothing was removed.
         """
+        self._remove_beside(memory_ids)
         try:
             with self._writing as connection:
                 count = changes.forget(connection, memory_ids, reason)
@@ -246,6 +273,17 @@ class SqliteMemoryStore(OpenedFile):
                 count = changes.forget(connection, memory_ids, reason, indexed=False)
         self._scrub_after(count)
         return count
+
+    def _remove_beside(self, memory_ids: Sequence[str]) -> None:
+        """Remove the files that may hold vectors of memories that are about to be forgotten.
+
+        Raises:
+            StoreError: one can't be removed.
+        """
+        with self._reading as connection:
+            is_there = bool(queries.keys_of(connection, memory_ids))
+        if is_there:
+            remove_beside(self._path)
 
     def _scrub_after(self, forgotten: int) -> None:
         if forgotten:
@@ -281,7 +319,8 @@ class SqliteMemoryStore(OpenedFile):
         """Keep vectors that a model made of memories, by id, in one transaction; return how many were still there.
 
         Raises:
-            StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`.
+            StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`, or
+                it has no direction.
         """
         with self._writing as connection:
             return vectors.put(connection, model, dimension, of)
@@ -304,43 +343,25 @@ class SqliteMemoryStore(OpenedFile):
         return SqliteVectors(self._reading, self._writing, model, dimension)
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
-        """Return memories that a model's vectors are still to be made of, in the order of their coming.
+        """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
 
-        Raises:
-            DamagedStoreError: a memory does not match its checksum.
+        One that can't be read is left out.
         """
         with self._reading as connection:
             return vectors.without(connection, model, after, limit)
 
+    def newest_without(self, model: str, limit: int) -> list[Memory]:
+        """Return the first memories behind the last one of which a model's vector is kept."""
+        with self._reading as connection:
+            return vectors.newest_without(connection, model, limit)
+
+    def waiting(self, model: str) -> int:
+        """Return how many memories there are of which no vector of a model is kept."""
+        with self._reading as connection:
+            return vectors.waiting(connection, model)
+
     def drop_vectors(self, model: str) -> None:
-        """Remove a model and its vectors; nothing for an unknown one."""
+        """Remove a model and its vectors, and the files beside that hold any; nothing for an unknown one."""
+        remove_beside(self._path)
         with self._writing as connection:
             vectors.drop(connection, model)
-
-
-def _search(  # noqa: PLR0913  # as the port has it
-    connection: sqlite3.Connection, text: str, view: View, limit: int, now: float, *, past: bool
-) -> list[Hit]:
-    query = Query.of(text, now)
-    with index_errors():
-        lists = index.lists(connection, view, past=past)
-        keys, counted = candidates(lists, query, max(CANDIDATES, limit))
-    best = keys[:NEIGHBOURS_OF]
-    for day in query.days:
-        keys += queries.of_days(connection, view, day, OF_DAYS)
-
-    def seen(wanted: Iterable[int]) -> dict[int, Passage]:
-        return {
-            key: passage_of(memory)
-            for key, memory in queries.picked(connection, list(wanted))
-            if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
-        }
-
-    found = seen(dict.fromkeys(keys))
-    with index_errors():
-        beside = index.beside(lists, [found[key] for key in best if key in found])
-    passages = [*found.values(), *seen(key for key in beside if key not in found).values()]
-    # Who of these speaks is known only now: a name in the query may be a speaker's.
-    query = Query.of(text, now, {passage.speaker for passage in passages})
-    with index_errors():
-        return score(query, [Candidate(each, prepared(each)) for each in passages], counted)[:limit]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -10,6 +9,7 @@ from squidbot.adapters.sqlite3.memory import queries
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError, text_digest
 from squidbot.adapters.sqlite3.rows import plain, stored
 from squidbot.core.errors import StoreError
+from squidbot.core.vectors.values import dot, packed, unpacked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,12 +21,15 @@ __all__ = [
     "MEMORY_BITS",
     "MEMORY_KEYS",
     "Vector",
+    "cosines",
     "drop",
     "models",
+    "newest_without",
     "put",
     "read",
     "refuse_damage",
     "remove",
+    "waiting",
     "without",
 ]
 
@@ -47,8 +50,17 @@ READ = (
 )
 REMOVE_RANGE = "DELETE FROM memory_vectors WHERE key > ? AND key < ?"
 REMOVE = "DELETE FROM memory_vectors WHERE key = ?"
+KEPT = "SELECT digest, checksum, vector FROM memory_vectors WHERE key = ?"
+LAST = "SELECT max(key) FROM memory_vectors WHERE key > ? AND key < ?"
+COUNT = "SELECT (SELECT count(*) FROM memories) - (SELECT count(*) FROM memory_vectors WHERE key > ? AND key < ?)"
+# Rows are asked for so many at once: a statement for each power of two up to it.
+PICKED_ROWS = 128
+PICKED = {
+    size: f"SELECT key, digest, checksum, vector FROM memory_vectors WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our own constants
+    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
+}
 WITHOUT = (
-    "SELECT id FROM memories WHERE key > ? "
+    "SELECT key FROM memories WHERE key > ? "
     "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key) ORDER BY key LIMIT ?"
 )
 
@@ -70,7 +82,7 @@ def put(connection: sqlite3.Connection, model: str, dimension: int, vectors: Map
     """Keep the vectors of memories, by id, within a transaction, and return how many of these were still there.
 
     Raises:
-        StoreError: a vector has another length than `dimension`, or the model's vectors do.
+        StoreError: a vector has another length than `dimension`, or the model's vectors do, or it has no direction.
     """
     first = _model(connection, model, dimension)
     count = 0
@@ -83,8 +95,14 @@ def put(connection: sqlite3.Connection, model: str, dimension: int, vectors: Map
         if found is None:  # forgotten while its vector was made
             continue
         key, memory = found
-        data, digest = struct.pack(f"<{dimension}f", *vector), text_digest(memory.text)
-        connection.execute(PUT, (first + key, digest, _checksum(first + key, digest, data), data))
+        try:
+            data, digest = packed(vector), text_digest(memory.text)
+        except ValueError as error:
+            raise StoreError(f"the vector of memory {memory_id!a:.80}: {error}; nothing was written") from error
+        row = (digest, _checksum(first + key, digest, data), data)
+        # What is there as it is keeps its place: every index has it already.
+        if connection.execute(KEPT, (first + key,)).fetchone() != row:
+            connection.execute(PUT, (first + key, *row))
         count += 1
     return count
 
@@ -141,14 +159,57 @@ def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> 
 def without(connection: sqlite3.Connection, model: str, after: str, limit: int) -> list[Memory]:
     """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
 
-    Raises:
-        DamagedMemoryError: a memory does not match its checksum.
+    One that can't be read is left out, and the next come in its place.
     """
-    found = connection.execute(MODEL, (stored(model)[0],)).fetchone()
-    first = found[0] << MEMORY_BITS if found else 0
     key = queries.keys_of(connection, [after]).get(after, 0) if after else 0
-    ids = [plain(name) for (name,) in connection.execute(WITHOUT, (key, first, limit)).fetchall()]
-    return [each[1] for each in (queries.find(connection, name) for name in ids) if each]
+    return _without(connection, _first(connection, model), key, limit)
+
+
+def newest_without(connection: sqlite3.Connection, model: str, limit: int) -> list[Memory]:
+    """Return the first memories behind the last that has a vector of a model; one that can't be read is left out."""
+    first = _first(connection, model)
+    last = connection.execute(LAST, (first, first + (1 << MEMORY_BITS))).fetchone()[0] if first else None
+    return _without(connection, first, (last or 0) & MEMORY_KEYS, limit)
+
+
+def waiting(connection: sqlite3.Connection, model: str) -> int:
+    """Return of how many memories there is no vector of a model."""
+    first = _first(connection, model)
+    return int(connection.execute(COUNT, (first, first + (1 << MEMORY_BITS) if first else 0)).fetchone()[0])
+
+
+def cosines(
+    connection: sqlite3.Connection, model: str, vector: Sequence[float], keys: Sequence[int]
+) -> dict[int, float]:
+    """Return the cosines of a vector, of length 1, and those of memories by key, without those that can't be read."""
+    found = connection.execute(MODEL, (stored(model)[0],)).fetchone()
+    if found is None or found[1] != len(vector):
+        return {}
+    first, similar = found[0] << MEMORY_BITS, dict[int, float]()
+    for start in range(0, len(keys), PICKED_ROWS):
+        some = [first + key for key in keys[start : start + PICKED_ROWS]]
+        size = 1 << (len(some) - 1).bit_length()
+        for key, digest, check, data in connection.execute(PICKED[size], some + some[-1:] * (size - len(some))):
+            if _checksum(key, digest, data) == check and len(data) == len(vector) * FLOAT_BYTES:
+                similar[key & MEMORY_KEYS] = dot(vector, unpacked(data))
+    return similar
+
+
+def _first(connection: sqlite3.Connection, model: str) -> int:
+    """Return what the keys of a model's vectors are above; 0 for an unknown one, of which there are none."""
+    found = connection.execute(MODEL, (stored(model)[0],)).fetchone()
+    return found[0] << MEMORY_BITS if found else 0
+
+
+def _without(connection: sqlite3.Connection, first: int, key: int, limit: int) -> list[Memory]:
+    found: dict[int, Memory] = {}
+    while len(found) < limit:
+        keys = [each for (each,) in connection.execute(WITHOUT, (key, first, limit - len(found)))]
+        if not keys:
+            break
+        key = keys[-1]
+        found.update(queries.picked(connection, keys))
+    return [found[each] for each in sorted(found)]
 
 
 def drop(connection: sqlite3.Connection, model: str) -> None:

@@ -20,7 +20,7 @@ from squidbot.core.memory.search.stems import root
 from squidbot.core.memory.search.texts import prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Hit, Passage
     from squidbot.core.memory.search.likeness import Meaning
@@ -117,25 +117,32 @@ class Index:
             if passage.time is not None:
                 del self._days[bisect_left(self._days, (day_of(passage.time), passage.key))]
 
-    def search(
+    def search(  # noqa: PLR0913  # each says another thing of one query
         self,
         text: str,
         limit: int = 20,
         now: float | None = None,
         asker: str = "",
+        *,
         meaning: Meaning | None = None,
+        cosines: Callable[[Iterable[str]], Mapping[str, float]] | None = None,
     ) -> list[Hit]:
         """Return what answers a query, best first, ties newest first, then by key; `now` is in seconds since 1970.
 
-        With `meaning` vectors speak, too, and what they alone find is found.
+        With `meaning` vectors speak, too, and what they alone find is found; `cosines` gives those of passages that it
+        does not have, by their keys.
 
         Raises:
             ValueError: there is no letter or digit in the query.
         """
         names = [name for name, count in self._speakers.items() if count]
         query = Query.of(text, now, names, asker)
-        similar = meaning.similar if meaning else {}
-        return score(query, self.candidates(query, limit, similar), self, meaning)[: max(0, limit)]
+        found = self.candidates(query, limit, meaning.similar if meaning else {})
+        if meaning and cosines:
+            known = meaning.similar
+            more = cosines(each.passage.key for each in found if each.passage.key not in known)
+            meaning = meaning._replace(similar={**known, **more})
+        return score(query, found, self, meaning)[: max(0, limit)]
 
     def candidates(self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None) -> list[Candidate]:
         """Return what is ranked: the best by words, their neighbours, what is of the days asked about, and the nearest.

@@ -58,6 +58,9 @@ LIKENESS = Likeness(
 # another conversation one in ten has a passage above MIN_RELEVANCE, by words alone more than three in ten.
 STEEP = 34.0
 HALF_SAID = 4.0
+# Where fewer of what is ranked have a vector, words alone speak: the nearest of those that have one may be far, while
+# what answers has none.
+ENOUGH_FRACTION = 0.9
 # Nine in ten questions that belong somewhere have a passage above it, and two in ten of those that don't.
 MIN_RELEVANCE = 0.3
 SCORE_DIGITS = 6  # a score survives being written down, and what differs by less is a tie
@@ -68,18 +71,23 @@ def score(
 ) -> list[Hit]:
     """Return all candidates with their scores, best first, ties newest first, then by key.
 
-    With `meaning` vectors have a say, too.
+    With `meaning` vectors have a say, too, if nearly all candidates have one.
     """
     found, reach = signals(query, candidates, statistics)
     values = [sum(map(mul, WEIGHTS, one)) for one in found]
     base = BASE + REACH * reach
-    if meaning is not None:
+    if meaning is not None and _is_enough(candidates, meaning):
         values, base = _meant(values, base, reach, candidates, meaning)
     hits = [
         (Hit(each.passage.key, round(_logistic(base + value), SCORE_DIGITS)), each.passage)
         for each, value in zip(candidates, values, strict=True)
     ]
     return [hit for hit, _ in sorted(hits, key=lambda pair: order(*pair))]
+
+
+def _is_enough(candidates: Sequence[Candidate], meaning: Meaning) -> bool:
+    known = sum(each.passage.key in meaning.similar for each in candidates)
+    return known >= ENOUGH_FRACTION * len(candidates)
 
 
 def _meant(

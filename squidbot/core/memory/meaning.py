@@ -1,0 +1,340 @@
+"""A store that is searched by what memories mean, too: vectors made of them after they are stored."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, SquidbotError
+from squidbot.core.ports import Calibrated
+from squidbot.core.vectors.nearest import Nearest
+from squidbot.core.vectors.values import Meant, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from squidbot.core.memories import Category, Hit, Mark, Memory, View
+    from squidbot.core.ports import Embedder
+    from squidbot.core.vectors.values import VectorIndex, VectorStore
+
+__all__ = ["ByMeaning", "Opened", "spoken"]
+
+Value = TypeVar("Value")
+
+# How many vectors are made at once: a third of a second with a small model on two cores. Work ends between two.
+BATCH_MEMORIES = 32
+# As many that wait are given their vectors right before a search.
+SEARCH_MEMORIES = 16
+# How many of the nearest are ranked beside what words find.
+NEAREST = 100
+
+
+class Opened(NamedTuple):
+    """What makes vectors, and the index that finds the nearest of them."""
+
+    embedder: Embedder
+    nearest: Nearest
+
+
+def spoken(memory: Memory) -> str:
+    """Return the text that a memory's vector is made of: who said it is a part of what it means."""
+    return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+
+
+class ByMeaning:
+    """MemoryStore over one that keeps vectors; threads may share it.
+
+    `add` stores as fast as without vectors, and what is stored is found by its words at once. Its vector is made by
+    `embed`, which somebody calls behind it, or right before a search where few wait. Vectors of two models never meet:
+    after a change words alone are searched until nearly all have new ones. Where no vectors can be had, words alone
+    are searched, and `told` gets one line that says why.
+    """
+
+    def __init__(
+        self,
+        store: VectorStore,
+        embedder: Callable[[], Embedder],
+        index: Callable[[str, int], VectorIndex],
+        told: Callable[[str], None] | None = None,
+        turn: AbstractContextManager[object] | None = None,
+    ) -> None:
+        """Take a store, and what opens the embedder, and the index of a model's name and dimensions, at first need.
+
+        `turn`: what one thread at a time can enter, a lock, where threads share it.
+        """
+        self._store = store
+        self._make_embedder = embedder
+        self._make_index = index
+        self._tell = told or (lambda _: None)
+        self._opened: Opened | None = None
+        self._turn = turn or nullcontext()
+        self._is_file_gone = False
+        self._was_whole = False
+        # What no vector could be made of, for as long as the process lives.
+        self._refused: set[str] = set()
+        self.fault = ""
+        self.added: Callable[[], None] = lambda: None
+
+    @property
+    def by_words(self) -> VectorStore:
+        """The same store, searched by words alone: for who must not wait for an embedder."""
+        return self._store
+
+    # -- MemoryStore ------------------------------------------------------------------------------------------------
+
+    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+        """Store memories in one transaction; durable on return, and found by their words at once.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        self._store.add(memories, mark, was)
+        self.added()
+
+    def mark(self, session_id: str, reader: str) -> Mark | None:
+        """Return how far a reader has come in a session; None where it has not begun.
+
+        Raises:
+            DamagedStoreError: it does not match its checksum.
+        """
+        return self._store.mark(session_id, reader)
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Put memories into the places of others, in one transaction; "" takes that back.
+
+        Raises:
+            StoreError: nothing was changed.
+        """
+        self._store.supersede(places)
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Return all memories that name a session among their sources, history too, in any order.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        return self._store.said_in(session_id)
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Forget memories and add others in one transaction.
+
+        Raises:
+            NotFoundError: nothing was changed: one of those to forget is not there, or no more.
+            StoreError: nothing was changed.
+        """
+        self._before_forgetting(gone)
+        self._store.exchange(gone, memories, reason)
+        self.added()
+
+    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return the named memories in the order asked for; unknown ones are left out.
+
+        Raises:
+            DamagedStoreError: a row does not match its checksum.
+        """
+        return self._store.get(memory_ids)
+
+    def listed(
+        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+    ) -> list[Memory]:
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+
+        Raises:
+            NotFoundError: no memory of the view has, or had, the id `after`.
+            DamagedStoreError: a row does not match its checksum.
+        """
+        return self._store.listed(view, category, limit=limit, after=after, past=past)
+
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+        """Return the memories of a view that answer a query, by words and vectors, best first, ties newest first.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+        """
+        meant = None
+        if limit > 0 and any(map(str.isalnum, query)):
+            meant = self._or_words(lambda: self._meant(query, view, past=past))
+        return self._store.search(query, view, limit=limit, now=now, past=past, meant=meant)
+
+    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
+        """Remove memories for good, their vectors, too, and return how many were there.
+
+        The file of the index is gone before they are; it is made anew by `embed` and `close`.
+
+        Raises:
+            StoreError: nothing was removed.
+        """
+        self._before_forgetting(memory_ids)
+        return self._store.forget(memory_ids, reason)
+
+    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
+        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
+        return self._store.forgotten(memory_ids)
+
+    # -- vectors ----------------------------------------------------------------------------------------------------
+
+    def opened(self) -> Opened:
+        """Return the embedder and the index, opened at the first call.
+
+        Raises:
+            ConfigError: there are none such, or their package is not installed.
+            LLMError: the embedder can't be opened.
+        """
+        with self._turn:
+            if self._opened is None:
+                embedder = self._make_embedder()
+                model, dimensions = embedder.name, embedder.dimensions
+                if self._store.models().get(model, dimensions) != dimensions:
+                    # Under the same name another model: none of them can be compared with anything any more.
+                    self._store.drop_vectors(model)
+                index = self._make_index(model, dimensions)
+                self._opened = Opened(embedder, Nearest(index, self._store.vectors_of(model, dimensions)))
+                if self._opened.nearest.fault:
+                    self._tell(self._opened.nearest.fault)
+            return self._opened
+
+    def embed(
+        self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Make the vectors that wait, bring the index up to them and save it; return whether none waits any more.
+
+        Each batch is durable when the next begins: it may end, or be killed, at any time, and is gone on with where it
+        stood. When all are made, those of other models are dropped. `told` gets how many are made, of how many; when
+        `stopping` says so, it ends behind the batch at hand.
+
+        Raises:
+            ConfigError: as `opened` has it, or another process keeps vectors of another model in this store.
+            LLMError: vectors could not be made: those made before are kept.
+            StoreError: the disk failed.
+        """
+        embedder, nearest = self.opened()
+        model = embedder.name
+        self._refuse_rival(model)
+        total, done, after = self._store.waiting(model), 0, ""
+        while not stopping():
+            batch = self._store.without_vectors(model, after, BATCH_MEMORIES)
+            if not batch:
+                break
+            self._put(embedder, [each for each in batch if each.memory_id not in self._refused])
+            after, done = batch[-1].memory_id, done + len(batch)
+            if told is not None:
+                told(min(done, total), total)
+        else:
+            return False
+        self._drop_others(model)
+        nearest.refresh()
+        if self._is_file_gone:
+            self._is_file_gone = False
+            nearest.save()
+        self.fault = ""
+        return True
+
+    def reembed(
+        self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Drop all vectors and make them anew; the rest is as for `embed`."""
+        model = self.opened().embedder.name
+        self._store.drop_vectors(model)
+        self._was_whole = False
+        self._is_file_gone = True
+        self._refused.clear()
+        return self.embed(told, stopping)
+
+    def close(self) -> None:
+        """Save the index where its file was removed, and close all that can be closed; a second call does nothing."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            if self._is_file_gone:
+                self._or_words(opened.nearest.save)
+            opened.nearest.close()
+        for one in (opened.embedder if opened else None, self._store):
+            close = getattr(one, "close", None)
+            if callable(close):
+                close()
+
+    def _meant(self, query: str, view: View, *, past: bool) -> Meant:
+        embedder, nearest = self.opened()
+        waiting = self._store.newest_without(embedder.name, SEARCH_MEMORIES + 1)
+        if len(waiting) <= SEARCH_MEMORIES:
+            self._put(embedder, [each for each in waiting if each.memory_id not in self._refused])
+        (vector,) = _vectors(embedder, [query])
+        near = nearest.search(vector, view, limit=NEAREST, past=past)
+        even = embedder.even if isinstance(embedder, Calibrated) else None
+        return Meant(embedder.name, vector, {each.memory_id: each.cosine for each in near}, even)
+
+    def _put(self, embedder: Embedder, memories: Sequence[Memory]) -> None:
+        if not memories:
+            return
+        made: Mapping[str, tuple[float, ...]]
+        try:
+            vectors = _vectors(embedder, [spoken(each) for each in memories])
+            made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+        except (ContextOverflowError, LLMError) as error:
+            if isinstance(error, LLMError) and error.kind != "unusable":
+                raise
+            if len(memories) == 1:  # it is found by its words, as before
+                self._refused.add(memories[0].memory_id)
+                self._tell(f"memory {memories[0].memory_id} has no vector: {error}")
+                return
+            for each in memories:
+                self._put(embedder, [each])
+            return
+        self._store.put_vectors(embedder.name, embedder.dimensions, made)
+
+    def _refuse_rival(self, model: str) -> None:
+        """Pass a store whose vectors nobody else drops.
+
+        Raises:
+            ConfigError: somebody did: two embedders would make all vectors anew for ever.
+        """
+        kept = self._store.models()
+        if self._was_whole and kept and model not in kept:
+            raise ConfigError(
+                f"another process keeps vectors of {', '.join(kept)!a:.80} in this store, and dropped those of "
+                f"{model!a:.80}: give all that share it one memory.embedder; words alone are searched here"
+            )
+
+    def _drop_others(self, model: str) -> None:
+        kept = self._store.models()
+        self._was_whole = model in kept
+        for other in kept if self._was_whole else ():
+            if other != model:
+                self._store.drop_vectors(other)
+                self._is_file_gone = True
+                self._tell(f"all vectors are made by {model!a:.80}: those of {other!a:.80} are dropped")
+
+    def _before_forgetting(self, memory_ids: Sequence[str]) -> None:
+        """Have the index read while its file is still there: it is removed before what it tells of."""
+        if memory_ids and self._store.models():
+            self._or_words(self.opened)
+            self._is_file_gone = True
+            self.added()
+
+    def _or_words(self, act: Callable[[], Value]) -> Value | None:
+        """Return what comes of something that needs vectors; None, and one line is told, where it fails."""
+        try:
+            value = act()
+        except SquidbotError as error:
+            if str(error) != self.fault:
+                self.fault = str(error)
+                self._tell(f"words alone are searched: {error}")
+            return None
+        self.fault = ""
+        return value
+
+
+def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    """Return a vector of length 1 for each text.
+
+    Raises:
+        ContextOverflowError: a text is too long.
+        LLMError: there are none, or they are not what they have to be.
+    """
+    vectors = embedder.embed(texts)
+    if len(vectors) != len(texts) or any(len(each) != embedder.dimensions for each in vectors):
+        raise LLMError("unusable", f"{embedder.name!a:.80} gave other vectors than it says: other numbers, or too few")
+    try:
+        return [unit(each) for each in vectors]
+    except ValueError as error:
+        raise LLMError("unusable", f"{embedder.name!a:.80}: {error}") from error
