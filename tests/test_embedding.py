@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 import time
@@ -110,9 +111,13 @@ def test_unknown_embedder_or_index_is_refused_with_those_that_are_known(key: str
 
 
 def test_index_is_the_first_that_is_installed_when_nobody_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FAISS, else the one that compares with every vector; what is named and not there is an error."""
-    monkeypatch.setitem(sys.modules, "squidbot.adapters.faiss", None)
+    """FAISS, else LanceDB, else the one that compares with every vector; what is named and not there is an error."""
     with squidbot.load() as engine:
+        for name in ("faiss", "lancedb"):
+            if importlib.util.find_spec(name):
+                room = type(engine.wired.vector_index("", "m", 3)).__module__
+                assert room.startswith(f"squidbot.adapters.{name}.")
+            monkeypatch.setitem(sys.modules, f"squidbot.adapters.{name}", None)
         assert isinstance(engine.wired.vector_index("", "m", 3), ExactIndex)
     with (
         squidbot.load({"memory": {"index": "faiss"}}) as engine,
