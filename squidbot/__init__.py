@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from squidbot.engines import Engine, load
     from squidbot.hookspecs import hookimpl
     from squidbot.jobs import Jobs
-    from squidbot.memory_tool import memory_tool
     from squidbot.sessions import Assembly, Session
+    from squidbot.tool_memory import memory_tool
     from squidbot.tools import Answer, history_tool
 
 __all__ = [
@@ -78,7 +78,7 @@ _HOMES = {
     "squidbot.engines": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
     "squidbot.jobs": ["Jobs"],
-    "squidbot.memory_tool": ["memory_tool"],
+    "squidbot.tool_memory": ["memory_tool"],
     "squidbot.sessions": ["Assembly", "Session"],
     "squidbot.tools": ["Answer", "history_tool"],
 }

@@ -6,6 +6,7 @@ import logging
 import re
 import threading
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
@@ -79,6 +80,7 @@ class Remembering:
         self._vectors = vectors
         self._observer = observer
         self._store: MemoryStore | None = None
+        self._words: MemoryStore | None = None
         self._meaning: ByMeaning | None = None
         self._behind: Behind | None = None
         self._works_behind = False
@@ -101,8 +103,21 @@ class Remembering:
                 made = make("memory provider", self._registry.memories, name, path, place)
                 if self._loaded.settings.memory.embedder != "none":
                     self._meaning = self._by_meaning(made, name, path)
-                self._store = self._meaning or made
+                self._words, self._store = made, self._meaning or made
             return self._store
+
+    def may_hold(self) -> bool:
+        """Return whether anything may be remembered; looks, and makes no file and no table for it."""
+        if self._store is not None:
+            return True
+        if not self._loaded.settings.memory.enabled:
+            return False
+        name, path = provider_of(self._loaded)
+        if name == "sqlite3":
+            from squidbot.adapters.sqlite3.memory.tables import holds_any  # noqa: PLC0415  # only where it is used
+
+            return holds_any(path)
+        return Path(path).exists() if name == "file" and path else name != "stdlib"
 
     @property
     def meaning(self) -> ByMeaning | None:
@@ -151,8 +166,12 @@ class Remembering:
         _LOG.warning("%s", line)
         self._observer.notify(Event(events.DEGRADED, "", line))
 
-    def memories(self, meter: Meter, scope: Scope = NOBODY, session_id: str = "") -> Memories:
+    def memories(
+        self, meter: Meter, scope: Scope = NOBODY, session_id: str = "", *, by_words: bool = False
+    ) -> Memories:
         """Return what of the store a scope sees, told as text that `meter` counts.
+
+        `by_words`: searched without vectors. A request waits for no embedder.
 
         Raises:
             ConfigError: as `store` does, or a pattern of `memory.redact_patterns` is none.
@@ -163,8 +182,9 @@ class Remembering:
 
         memory = self._loaded.settings.memory
         names = NAMES if memory.redact_names is None else memory.redact_names
+        store = self.store
         return Memories(
-            self.store,
+            self._words if by_words and self._words is not None else store,
             View(scope, memory.isolation),  # type: ignore[arg-type]  # one of them, checked when it was read
             meter,
             Redactor(names, memory.redact_patterns),

@@ -17,6 +17,7 @@ from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
 from squidbot.remembering import NOBODY
 from squidbot.tools import Answer, answer
+from squidbot.unasked import Call, Unasked, is_searchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,13 +133,15 @@ class Session:
             ValueError: something said is not a message of the session's form.
             StoreError: the store failed.
         """
-        definitions = list(tools)
+        definitions, now = list(tools), time.time() if now is None else now
+        asked = Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
         self._inputs = Inputs(
             system=system,
             tools=jsontext.write(definitions) if definitions else "",
             sections=self._documents.sections(memory, summary),
             notice=notice,
-            now=time.time() if now is None else now,
+            now=now,
+            unasked=Unasked(self.wired, asked),
         )
         incoming = [self._unstored(self._message(one, "user")) for one in _flat(said)]
         if self._policy is None:
@@ -333,7 +336,7 @@ class Session:
             ConfigError: memory is switched off, or its settings are wrong.
             StoreError: the store failed.
         """
-        from squidbot.memory_tool import Caller, answer_memory  # noqa: PLC0415  # no turn needs it
+        from squidbot.tool_memory import Caller, answer_memory  # noqa: PLC0415  # no turn needs it
 
         memories = self.wired.remembering.memories(self.meter, self.scope, self.session_id)
         # In words or tokens: nothing has more words than tokens.

@@ -67,6 +67,7 @@ SNAPSHOTS_HOURS, SNAPSHOTS_DAYS = Amount(KEEPING.keep_all_hours), Amount(KEEPING
 NO_NAMES = Names(())
 # Decisions, section 11; B-33.
 ISOLATION, MIN_RELEVANCE = Isolated("bot"), Portion(0.3)
+MEMORY_INDEX, MEMORY_PROFILE, MEMORY_COLD_START = Whole(200), Whole(300), Whole(200)
 
 
 @attrs.frozen
@@ -254,6 +255,10 @@ class Memory:
     isolation: Isolated = ISOLATION
     min_relevance: Portion = MIN_RELEVANCE
     write: bool = True
+    in_prompt: bool = True
+    index_tokens: Whole = MEMORY_INDEX
+    profile_tokens: Whole = MEMORY_PROFILE
+    cold_start_tokens: Whole = MEMORY_COLD_START
     embedder: str = "none"
     index: str = "auto"
     redact_names: Names | None = None

@@ -100,8 +100,9 @@ class Past(NamedTuple):
         return self._replace(messages=-1)
 
     def told_of(self, sections: Sequence[Section]) -> Past:
-        """Return the past in which the model has been told these sections."""
-        return self._replace(told=tuple((section.name, digest(section.text)) for section in sections))
+        """Return the past in which the model has been told these sections; of memory's own it is told no change."""
+        told = [one for one in sections if not one.is_remembered]
+        return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
 
     def news(self, sections: Sequence[Section]) -> str | None:
         """Return the text that tells what of the head differs from what the model was told; None for nothing (D3)."""

@@ -11,11 +11,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.errors import DamagedStoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from squidbot.core.messages import Cost, Usage
 
-__all__ = ["CAUSES", "FirstChanged", "PlanRecord", "Price", "Prices", "Representation", "Run", "Section", "Segment"]
+__all__ = [
+    "CAUSES",
+    "REMEMBERED",
+    "FirstChanged",
+    "PlanRecord",
+    "Price",
+    "Prices",
+    "Representation",
+    "Run",
+    "Section",
+    "Segment",
+]
 
 # Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
 # "rollover": only the turn in flight is wanted, or fits.
@@ -80,11 +91,24 @@ class Run(NamedTuple):
     tokens: int
 
 
+# How the names of sections begin that durable memory makes.
+REMEMBERED = "remembered "
+
+
 class Section(NamedTuple):
-    """A text in the head of the request, frozen until the next event: the memory document, a pinned text."""
+    """A text in the head of the request, frozen until the next event: the memory document, a pinned text.
+
+    `memories` are the ids of the durable facts whose words it has.
+    """
 
     name: str
     text: str
+    memories: tuple[str, ...] = ()
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether durable memory made it: nobody is told that it has changed, and it gives way to all else."""
+        return self.name.startswith(REMEMBERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +233,11 @@ class PlanRecord:
     notes: tuple[int, int] = (0, 0)
 
     @property
+    def remembered(self) -> tuple[Section, ...]:
+        """The sections that durable memory made."""
+        return tuple(one for one in self.sections if one.is_remembered)
+
+    @property
     def merged_through(self) -> int:
         """The last message that a merged summary stands for; -1 where there is none."""
         return merged_through(self.segments)
@@ -217,6 +246,8 @@ class PlanRecord:
         """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
         said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
         said["segments"] = [one._replace(verbatim=_steps(one)) for one in self.segments]
+        if self.sections:
+            said["sections"] = [one if one.memories else one[:2] for one in self.sections]
         return json.dumps(said, separators=(",", ":"), default=astuple)
 
     @classmethod
@@ -232,7 +263,7 @@ class PlanRecord:
                 **{
                     **raw,
                     "segments": tuple(_segment(one) for one in raw["segments"]),
-                    "sections": tuple(Section(*one) for one in raw.get("sections", ())),
+                    "sections": tuple(_section(*one) for one in raw.get("sections", ())),
                     "first_changed": FirstChanged(*raw["first_changed"]) if "first_changed" in raw else None,
                     "price": Price(*raw["price"]) if "price" in raw else None,
                     "thinking_dropped": tuple(_pair(run) for run in raw.get("thinking_dropped", ())),
@@ -251,6 +282,10 @@ def _segment(raw: tuple[int, int, str, str | None, object, int]) -> Segment:
     first_seq, last_seq, representation, summary_id, steps, note_tokens = raw
     verbatim = tuple(accumulate(_seqs(steps), initial=first_seq))[1:]
     return Segment(first_seq, last_seq, Representation(representation), summary_id, verbatim, note_tokens)
+
+
+def _section(name: str, text: str, memories: Sequence[str] = ()) -> Section:
+    return Section(name, text, tuple(memories))
 
 
 def _pair(raw: object) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from squidbot.core.changes.event import make_change
 from squidbot.core.changes.moment import too_much
@@ -15,6 +15,8 @@ from squidbot.core.view.renderer import spent
 from squidbot.core.view.validity import check_request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
     from squidbot.core.changes.event import Ask, Change, Makers
     from squidbot.core.changes.moment import Moment
     from squidbot.core.counting.meter import Meter
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from squidbot.core.view.birth import Birth
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Call", "Inputs", "Outcome", "Room", "Unseen", "build", "change_for"]
+__all__ = ["Call", "Inputs", "Outcome", "Room", "Unasked", "Unseen", "Wanted", "build", "change_for"]
+
+Made = TypeVar("Made")
 
 
 class Unseen(NamedTuple):
@@ -34,6 +38,25 @@ class Unseen(NamedTuple):
     cost: Cost
     system: str
     tools: str
+
+
+class Unasked(Protocol):
+    """What durable memory says in requests unasked. No failure of it ever fails a call: it then says nothing."""
+
+    def head(self, limit_tokens: int) -> tuple[Section, ...]:
+        """Return the sections for the head of a request, which together cost at most so much, as a bound.
+
+        Each `Section.is_remembered`. While nothing is added, replaced or forgotten they are the same.
+        """
+
+    def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
+        """Return facts that answer the first words of a conversation, between marks of ours; None for none.
+
+        Those that `head` says already are not said again.
+        """
+
+    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,7 @@ class Inputs:
         sections: texts for the head of the request: the memory document, profiles. Frozen until the next event.
         notice: volatile text (time, percent used, facts) frozen behind the newest user message; None for none.
         now: seconds since 1970; None where time is not known.
+        unasked: what durable memory says; None: what the plan in force has of it stays.
         unseen: the system text and tools that the host sends with it, where they are not given.
     """
 
@@ -54,6 +78,7 @@ class Inputs:
     sections: tuple[Section, ...] = ()
     notice: str | None = None
     now: float | None = None
+    unasked: Unasked | None = None
     unseen: Unseen | None = None
 
     @property
@@ -80,12 +105,12 @@ class Inputs:
 
     @classmethod
     def as_before(cls, plan: PlanRecord | None) -> Inputs:
-        """Return inputs with the head that a plan has, pinned texts aside; nothing where there is no plan."""
-        sections = plan.sections if plan else ()
+        """Return inputs with the head that a plan has, pinned and remembered texts aside; nothing without a plan."""
+        sections = [one for one in plan.sections if not one.is_remembered] if plan else []
         return cls(sections=tuple(section for section in sections if not section.name.startswith("pin ")))
 
     def head(self, pins: Pins) -> tuple[Section, ...]:
-        """Return the head that the next event freezes: the host's sections, then pinned texts."""
+        """Return the head that the next event freezes: the host's sections, then pinned texts, memory's own aside."""
         return (*(section for section in self.sections if section.text), *pins.texts)
 
 
@@ -95,7 +120,31 @@ class Call(NamedTuple):
     lease: Lease
     moment: Moment
     born: tuple[StoredMessage, ...]
-    head: tuple[Section, ...]
+    head: Wanted
+
+
+class Wanted(NamedTuple):
+    """The head that an event makes: what the host and pins say, and behind it what memory says of itself, if it fits.
+
+    `remembered` is asked for at most once, where an event is made.
+    """
+
+    told: tuple[Section, ...]
+    remembered: Callable[[], tuple[Section, ...]]
+
+    def tried(self, make: Callable[[tuple[Section, ...]], Made]) -> Made:
+        """Return what is made with the whole head; where that does not fit, without what memory says.
+
+        Raises:
+            BudgetError: it does not fit without it, either.
+        """
+        remembered = self.remembered()
+        if remembered:
+            try:
+                return make((*self.told, *remembered))
+            except BudgetError:
+                pass
+        return make(self.told)
 
 
 class Outcome(NamedTuple):
@@ -166,19 +215,21 @@ class Room(NamedTuple):
         )
 
 
-def change_for(makers: Makers, trial: Standing, moment: Moment, ask: Ask) -> Change | None:
+def change_for(makers: Makers, trial: Standing, moment: Moment, ask: Ask, head: Wanted) -> Change | None:
     """Return the change that an event makes; what was recalled and not sent yet stays raw like what came with the call.
+
+    The sections of `ask` are those of `head`, as far as they fit.
 
     Raises:
         BudgetError: nothing makes the request fit, not even without what was recalled.
     """
     unseen = moment._replace(stored=_unseen_from(trial, moment.stored))
     try:
-        return make_change(makers, trial, unseen, ask)
+        return head.tried(lambda sections: make_change(makers, trial, unseen, ask._replace(sections=sections)))
     except BudgetError:
         if unseen.stored == moment.stored:
             raise
-        return make_change(makers, trial, moment, ask)
+        return make_change(makers, trial, moment, ask._replace(sections=head.told))
 
 
 def _unseen_from(trial: Standing, stored: int) -> int:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
+from squidbot.core.asked import back as brought
+from squidbot.core.asked import by_hand, without
 from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
 from squidbot.core.messages import Category, Cost, Record
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from squidbot.core.changes.undo import Return
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.messages import Lease, Message, StoredMessage, Usage
-    from squidbot.core.past import Past
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
     from squidbot.core.request import Outcome
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
-# A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
-SILENT_CUT_FRACTION = 0.5
 RETENTION = Retention()
 
 
@@ -270,7 +269,7 @@ class Session:
         rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
         # What was recalled between two turns answers no request.
         answers = any(row.category is not Category.RECALLED for row in rows)
-        answered = self._answered(rows, usage) if answers else None
+        answered = state.answered(self._sent, rows, usage) if answers else None
         saved = None
         if answered and self._snapshot_due:
             saved = self._automatic(stored, "pressure", rows[-1].time)
@@ -282,31 +281,13 @@ class Session:
         state.hold(grown._replace(markers=stored.markers.taking(marked)))
         self._tell(saved)
         if answered:
-            self._check_reported(answered, usage)
+            state.check_reported(answered, usage)
             state.past, state.waiting, self._snapshot_due = answered, None, False
         return rows
 
-    def _answered(self, rows: Sequence[StoredMessage], usage: Usage | None) -> Past | None:
-        """Return what the newest request leaves, with what its usage taught; None where none waits to be recorded."""
-        state = self._state
-        if state.waiting is None:
-            return None
-        # Another writer may have recorded a request since this one was made.
-        left = state.waiting.recorded(self._sent, rows)._replace(number=state.past.number + 1)
-        if usage is None:
-            return left
-        return left._replace(calibration=state.past.calibration.learn(left.cost, usage.input_tokens))
-
-    def _check_reported(self, answered: Past, usage: Usage | None) -> None:
-        if usage is None or usage.input_tokens >= SILENT_CUT_FRACTION * answered.cost.estimate:
-            return
-        cut = Cost(0, usage.input_tokens)
-        cause = "the provider reports far less than was sent"
-        self._state.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, cut)
-
     def _compacted(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
         state, turn = self._state, self._turn
-        change = turn.by_hand(stored, inputs or turn.as_before(stored, now))
+        change = by_hand(turn, stored, inputs or turn.as_before(stored, now))
         if change is None:
             state.reopen_notes()
             return None
@@ -330,7 +311,7 @@ class Session:
         from squidbot.core.notes.rewind import counts_behind, rewound  # noqa: PLC0415
 
         state, turn = self._state, self._turn
-        change = turn.back(stored, inputs or turn.as_before(stored, now), back)
+        change = brought(turn, stored, inputs or turn.as_before(stored, now), back)
         records = rewound(state.notes, back.target.notes, back.target.merged_through)
         plan = state.write(stored, change, (records, counts_behind(state.notes, records)), extra)
         state.reopen_notes()
@@ -343,7 +324,7 @@ class Session:
 
         state, turn = self._state, self._turn
         forgetting = Forgetting(state.shelf, stored, seqs)
-        change = turn.without(stored, inputs or turn.as_before(stored, now), forgetting)
+        change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         told = Told(forgetting.forgotten, reason, state.past.number + 1, now)
         return replace(forgetting.forgotten, plan=state.erase(stored, forgetting, change, told))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.changes.event import Change
     from squidbot.core.forgetting import Forgetting, Told
-    from squidbot.core.messages import Lease, StoredMessage
+    from squidbot.core.messages import Lease, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
@@ -31,6 +31,8 @@ __all__ = ["State"]
 # How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
+# A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
+SILENT_CUT_FRACTION = 0.5
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, LEASE, REQUEST)
 Done = TypeVar("Done")
@@ -205,6 +207,29 @@ class State:
         if plan:
             self.changed(events.VIEW_PLAN_CHANGED, plan)
         return plan
+
+    def answered(
+        self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage], usage: Usage | None
+    ) -> Past | None:
+        """Return what the newest request leaves, with what its usage taught; None where none waits to be recorded.
+
+        `sent` came with it, `rows` are recorded now.
+        """
+        if self.waiting is None:
+            return None
+        # Another writer may have recorded a request since this one was made.
+        left = self.waiting.recorded(sent, rows)._replace(number=self.past.number + 1)
+        if usage is None:
+            return left
+        return left._replace(calibration=self.past.calibration.learn(left.cost, usage.input_tokens))
+
+    def check_reported(self, answered: Past, usage: Usage | None) -> None:
+        """Tell where the provider reports so little for a request that it must have cut it."""
+        if usage is None or usage.input_tokens >= SILENT_CUT_FRACTION * answered.cost.estimate:
+            return
+        cut = Cost(0, usage.input_tokens)
+        cause = "the provider reports far less than was sent"
+        self.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, cut)
 
     def decided(self, outcome: Outcome) -> None:
         """Tell what a call has decided but its event: rungs of the ladder that are new to it, events that were skipped.

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core import events
 from squidbot.core.budget.ladder import WARN
 from squidbot.core.budget.window import input_limit
-from squidbot.core.changes.event import Ask, Change, Makers, due, make_change, pays_by_hand, saves_enough
+from squidbot.core.changes.event import Ask, Change, Makers, due, saves_enough
 from squidbot.core.changes.moment import Moment, check_fixed, fullness, pressure_fraction, room_of
-from squidbot.core.changes.undo import again
+from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
-from squidbot.core.request import Call, Inputs, Outcome, Unseen, build, change_for
+from squidbot.core.request import Call, Inputs, Outcome, Unseen, Wanted, build, change_for
+from squidbot.core.unasked import share_of, start_of, without_remembered
 from squidbot.core.view.birth import Births
-from squidbot.core.view.loading import load, released
+from squidbot.core.view.loading import released
 from squidbot.core.view.renderer import spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.core.changes.undo import Return
-    from squidbot.core.forgetting import Forgetting
     from squidbot.core.messages import Lease, Message, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section
@@ -88,10 +87,11 @@ class Turn(NamedTuple):
     def as_before(self, stored: Standing, now: float | None = None) -> Inputs:
         """Return the inputs of the newest request as far as they are known; its system text and tools are counted."""
         given = Inputs.as_before(stored.plan)
-        last = self._last_made(stored)
+        last = self.last_made(stored)
         if last is None:
             return replace(given, now=now)
-        head = spent(map(self.shelf.renderer.section, given.head(stored.pins)))
+        sections = (*given.head(stored.pins), *self._remembered(stored.plan))
+        head = spent(map(self.shelf.renderer.section, sections))
         unseen = Unseen(self.past.outside.less(head), last.system, last.tools)
         return replace(given, now=now, unseen=unseen)
 
@@ -103,21 +103,34 @@ class Turn(NamedTuple):
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """
-        head = given.head(stored.pins)
+        started = start_of(stored, incoming, given.unasked, self.limit)
+        if started is not None:
+            try:
+                return self._outcome(stored, incoming, given, started)
+            except BudgetError:  # what memory says unasked is the first that gives way
+                self.notes().reopen()
+        return self._outcome(stored, incoming, given)
+
+    def _outcome(
+        self, stored: Standing, incoming: Sequence[Message], given: Inputs, started: str | None = None
+    ) -> Outcome:
+        wanted = self.wanted(stored, given)
         known = self._told(stored)
-        news = known.news(head) if stored.messages else None
-        outside = self._outside(given, head)
+        news = known.news(wanted.told) if stored.messages else None
+        outside = self._outside(given, (*wanted.told, *self._remembered(stored.plan)))
         given = replace(given, notice=_lines(given.notice, news))
-        met = self._met(stored, incoming, given, outside)
+        met = self._met(stored, incoming, given, outside, started)
         born, trial, moment, notice = met
         renewed = self.notes().restart() if trial.opened else ()
-        past = known._replace(outside=outside, system=given.system_digest, tools=given.tools_digest)
-        call = Call(self.lease, moment, born, head)
+        past = known._replace(system=given.system_digest, tools=given.tools_digest)
+        call = Call(self.lease, moment, born, wanted)
         change, past, skipped = self._decided(trial, call, past)
         assembly, change = self._built(trial, call, change, past)
         told = change is not None or _is_noticed(born, news)
         full, pressed = fullness(trial, moment), self._pressed(trial, moment)
-        leaves = self._leaving(assembly, past.told_of(head) if told else past)
+        outside = self._outside(given, (*wanted.told, *self._remembered(assembly.plan)))
+        past = past._replace(outside=outside)
+        leaves = self._leaving(assembly, past.told_of(wanted.told) if told else past)
         rungs = self.settings.ladder.told(full if change is None else fullness(assembly.standing, moment))
         heard = WARN in rungs and (self.past.noticed or notice is not None)
         return Outcome(
@@ -131,28 +144,32 @@ class Turn(NamedTuple):
             rungs=self.settings.ladder.crossed(full, self.past.rungs),
         )
 
-    def _met(self, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost) -> _Met:
-        """Return what a call meets, the model told of the ladder's first rung where that is due.
+    def _met(
+        self, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost, started: str | None
+    ) -> _Met:
+        """Return what a call meets, the model told of the ladder's first rung where that is due, and of `started`.
 
         Raises:
             BudgetError: what is sent in any case leaves no room for a conversation.
         """
         met = self._met_with(given.notice, stored, incoming, given, outside)
-        check_fixed(met.trial, met.moment)
+        check_fixed(without_remembered(met.trial, self.shelf.renderer), met.moment)
         line = self._line(met, stored)
-        if line is None:
-            return met
-        warned = self._met_with(_lines(given.notice, line), stored, incoming, given, outside)
-        # A line about the room that would itself fire an event is not worth it.
-        told = _is_noticed(warned.born, line)
-        return warned._replace(notice=line) if told and not self._due(warned) else met
+        # What would itself fire an event is not worth it.
+        if line is not None:
+            warned = self._met_with(_lines(given.notice, line), stored, incoming, given, outside)
+            met = warned._replace(notice=line) if _is_noticed(warned.born, line) and not self._due(warned) else met
+        if started is not None:
+            begun = self._met_with(_lines(given.notice, met.notice, started), stored, incoming, given, outside)
+            met = begun._replace(notice=met.notice) if self._due(begun) == self._due(met) else met
+        return met
 
     def _met_with(
         self, notice: str | None, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost
     ) -> _Met:
         born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = self._trial(stored, born)
-        return _Met(born, trial, self._moment(stored, trial, given))
+        return _Met(born, trial, self.moment(stored, trial, given))
 
     def _line(self, met: _Met, stored: Standing) -> str | None:
         """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
@@ -171,48 +188,10 @@ class Turn(NamedTuple):
         trial = stored.extended(born, self.shelf.renderer)
         return released(self.shelf, trial, stored.turn) if stored.opened else trial
 
-    def by_hand(self, stored: Standing, given: Inputs) -> Change | None:
-        """Return the change that somebody asks for, or None where it would do nothing.
-
-        Raises:
-            BudgetError: what must be sent in any case does not fit.
-            StoreError: the store failed.
-        """
-        moment = self._moment(stored, stored, given)
-        ask = Ask("manual", given.head(stored.pins), stored.pins.seqs)
-        change = make_change(self._makers(self.settings), stored, moment, ask)
-        if change is None or not pays_by_hand(change.record, stored):
-            return None
-        return self._signed(change, stored, self._last_made(stored))
-
-    def back(self, stored: Standing, given: Inputs, back: Return) -> Change:
-        """Return the change that makes an earlier plan stand again.
-
-        Raises:
-            BudgetError: that does not fit.
-            NotFoundError: a summary of the plan is no longer stored.
-        """
-        change = again(self.shelf, self.settings, stored, self._moment(stored, stored, given), back)
-        return self._signed(change, stored, self._last_made(stored), held=True)
-
-    def without(self, stored: Standing, given: Inputs, forgetting: Forgetting) -> Change | None:
-        """Return the change under which the session goes on without what is forgotten; None where none is needed.
-
-        Raises:
-            BudgetError: what must be sent in any case does not fit.
-        """
-        from squidbot.core.forgetting import change_without  # noqa: PLC0415  # most sessions forget nothing
-
-        left = load(forgetting.shelf, self.lease.window_tokens, self.lease.lease_id)
-        asked = self._last_made(stored) is not None
-        if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):
-            return None
-        change = change_without(forgetting, self.settings, self._moment(left, left, given), left, given.head(left.pins))
-        return change and self._signed(change, stored, self._last_made(stored))
-
     # -- when and why -----------------------------------------------------------------------------------------
 
-    def _moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
+    def moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
+        """Return the circumstances of a call that finds `stored`, `trial` being what would stand with its messages."""
         renderer = self.shelf.renderer
         now = given.now if given.now is not None else trial.newest_time
         idle = now - stored.newest_time if now is not None and stored.newest_time is not None else 0.0
@@ -239,19 +218,24 @@ class Turn(NamedTuple):
 
     def _changed(self, stored: Standing, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
-        if stored.opened or (stored.plan is None and not stored.messages and given.head(stored.pins)):
+        if stored.opened:
             return "opened"
-        last = self._last_made(stored)
+        # The first request of all, or under another window: nothing of it is cached.
+        if stored.plan is None and self.past.lease_id != self.lease.lease_id:
+            wanted = self.wanted(stored, given)
+            if (wanted.told and not stored.messages) or wanted.remembered():
+                return "opened"
+        last = self.last_made(stored)
         if last is None or not self._outside_changed(stored, given):
             return None
         return "tools-changed" if last.tools != given.tools_digest else "system-changed"
 
     def _outside_changed(self, stored: Standing, given: Inputs) -> bool:
         """Return whether system text or tools are others than in the newest request, where there has been one."""
-        last = self._last_made(stored)
+        last = self.last_made(stored)
         return last is not None and (last.tools, last.system) != (given.tools_digest, given.system_digest)
 
-    def _last_made(self, stored: Standing) -> PlanRecord | Past | None:
+    def last_made(self, stored: Standing) -> PlanRecord | Past | None:
         """Return what knows system text and tools of the newest request; None where there has been none.
 
         A plan that is younger than the newest recorded request was made for one that is being tried again.
@@ -266,6 +250,17 @@ class Turn(NamedTuple):
         if plan is not None and plan.cause in {"undo", "restore"} and self._is_again(stored):
             return self.past.told_of(plan.sections)
         return self.past
+
+    def wanted(self, stored: Standing, given: Inputs) -> Wanted:
+        """Return the head that an event makes; without `given.unasked` what memory says stays as the plan has it."""
+        unasked = given.unasked
+        limit_tokens = share_of(self.limit)
+        stands = self._remembered(stored.plan)
+        return Wanted(given.head(stored.pins), lambda: unasked.head(limit_tokens) if unasked else stands)
+
+    @staticmethod
+    def _remembered(plan: PlanRecord | None) -> tuple[Section, ...]:
+        return plan.remembered if plan else ()
 
     def _outside(self, given: Inputs, head: tuple[Section, ...]) -> Cost:
         """Return what is sent beside lead and history: system text, tools, and the head that is wanted."""
@@ -288,7 +283,7 @@ class Turn(NamedTuple):
             change = self._asked(trial, call, "repaired")
         if change is None:
             return build(self.shelf, call, trial, None), None
-        change = self._signed(change, trial, past)
+        change = self.signed(change, trial, past)
         return build(self.shelf, call, change.standing, change.record), change
 
     def _breaks(self, assembly: Assembly, *, hidden: bool) -> bool:
@@ -331,9 +326,11 @@ class Turn(NamedTuple):
 
     def _asked(self, trial: Standing, call: Call, cause: str) -> Change | None:
         settings = self.settings if cause in {"overflow", "opened"} else self._patience(trial)
-        return change_for(self._makers(settings), trial, call.moment, Ask(cause, call.head, trial.pins.seqs))
+        ask = Ask(cause, call.head.told, trial.pins.seqs)
+        return change_for(self.makers(settings), trial, call.moment, ask, call.head)
 
-    def _makers(self, settings: HistorySettings) -> Makers:
+    def makers(self, settings: HistorySettings) -> Makers:
+        """Return what a change is made with under these settings."""
         return Makers(self.shelf, self.notes(), settings)
 
     def _patience(self, trial: Standing) -> HistorySettings:
@@ -343,14 +340,14 @@ class Turn(NamedTuple):
         ladder = self.settings.ladder.without_marks()
         return replace(self.settings, high_fraction=math.inf, patience=0.0, scope="inline+summaries", ladder=ladder)
 
-    def _signed(
+    def signed(
         self, change: Change, stored: Standing, outside: PlanRecord | Past | None, *, held: bool = False
     ) -> Change:
         """Return a change whose plan names the lease, the system text and the tools that it is made for.
 
         A plan that somebody brought back is held on where it had to change for what lies outside the history.
         """
-        last = self._last_made(stored)
+        last = self.last_made(stored)
         system, tools = (outside.system, outside.tools) if outside else ("", "")
         keeps = _is_held(stored) and change.record.cause in _KEEPING
         plan = replace(

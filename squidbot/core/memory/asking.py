@@ -12,7 +12,7 @@ from squidbot.core.memory.telling import Teller, Told, framed, safe, when
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
     from squidbot.core.memories import Hit, MemoryStore, Trust, View
@@ -133,6 +133,16 @@ class Memories:
             return []
         return self._seen(hit.key for hit in hits if hit.score >= self.min_relevance)
 
+    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Return which of these memories must not be told to this view any more: forgotten, or another one's.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        asked = sorted(memory_ids)
+        others = {one.memory_id for one in self.store.get(asked) if not self._sees(one)}
+        return frozenset({*self.store.forgotten(asked), *others})
+
     def listed(self, asked: Asked, now: float) -> Told:
         """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
 
@@ -208,7 +218,10 @@ class Memories:
         """Return those of the named memories that this view may see."""
         asked = [one for one in memory_ids if one]
         found = self.store.get(asked) if asked else []
-        return [one for one in found if self.view._replace(scope=one.scope).key == self.view.key]
+        return [one for one in found if self._sees(one)]
+
+    def _sees(self, memory: Memory) -> bool:
+        return self.view._replace(scope=memory.scope).key == self.view.key
 
     def _one(self, said: str) -> Memory:
         memory_id = read_id(said)

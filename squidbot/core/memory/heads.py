@@ -5,11 +5,14 @@ Texts for the head of a request tell no distances in time: they stay as they are
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.telling import Teller, Told, framed, safe, within
+from squidbot.core.plan import REMEMBERED, Section
+from squidbot.core.view.renderer import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +20,11 @@ if TYPE_CHECKING:
     from squidbot.core.counting.meter import Meter
     from squidbot.core.memories import Category, Memory, MemoryStore, View
     from squidbot.core.memory.asking import Memories
+    from squidbot.core.messages import Cost
 
-__all__ = ["Overview", "Start", "cold_start", "index", "overview", "profile", "traits"]
+__all__ = ["Caps", "Overview", "Start", "cold_start", "index", "overview", "profile", "sections", "told_in", "traits"]
 
-# B-33: facts at a cold start, and below how many messages said before.
-COLD_MESSAGES = 3
+# B-33: facts at a cold start.
 COLD_FACTS = 3
 COLD_TOKENS = 200
 # Section 4 of the measurements of memory: about 200 tokens for the index.
@@ -36,16 +39,26 @@ COLD_QUERY_CHARS = 1_000
 # Who may speak in a request unasked: never what a tool printed.
 _UNASKED: Final = frozenset({"user", "assistant", "import"})
 _OF_USER: Final = frozenset({"user", "import"})
+INDEX, PROFILE, TRAITS = f"{REMEMBERED}index", f"{REMEMBERED}profile", f"{REMEMBERED}traits"
+
+
+class Caps(NamedTuple):
+    """What each may cost, in tokens as a bound, its fence included; 0 leaves it out."""
+
+    index_tokens: int = INDEX_TOKENS
+    profile_tokens: int = SECTION_TOKENS
+    cold_start_tokens: int = COLD_TOKENS
 
 
 class Overview(NamedTuple):
-    """How many memories of each category a view has, and the newest of each.
+    """What there is in a view: of each category the newest memories, newest first, at most 201 of each."""
 
-    A count above `COUNTED` says that there are more than that.
-    """
+    found: Mapping[Category, Sequence[Memory]]
 
-    counts: Mapping[Category, int]
-    newest: tuple[Memory, ...]
+    @property
+    def any(self) -> bool:
+        """Whether there is anything."""
+        return any(self.found.values())
 
 
 def overview(store: MemoryStore, view: View) -> Overview:
@@ -54,9 +67,28 @@ def overview(store: MemoryStore, view: View) -> Overview:
     Raises:
         StoreError: the store failed.
     """
-    found = {kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}
-    newest = tuple(one for kind in CATEGORIES for one in found[kind][:SUBJECTS])
-    return Overview({kind: len(memories) for kind, memories in found.items()}, newest)
+    return Overview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES})
+
+
+def sections(memories: Memories, caps: Caps, limit_tokens: int, *, searchable: bool) -> tuple[Section, ...]:
+    """Return the sections for the head of a request, what changes least first; they cost at most so much together.
+
+    The index is there only where the memories are `searchable`: where the model has the tool. It is the first to be
+    given room, up to half of it: it says what can be asked for, the others are answers already.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    meter = memories.meter
+    seen = overview(memories.store, memories.view)
+    given = [one for kind in CATEGORIES for one in seen.found[kind]]
+    shown = index(seen, meter, min(caps.index_tokens, limit_tokens // 2)) if searchable else None
+    left = limit_tokens - (shown.cost.bound if shown else 0)
+    mine = profile(given, meter, min(caps.profile_tokens, left))
+    left -= mine.cost.bound if mine else 0
+    own = traits(given, meter, min(caps.profile_tokens, left))
+    made = ((TRAITS, own), (PROFILE, mine), (INDEX, shown))
+    return tuple(Section(name, one.text, tuple(each.memory_id for each in one.memories)) for name, one in made if one)
 
 
 def index(seen: Overview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> Told | None:
@@ -65,55 +97,59 @@ def index(seen: Overview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> Tol
     It says that there is something to look for, not what: memories themselves come by the tool. Subjects that tools
     printed are counted and not named.
     """
-    named = [one for one in seen.newest if one.trust in _UNASKED]
-    if not any(seen.counts.values()):
+    if not seen.any:
         return None
     for subjects in range(SUBJECTS, -1, -1):
-        lines = "\n".join(_row(kind, seen.counts.get(kind, 0), named, subjects) for kind in CATEGORIES)
-        text = framed("what there is; the tool memory finds it", lines)
-        cost = meter.message(text)
+        named = {kind: _subjects(seen.found.get(kind, ()), subjects) for kind in CATEGORIES}
+        rows = (_row(kind, len(seen.found.get(kind, ())), named[kind]) for kind in CATEGORIES)
+        text = "\n".join(("what there is; the tool memory finds it", *rows))
+        cost = meter.message(fenced(INDEX, text))
         if within(cost, limit_tokens):
-            return Told(text, cost)
+            return Told(text, cost, tuple(one for kind in CATEGORIES for one in named[kind]))
     return None
 
 
-def _row(kind: Category, count: int, named: Sequence[Memory], subjects: int) -> str:
-    of_kind = [safe(one.text, SUBJECT_CHARS) for one in named if one.category == kind][:subjects]
+def _subjects(memories: Sequence[Memory], most: int) -> list[Memory]:
+    return [one for one in memories[:SUBJECTS] if one.trust in _UNASKED][:most]
+
+
+def _row(kind: Category, count: int, named: Sequence[Memory]) -> str:
     told = f"{COUNTED}+" if count > COUNTED else str(count)
-    return f"{kind}: {told}" + (f", newest: {'; '.join(one.rstrip('.') for one in of_kind)}" if of_kind else "")
+    subjects = "; ".join(safe(one.text, SUBJECT_CHARS).rstrip(".") for one in named)
+    return f"{kind}: {told}" + (f", newest: {subjects}" if subjects else "")
 
 
 class Start(NamedTuple):
-    """The beginning of a conversation: what was asked, how many messages were said before it, and when.
-
-    The message in flight, which asks, is none of those before. `now` is in seconds since 1970.
-    """
+    """The beginning of a conversation: what was asked, when, in seconds since 1970, and the ids of what is said."""
 
     prompt: str
-    messages_before: int
     now: float
+    known: frozenset[str] = frozenset()
 
 
-def cold_start(memories: Memories, start: Start, limit_tokens: int = COLD_TOKENS) -> Told | None:
+def told_in(head: Sequence[Section]) -> frozenset[str]:
+    """Return the ids of memories that a head tells; those that the index only names are not."""
+    return frozenset(each for one in head if one.name != INDEX for each in one.memories)
+
+
+def cold_start(memories: Memories, start: Start, limit_tokens: int = COLD_TOKENS, *, searchable: bool) -> Told | None:
     """Return two or three facts that answer the first words of a conversation, for the tail of that message.
 
-    None from the third message on, and where nothing relevant is remembered or there is no room. What tools printed is
-    never told unasked.
+    None where nothing relevant is remembered or there is no room. What tools printed is never told unasked.
+    `searchable` says whether the model has the tool that finds more.
 
     Raises:
         StoreError: the store failed.
     """
-    if start.messages_before >= COLD_MESSAGES:
-        return None
     found = memories.relevant(start.prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, start.now)
-    facts = [one for one in found if one.trust in _UNASKED][:COLD_FACTS]
+    facts = [one for one in found if one.trust in _UNASKED and one.memory_id not in start.known][:COLD_FACTS]
     teller = Teller(memories.meter, start.now, memories.session_id)
+    about = "perhaps of use here, from before" + ("; the tool memory finds more" if searchable else "")
 
     def text(count: int) -> str:
-        lines = "\n".join(teller.line(one, COLD_CHARS) for one in facts[:count])
-        return framed("perhaps of use here, from before; the tool memory finds more", lines)
+        return framed(about, "\n".join(teller.line(one, COLD_CHARS) for one in facts[:count]))
 
-    return _most(facts, text, memories.meter, limit_tokens)
+    return _most(facts, text, memories.meter.message, limit_tokens)
 
 
 def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> Told | None:
@@ -124,13 +160,13 @@ def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTIO
     """
     mine = [one for one in memories if _holds(one, _OF_USER) and TRAIT not in one.tags]
     ranked = [one for kind in ("core", "preferences") for one in _newest(mine) if one.category == kind]
-    return _section("## About the User", ranked, meter, limit_tokens)
+    return _section(PROFILE, "## About the User", ranked, meter, limit_tokens)
 
 
 def traits(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> Told | None:
     """Return the section "## Your Developed Traits": how users want the assistant to be, newest kept; None as above."""
     ranked = _newest([one for one in memories if _holds(one, _OF_USER) and TRAIT in one.tags])
-    return _section("## Your Developed Traits", ranked, meter, limit_tokens)
+    return _section(TRAITS, "## Your Developed Traits", ranked, meter, limit_tokens)
 
 
 def _holds(memory: Memory, trusted: frozenset[str]) -> bool:
@@ -141,20 +177,23 @@ def _newest(memories: Sequence[Memory]) -> list[Memory]:
     return sorted(memories, key=lambda one: (-one.time, one.memory_id))
 
 
-def _section(heading: str, ranked: Sequence[Memory], meter: Meter, limit_tokens: int) -> Told | None:
+def _section(name: str, heading: str, ranked: Sequence[Memory], meter: Meter, limit_tokens: int) -> Told | None:
     def text(count: int) -> str:
         # Oldest first: what is new comes behind, and the text before it stays as it was sent.
         kept = sorted(ranked[:count], key=lambda one: (CATEGORIES.index(one.category), one.time, one.memory_id))
         return "\n".join([heading, *(f"- {safe(one.text, SECTION_CHARS)}" for one in kept)])
 
-    return _most(ranked, text, meter, limit_tokens)
+    return _most(ranked, text, lambda made: meter.message(fenced(name, made)), limit_tokens)
 
 
-def _most(memories: Sequence[Memory], text: Callable[[int], str], meter: Meter, limit_tokens: int) -> Told | None:
+def _most(
+    memories: Sequence[Memory], text: Callable[[int], str], cost_of: Callable[[str], Cost], limit_tokens: int
+) -> Told | None:
     """Return the text of as many memories as fit, the first before the later ones; None for not even one."""
-    for count in range(min(len(memories), COUNTED), 0, -1):
-        made = text(count)
-        cost = meter.message(made)
-        if within(cost, limit_tokens):
-            return Told(made, cost, tuple(memories[:count]), len(memories) - count)
-    return None
+    counts = range(1, min(len(memories), COUNTED) + 1)
+    # A longer text never costs less by any counter that is in use; were one otherwise, fewer would be told.
+    most = bisect_right(counts, limit_tokens, key=lambda count: cost_of(text(count)).bound)
+    if not most:
+        return None
+    made = text(most)
+    return Told(made, cost_of(made), tuple(memories[:most]), len(memories) - most)

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["MEMORIES", "TOOL", "answers", "fence", "is_history", "is_ours", "recalled_ids", "without_recalled"]
+__all__ = [
+    "MEMORIES",
+    "TOOL",
+    "answers",
+    "fence",
+    "is_history",
+    "is_memory",
+    "is_ours",
+    "recalled_ids",
+    "tells_memories",
+    "without_recalled",
+]
 
 # The tool's name; hosts that take tools from servers put the server's name in front.
 TOOL: Final = "history"
@@ -15,6 +26,7 @@ _OURS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory)\Z", re.DOTALL)
 MEMORIES: Final = "memories"
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
 _ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|refused): ")
+_MEMORIES: Final = re.compile(rf"<squidbot {MEMORIES}: [^\n]*\n(.*?)\n?</squidbot {MEMORIES}>", re.DOTALL)
 _FENCED: Final = re.compile(rf"<squidbot recalled ({_IDS}): .*?\n</squidbot recalled \1>", re.DOTALL)
 
 
@@ -28,6 +40,11 @@ def answers(text: str) -> bool:
     return _ANSWER.match(text) is not None
 
 
+def tells_memories(text: str) -> bool:
+    """Return whether memories stand in a text, between our marks."""
+    return _MEMORIES.search(text) is not None
+
+
 def is_history(name: str) -> bool:
     """Return whether a tool's name is that of the tool, a server's name in front or not."""
     return _NAMED.match(name) is not None
@@ -39,6 +56,11 @@ def is_ours(name: str) -> bool:
     Others call tools so, too: an answer is ours where it opens as ours do, as well.
     """
     return _OURS.match(name) is not None
+
+
+def is_memory(name: str) -> bool:
+    """Return whether a tool's name is that of `memory`, a server's name in front or not."""
+    return is_ours(name) and not is_history(name)
 
 
 def recalled_ids(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from squidbot.core.memories import CATEGORIES, Source, View
 from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.facts import utterances
 from squidbot.core.messages import Category
-from squidbot.memory_tool import Caller, answer_memory, memory_tool
+from squidbot.tool_memory import Caller, answer_memory, memory_tool
 
 from .shelves import ANN, METER, NOW, Shelf, fact, shelf
 
@@ -187,3 +188,12 @@ def test_no_arguments_raise(arguments: dict[str, object] | str, write: bool, lim
     answer = answer_memory(memories, arguments, Caller(NOW, None, write))
     assert answer.text
     assert not write or answer.is_error or "<squidbot memories: " in answer.text
+
+
+def test_definition_can_be_had_from_the_package_more_than_once() -> None:
+    """No module has the name of what is public: once it was imported, it would stand in its place."""
+    with squidbot.load({}) as engine:
+        engine.session("s").memory({"action": "list"})
+    for name in squidbot.__all__:
+        assert not isinstance(getattr(squidbot, name), ModuleType), name
+        assert not isinstance(getattr(squidbot, name), ModuleType), name

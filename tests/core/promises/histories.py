@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -13,13 +13,15 @@ from squidbot.core.budget.ladder import Ladder
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
-from squidbot.core.plan import Section
+from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.settings import STRATEGIES, HistorySettings
+from squidbot.core.view.marks import MEMORIES, fence
+from squidbot.core.view.renderer import fenced
 
 from .driver import Setup, Talk, assistant, message, result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from squidbot.core.messages import Message
 
@@ -160,6 +162,44 @@ def unmarked(setup: Setup) -> Setup:
     return replace(setup, settings=replace(settings, ladder=settings.ladder.without_marks()))
 
 
+class Remembering(NamedTuple):
+    """A memory that says of its facts as many as fit, counted by bytes, which no counter's bound is above."""
+
+    facts: tuple[str, ...] = ()
+
+    def head(self, limit_tokens: int) -> tuple[Section, ...]:
+        """Return the newest facts that fit, as two sections."""
+        for first in range(len(self.facts)):
+            halves = ("\n".join(self.facts[first::2]), "\n".join(self.facts[first + 1 :: 2]))
+            made = [Section(f"{REMEMBERED}{name}", text) for name, text in zip("ab", halves, strict=True) if text]
+            if sum(_bytes(fenced(one.name, one.text)) for one in made) <= limit_tokens:
+                return tuple(one._replace(memories=self.facts[first:]) for one in made)
+        return ()
+
+    def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
+        """Return the first fact that fits and has the length of the prompt's last digit; what the head has not said."""
+        known = {fact for section in head for fact in section.memories}
+        for fact in self.facts[len(prompt) % 3 :]:
+            text = fence(MEMORIES, "from before", f"- f-0: {fact}")
+            if fact not in known and _bytes(text) <= limit_tokens:
+                return text
+        return None
+
+    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Return none: whatever was said may be said."""
+        return frozenset(()) & frozenset(memory_ids)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass")) + 64
+
+
+def remembering() -> st.SearchStrategy[Remembering]:
+    """Return memories with nothing in them, little, or more than fits."""
+    facts = st.sampled_from(["Likes tea.", "Lives in Oslo.", "\N{GRINNING FACE}", "\ud800", "Speaks of bees. " * 9])
+    return st.builds(Remembering, st.lists(facts, max_size=30).map(tuple))
+
+
 def inputs() -> st.SearchStrategy[Inputs]:
     """Return what a host gives beside the conversation: nothing, mostly."""
     section = st.builds(Section, st.sampled_from(["memory", "profile"]), st.sampled_from(["", "likes tea", "\ud800"]))
@@ -170,6 +210,7 @@ def inputs() -> st.SearchStrategy[Inputs]:
         sections=st.lists(section, max_size=2, unique_by=lambda one: one.name).map(tuple),
         notice=st.sampled_from([None, "", "it is 12:00", "</notice>", "12 % used " * 10]),
         now=st.none(),
+        unasked=st.one_of(st.none(), remembering()),
     )
     return st.one_of(st.just(Inputs()), full)
 

@@ -5,14 +5,18 @@ A squidbot that knows no memories passes them over. What search finds memories b
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from squidbot.adapters.sqlite3.access import FOREIGN
+from squidbot.adapters.sqlite3.files import open_reading
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["MEMORY_LAYOUT", "is_laid_out", "lay_out"]
+__all__ = ["MEMORY_LAYOUT", "holds_any", "is_laid_out", "lay_out"]
 
 MEMORY_LAYOUT = 1
 
@@ -89,6 +93,25 @@ def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
     if version != MEMORY_LAYOUT:
         raise DamagedStoreError(f"{path}: has memories in no layout that a squidbot wrote; put a backup in its place")
     return True
+
+
+def holds_any(path: str) -> bool:
+    """Say whether a file may hold memories, or what is left of forgotten ones; nothing is made where there are none.
+
+    A file that can't be read may.
+    """
+    if not os.path.exists(path):  # noqa: PTH110  # as for all paths of stores
+        return False
+    try:
+        with closing(open_reading(path, 0.0)) as connection:
+            return connection.execute(HAS_LAYOUT).fetchone() is not None and _has_rows(connection)
+    except (*FOREIGN, OSError, StoreError):
+        return True  # who opens it says what is wrong
+
+
+def _has_rows(connection: sqlite3.Connection) -> bool:
+    looked = connection.execute("SELECT 1 FROM memories UNION ALL SELECT 1 FROM forgotten_memories LIMIT 1")
+    return looked.fetchone() is not None
 
 
 def lay_out(path: str, connection: sqlite3.Connection) -> None:

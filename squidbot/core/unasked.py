@@ -1,0 +1,57 @@
+"""What durable memory says unasked, beside the conversation: how much room it has, and when it gives way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core.messages import Category
+from squidbot.core.view.marks import tells_memories
+from squidbot.core.view.renderer import spent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Cost, Message
+    from squidbot.core.request import Unasked
+    from squidbot.core.view.renderer import Renderer
+    from squidbot.core.view.standing import Standing
+
+__all__ = ["COLD_MESSAGES", "share_of", "start_of", "without_remembered"]
+
+# B-33: a conversation begins cold while fewer messages than this were said before the one in flight.
+COLD_MESSAGES = 3
+# Of what a request may cost, head and cold start may each take a tenth: at 2K it holds a line or two, from 16K on all.
+SHARE = 10
+
+
+def share_of(limit: Cost) -> int:
+    """Return what the sections of memory may cost together, and so much again a cold start, in tokens as a bound."""
+    return max(0, limit.bound) // SHARE
+
+
+def start_of(stored: Standing, incoming: Sequence[Message], unasked: Unasked | None, limit: Cost) -> str | None:
+    """Return facts to freeze behind the newest of the user's messages where a conversation begins; None for none.
+
+    They are told once: not where any message that is sent carries some already.
+    """
+    newest = max((place for place, one in enumerate(incoming) if _speaks(one)), default=-1)
+    if unasked is None or newest < 0:
+        return None
+    before = stored.messages - stored.lead_count + sum(one.role != "system" for one in incoming[:newest])
+    if before >= COLD_MESSAGES or any(tells_memories(part.notice or "") for part in stored.sent):
+        return None
+    share = share_of(limit)
+    head = stored.plan.remembered if stored.plan else () if stored.messages else unasked.head(share)
+    return unasked.start(incoming[newest].text, share, head)
+
+
+def without_remembered(standing: Standing, renderer: Renderer) -> Standing:
+    """Return what stands with a head that costs nothing for what memory says, since that can give way."""
+    sections = standing.plan.remembered if standing.plan else ()
+    return (
+        standing._replace(fixed=standing.fixed.less(spent(map(renderer.section, sections)))) if sections else standing
+    )
+
+
+def _speaks(message: Message) -> bool:
+    return message.role == "user" and not message.results and message.category is not Category.RECALLED

@@ -1,0 +1,118 @@
+"""What a session's durable facts say in its requests unasked, as the settings want it; a failure only leaves it out."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from squidbot.core import events
+from squidbot.core.errors import SquidbotError
+from squidbot.core.events import Event
+from squidbot.core.view.marks import is_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.counting.meter import Meter
+    from squidbot.core.memories import Scope
+    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.heads import Caps
+    from squidbot.core.plan import Section
+
+__all__ = ["Call", "Unasked", "is_searchable"]
+
+Value = TypeVar("Value")
+
+
+class Call(NamedTuple):
+    """One call of a session: whose, counted by what, when in seconds since 1970, and whether the model has the tool."""
+
+    session_id: str
+    scope: Scope
+    meter: Meter
+    now: float
+    searchable: bool
+
+
+class Unasked:
+    """`core.request.Unasked` for one call of one session: what is read once is not read again."""
+
+    def __init__(self, wired: Wired, call: Call) -> None:
+        """Take what the engine has, and the call; nothing is opened yet."""
+        self._wired = wired
+        self._call = call
+        self._sections: tuple[Section, ...] | None = None
+
+    def head(self, limit_tokens: int) -> tuple[Section, ...]:
+        """Return the sections for the head of a request, which together cost at most so much, as a bound."""
+        if self._sections is None:
+            nothing: tuple[Section, ...] = ()
+            self._sections = self._tried(lambda: self._head(limit_tokens), nothing)
+        return self._sections
+
+    def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
+        """Return facts that answer the first words of a conversation and are not in `head`, between marks of ours."""
+        return self._tried(lambda: self._start(prompt, limit_tokens, head), None)
+
+    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
+        if not self._wired.remembering.may_hold():
+            return frozenset()
+        return self._tried(lambda: self._memories.untold(memory_ids), frozenset())
+
+    def _head(self, limit_tokens: int) -> tuple[Section, ...]:
+        from squidbot.core.memory.heads import sections  # noqa: PLC0415  # few calls need it
+
+        if not self._is_said:
+            return ()
+        return sections(self._memories, self._caps, limit_tokens, searchable=self._call.searchable)
+
+    def _start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
+        from squidbot.core.memory.heads import Start, cold_start, told_in  # noqa: PLC0415  # as above
+
+        limit_tokens = min(limit_tokens, self._caps.cold_start_tokens)
+        if not limit_tokens or not self._is_said:
+            return None
+        start = Start(prompt, self._call.now, told_in(head))
+        told = cold_start(self._memories, start, limit_tokens, searchable=self._call.searchable)
+        return told.text if told else None
+
+    @cached_property
+    def _caps(self) -> Caps:
+        from squidbot.core.memory.heads import Caps  # noqa: PLC0415  # as above
+
+        memory = self._wired.loaded.settings.memory
+        return Caps(memory.index_tokens, memory.profile_tokens, memory.cold_start_tokens)
+
+    @property
+    def _is_said(self) -> bool:
+        return self._wired.loaded.settings.memory.in_prompt and self._wired.remembering.may_hold()
+
+    @cached_property
+    def _memories(self) -> Memories:
+        call = self._call
+        return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
+
+    def _tried(self, act: Callable[[], Value], otherwise: Value) -> Value:
+        """Return what is made; where memory fails tell so, and go on without it (promise 10)."""
+        try:
+            return act()
+        except SquidbotError as error:
+            cause = f"memory says nothing unasked: {error}"
+            self._wired.relay.notify(Event(events.DEGRADED, self._call.session_id, cause))
+            return otherwise
+
+
+def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
+    """Return whether the tool `memory` is among the definitions of tools, a server's name in front of it or not."""
+    return any(map(is_memory, _names(tools)))
+
+
+def _names(tools: Iterable[Mapping[str, object]]) -> Iterable[str]:
+    """Yield the names of tools as hosts define them: beside the schema, or in a "function" of its own."""
+    for tool in tools:
+        function = tool.get("function")
+        name = function.get("name") if isinstance(function, dict) else tool.get("name")
+        if isinstance(name, str):
+            yield name
