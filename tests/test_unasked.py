@@ -14,7 +14,7 @@ from squidbot.core.memory.asking import Added
 from squidbot.core.messages import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from squidbot.core.events import Event
@@ -303,7 +303,7 @@ def test_no_request_waits_for_an_embedder() -> None:
 
         name, dimensions, asked = "slow", 2, 0
 
-        def embed(self, texts: list[str]) -> list[tuple[float, ...]]:
+        def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
             """Count it."""
             Slow.asked += 1
             return [(1.0, 0.0) for _ in texts]
