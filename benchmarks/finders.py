@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.memory.search.index import Index
+from squidbot.core.memory.turns import Turns
+from squidbot.core.messages import Category, Cost, StoredMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +55,28 @@ class Ours:
     def rank(self, question: Question) -> Sequence[str]:
         """Return its candidates."""
         return [hit.key for hit in self._index.search(question.text, len(self._index), question.now)]
+
+
+class Told:
+    """Finds by the search of `history`, in a session whose messages the passages are."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._keys = [each.key for each in passages]
+        store, codec = InMemoryStore(), OpenAIChat()
+        store.append("talk", 0, [_message(seq, each) for seq, each in enumerate(passages)])
+        self._turns = Turns(store, "talk", lambda _: codec)
+
+    def rank(self, question: Question) -> Sequence[str]:
+        """Return all that has any of its words, and what stands beside the best."""
+        return [self._keys[row.seq] for row, _ in self._turns.found(question.text, question.now)]
+
+
+def _message(seq: int, passage: Passage) -> StoredMessage:
+    payload = json.dumps({"role": "user", "name": passage.speaker, "content": passage.text})
+    cost = Cost(len(payload) // 4, len(payload))
+    return StoredMessage(
+        seq, seq, "user", Category.DIALOG, "openai.chat", payload, (), (), cost, cost, "characters", passage.time
+    )
 
 
 class Newest:
@@ -146,6 +173,7 @@ FINDERS: dict[str, Make] = {
     "BM25, speaker, date": full_text(Form()),
     "BM25, three turns": full_text(Form(window=WINDOW)),
     "squidbot, no model": Ours,
+    "squidbot, history search": Told,
 }
 
 

@@ -13,6 +13,7 @@ from squidbot.commands.paper import Paper, put_entry
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.recalled import brought_back, found_by, recalled
 from squidbot.commands.texts import ago, clock, count, line, seqs, shorter, span
+from squidbot.core.history.hits import Asked
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.recalled import Recalled, Searched
@@ -74,7 +75,7 @@ def search(  # noqa: PLR0913  # an argument for each option
     with opened(store, writes=True) as place:
         name = place.find(session_id)
         try:
-            found = found_by(place, name, query, limit, offset)
+            found = found_by(place, name, Asked(query, offset, limit, time.time()))
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="QUERY") from error
     if as_json:

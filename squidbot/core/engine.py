@@ -62,8 +62,10 @@ class ContextEngine:
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
         from squidbot.core.history.recall import History  # noqa: PLC0415 - a third of the core, which no turn needs
+        from squidbot.core.memory.turns import Turns  # noqa: PLC0415
 
-        return History(session, self._shelf(session.session_id, meter), self._observer)
+        turns = Turns(self._transcripts, session.session_id, self._codecs.__getitem__)
+        return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
 
     def desk(
         self,

@@ -12,7 +12,7 @@ from squidbot.commands.texts import span
 from squidbot.core.finding.words import read_query
 from squidbot.core.history.hits import Hit, around, in_view, searched_text, snippet
 from squidbot.core.history.names import resolve
-from squidbot.core.messages import Category
+from squidbot.core.memory.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from squidbot.commands.reading.entries import Page
     from squidbot.commands.reading.opened import Opened
     from squidbot.core.finding.words import Query
+    from squidbot.core.history.hits import Asked
     from squidbot.core.messages import StoredMessage, Summary
 
 __all__ = ["Recalled", "Searched", "brought_back", "found_by", "recalled"]
-
-# How many messages a search asks the store for at once.
-SEARCHED_MESSAGES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,39 +103,28 @@ def brought_back(place: Opened, session_id: str, handle: str, now: float) -> dic
     return {"session": session_id, "id": handle, "shown": shown, "recorded": made.recorded, "text": made.text}
 
 
-def found_by(place: Opened, session_id: str, query: str, limit: int, offset: int) -> Searched:
-    """Return the messages that answer a query, best first, `limit` of them behind the first `offset`.
+def found_by(place: Opened, session_id: str, asked: Asked) -> Searched:
+    """Return the messages that answer a query, best first.
 
     Raises:
         ValueError: there is nothing to look for in the query.
         StoreError: the store failed.
     """
-    words = read_query(query)
+    words = read_query(asked.query)
     shown = in_view(session_of(place, session_id).room().standing)
-    every = _hits(place, session_id, query, words, shown)
-    hits = tuple(islice(every, offset, offset + limit + 1))
-    following = offset + limit if len(hits) > limit else None
-    return Searched(session_id, query, hits[:limit], following)
+    found = Turns(place.store, session_id, place.codec).found(asked.query, asked.now)
+    every = _hits(place, found, words, shown)
+    end = asked.offset + asked.limit
+    hits = tuple(islice(every, asked.offset, end + 1))
+    return Searched(session_id, asked.query, hits[: asked.limit], end if len(hits) > asked.limit else None)
 
 
-def _hits(place: Opened, session_id: str, query: str, words: Query, shown: dict[int, str]) -> Iterator[Hit]:
-    for row, score in _found(place, session_id, query):
+def _hits(
+    place: Opened, found: Iterator[tuple[StoredMessage, float]], words: Query, shown: dict[int, str]
+) -> Iterator[Hit]:
+    for row, score in found:
         said = place.codec(row.codec).decode(row.payload)
         text = searched_text(said)
         words_around = snippet(text, words) if text is not None else None
         if text is not None and (words_around is not None or text == said.rendered):
             yield Hit(row, score, words_around or around(text, 0), shown.get(row.seq, ""))
-
-
-def _found(place: Opened, session_id: str, query: str) -> Iterator[tuple[StoredMessage, float]]:
-    last = None
-    while True:
-        found = place.store.search(session_id, query, SEARCHED_MESSAGES, last)
-        rows = {row.seq: row for row in place.store.pick(session_id, [one.seq for one in found])}
-        for one in found:
-            row = rows.get(one.seq)
-            if row is not None and row.category is not Category.RECALLED:
-                yield row, one.score
-        if len(found) < SEARCHED_MESSAGES:
-            return
-        last = found[-1]

@@ -15,7 +15,7 @@ from squidbot.core.history.pages import LEAST_TOKENS, Maker
 from squidbot.core.messages import Category, Cost, Kind, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from squidbot.core.finding.words import Query
     from squidbot.core.history.hits import Hits
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from squidbot.core.session import Session
     from squidbot.core.view.standing import Shelf
 
+    # What finds by a query, which is asked at a time in seconds since 1970, None where unknown.
+    Finds = Callable[[str, float | None], Iterator[tuple[StoredMessage, float]]]
+
 __all__ = ["History"]
 
 NOTHING = Cost(0, 0)
@@ -33,8 +36,6 @@ NOTHING = Cost(0, 0)
 HITS, MOST_HITS = 8, 50
 # Hits that may stand before a page: whoever has read so many looks for something else.
 MOST_OFFSET = 1_000
-# How many messages a search asks the store for at once.
-SEARCHED_MESSAGES = 16
 QUERY_CHARS = 1_000
 
 
@@ -45,11 +46,12 @@ class History:
     record of their own.
     """
 
-    def __init__(self, session: Session, shelf: Shelf, observer: Observer | None) -> None:
-        """Use `ContextEngine.history`."""
+    def __init__(self, session: Session, shelf: Shelf, observer: Observer | None, found: Finds) -> None:
+        """Use `ContextEngine.history`; `found` yields the messages that answer a query, best first, with scores."""
         self._session = session
         self._shelf = shelf
         self._observer = observer
+        self._found = found
         # What calls of the tool were answered since the request last grew: those of one step share its room.
         self._handed: tuple[tuple[int, int], Cost] = ((0, 0), NOTHING)
 
@@ -172,7 +174,7 @@ class History:
         shown = in_view(room.standing)
         hits: list[Hit] = []
         passed = 0
-        for row, score in self._found(asked.query):
+        for row, score in self._found(asked.query, asked.now):
             said = self._shelf.renderer.codecs[row.codec].decode(row.payload)
             text = searched_text(said)
             words_around = snippet(text, words) if text is not None else None
@@ -185,18 +187,6 @@ class History:
             if len(hits) > asked.limit:
                 break
         return hits
-
-    def _found(self, query: str) -> Iterator[tuple[StoredMessage, float]]:
-        """Yield the messages that the store finds, copies left out, best first, with their scores."""
-        last = None
-        while True:
-            found = self._shelf.transcripts.search(self._shelf.session_id, query, SEARCHED_MESSAGES, last)
-            picked = self._shelf.transcripts.pick(self._shelf.session_id, [one.seq for one in found])
-            rows = {row.seq: row for row in picked if row.category is not Category.RECALLED}
-            yield from ((rows[one.seq], one.score) for one in found if one.seq in rows)
-            if len(found) < SEARCHED_MESSAGES:
-                return
-            last = found[-1]
 
     def _told(self, name: str, cause: str, room: Room, cost: Cost) -> None:
         if self._observer is not None:

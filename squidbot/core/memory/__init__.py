@@ -13,6 +13,7 @@
 | wording   | small pieces of English that rules are made with |
 | own_words | what of a message its author says himself |
 | facts     | what facts are made from, and what they are before they are memories |
+| turns     | messages of a session, found as memories are |
 | heads     | what stands in a request unasked: the index, cold-start facts, profile and traits |
 | telling   | memories as text, in groups, as many as fit |
 | search/   | what answers a question, best first; its own map inside |

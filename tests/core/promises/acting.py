@@ -158,7 +158,7 @@ class Acting(Host):
     def _recall(self, seq: int) -> None:
         """Bring a message back: a record of it is said behind the others."""
         assert self.session is not None
-        page = History(self.session, self.session._state.shelf, None).recall(f"m{seq}")
+        page = History(self.session, self.session._state.shelf, None, lambda *_: iter(())).recall(f"m{seq}")
         (row,) = self.store.pick(self.session_id, [page.recorded or 0])
         self.said.append(CODEC.decode(row.payload))
 

@@ -133,7 +133,7 @@ def test_copies_that_history_brought_back_go_with_it() -> None:
     store = InMemoryStore()
     session = going(store, ROOMY, talk(4))
     shelf = session._state.shelf
-    history = History(session, shelf, None)
+    history = History(session, shelf, None, lambda *_: iter(()))
     first = history.recall("m4-m6")
     session.assemble()
     session.record(assistant("I see zq900x."))
@@ -240,7 +240,7 @@ def test_whatever_happens_forgotten_words_stay_away_and_others_stay(
 def try_recall(session: Session, seq: int) -> None:
     """Recall a message where there is room for it."""
     try:
-        History(session, session._state.shelf, None).recall(f"m{seq}")
+        History(session, session._state.shelf, None, lambda *_: iter(())).recall(f"m{seq}")
     except BudgetError:
         return
 
