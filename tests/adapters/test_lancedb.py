@@ -15,18 +15,21 @@ import pytest
 
 pytest.importorskip("lancedb", reason="an extra: squidbot[lancedb]", exc_type=ImportError)
 
+import squidbot
 from squidbot.adapters.lancedb import LanceIndex
 from squidbot.adapters.stdlib import InMemoryVectors
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Scope, View
 from squidbot.core.vectors.nearest import Nearest
-from squidbot.testing import check_vector_index, made_memory
+from squidbot.core.vectors.values import packed
+from squidbot.testing import HashedWords, check_vector_index, made_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.memories import Memory
     from squidbot.core.vectors.values import VectorIndex
+    from squidbot.hookspecs import Register
 
 pytestmark = pytest.mark.lancedb
 
@@ -296,6 +299,41 @@ def test_table_that_another_process_replaced_is_searched_no_more(tmp_path: Path)
     assert _first(nearest, 3) == _memory(3).memory_id
     nearest.save()
     assert _opened(path).stamp() == truth.stamp()
+
+
+class Offering:
+    """An extension that offers an embedder without a model."""
+
+    @squidbot.hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer it."""
+        register.embedder("mine", lambda _: HashedWords())
+
+
+def test_engine_finds_by_lancedb_and_forgets_in_all_its_files(tmp_path: Path) -> None:
+    """As settings name it: what was added is found, now and by the next process; what was forgotten is in no file."""
+    settings = {"memory": {"path": str(tmp_path / "facts.db"), "embedder": "mine", "index": "lancedb"}}
+    facts = [made_memory(f"Ann has beagle number{number}.", ANN) for number in range(300)]
+    (gone,) = HashedWords().embed([facts[7].text])
+    with squidbot.load(settings, extensions=[Offering()]) as engine:
+        meaning = engine.wired.remembering.meaning
+        assert meaning is not None
+        meaning.add(facts)
+        assert meaning.embed()
+        meaning.opened().nearest.save()
+    (folder,) = tmp_path.glob("facts.db.*.lance.vectors")
+    assert _held_by(folder, packed(gone))
+    with squidbot.load(settings, extensions=[Offering()]) as engine:
+        store = engine.wired.remembering.store
+        assert store.search("beagle number7", View(ANN), now=2e9)[0].key == facts[7].memory_id
+        assert store.forget([facts[7].memory_id]) == 1
+        assert not any(_held_by(each, packed(gone)) for each in tmp_path.glob("*.vectors"))
+        assert facts[7].memory_id not in [hit.key for hit in store.search("beagle number7", View(ANN), now=2e9)]
+        assert store.search("beagle number8", View(ANN), now=2e9)[0].key == facts[8].memory_id
+    (folder,) = tmp_path.glob("facts.db.*.lance.vectors")
+    assert _held_by(folder, packed(HashedWords().embed([facts[8].text])[0]))
+    assert _held_by(folder, packed(gone)) == []
+    assert LanceIndex(folder, "hashed-words", 64).stamp().vectors == 299
 
 
 KILLED = """

@@ -11,10 +11,11 @@ pytest.importorskip("faiss", reason="an extra: squidbot[faiss]", exc_type=Import
 
 from squidbot.adapters.faiss import FaissIndex
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory.beside import remove_beside
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.vectors.values import VectorStore
-from squidbot.testing import HashedWords, check_memory_store
+from squidbot.core.vectors.values import VectorStore, packed
+from squidbot.testing import HashedWords, check_memory_store, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,3 +57,37 @@ def test_store_passes_the_check_with_vectors(make: Callable[[Path], ByMeaning], 
 
     check_memory_store(lambda: opened(tmp_path / f"store{next(numbers)}"), reopened)
     assert isinstance(make(tmp_path / "last").by_words, VectorStore)
+
+
+@pytest.mark.parametrize("exchanges", [False, True], ids=["forget", "exchange"])
+def test_index_that_was_saved_while_something_was_forgotten_is_saved_again(*, tmp_path: Path, exchanges: bool) -> None:
+    """Whatever a thread does between the two steps: the file is there, without what was forgotten."""
+    store, path = by_meaning(tmp_path / "facts.db"), tmp_path / "facts.db.hashed-words.vectors"
+    facts = [made_memory(f"Ann has beagle number{number}.") for number in range(5)]
+    store.add(facts)
+    store.embed()
+    (gone,) = HashedWords(256).embed([facts[2].text])
+    forgets = store.by_words.forget, store.by_words.exchange
+
+    def between(act: Callable[..., object]) -> Callable[..., object]:
+        def acts(*given: object) -> object:
+            remove_beside(str(tmp_path / "facts.db"))
+            store.opened().nearest.save()
+            assert packed(gone) in path.read_bytes()
+            with monkeypatch.context() as patched:
+                patched.setattr("squidbot.adapters.sqlite3.memory.store.remove_beside", lambda _: None)
+                return act(*given)
+
+        return acts
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name, act in zip(("forget", "exchange"), forgets, strict=True):
+            monkeypatch.setattr(store.by_words, name, between(act))
+        store.added = store.embed  # as the thread does, at once
+        if exchanges:
+            store.exchange([facts[2].memory_id], [made_memory("Ann has a cat.")])
+        else:
+            store.forget([facts[2].memory_id])
+    assert packed(gone) not in path.read_bytes()
+    assert FaissIndex(path, "hashed-words", 256).stamp().vectors == 4 + exchanges
+    store.close()

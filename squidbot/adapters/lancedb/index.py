@@ -85,8 +85,11 @@ class LanceIndex:
         return self._table.lists if self._table else 0
 
     def stamp(self) -> Stamp:
-        """Return what it holds."""
-        return self._stamp
+        """Return what it holds; of a table that somebody has deleted nothing any more."""
+        with self._lock:
+            if self._path and self._table and not self._table.folder.exists():
+                self._take_over(self._path)
+            return self._stamp
 
     def places(self) -> Sequence[int]:
         """Return the places of what it holds, ascending."""

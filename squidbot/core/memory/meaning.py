@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, SquidbotError
@@ -11,7 +11,7 @@ from squidbot.core.vectors.nearest import Nearest
 from squidbot.core.vectors.values import Meant, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from squidbot.core.memories import Category, Hit, Mark, Memory, View
@@ -123,8 +123,8 @@ class ByMeaning:
             NotFoundError: nothing was changed: one of those to forget is not there, or no more.
             StoreError: nothing was changed.
         """
-        self._before_forgetting(gone)
-        self._store.exchange(gone, memories, reason)
+        with self._forgetting(gone):
+            self._store.exchange(gone, memories, reason)
         self.added()
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
@@ -165,8 +165,8 @@ class ByMeaning:
         Raises:
             StoreError: nothing was removed.
         """
-        self._before_forgetting(memory_ids)
-        return self._store.forget(memory_ids, reason)
+        with self._forgetting(memory_ids):
+            return self._store.forget(memory_ids, reason)
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
@@ -304,12 +304,21 @@ class ByMeaning:
                 self._is_file_gone = True
                 self._tell(f"all vectors are made by {model!a:.80}: those of {other!a:.80} are dropped")
 
-    def _before_forgetting(self, memory_ids: Sequence[str]) -> None:
-        """Have the index read while its file is still there: it is removed before what it tells of."""
-        if memory_ids and self._store.models():
+    @contextmanager
+    def _forgetting(self, memory_ids: Sequence[str]) -> Iterator[None]:
+        """Have the index read while its file is still there, which is removed before what it tells of.
+
+        Behind it the index is due to be saved again: a save in the midst may have had what was forgotten.
+        """
+        is_due = bool(memory_ids) and bool(self._store.models())
+        if is_due:
             self._or_words(self.opened)
-            self._is_file_gone = True
-            self.added()
+        try:
+            yield
+        finally:
+            if is_due:
+                self._is_file_gone = True
+                self.added()
 
     def _or_words(self, act: Callable[[], Value]) -> Value | None:
         """Return what comes of something that needs vectors; None, and one line is told, where it fails."""
