@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,23 +68,22 @@ def test_index_that_was_saved_while_something_was_forgotten_is_saved_again(*, tm
     store.add(facts)
     store.embed()
     (gone,) = HashedWords(256).embed([facts[2].text])
-    forgets = store.by_words.forget, store.by_words.exchange
 
-    def between(act: Callable[..., object]) -> Callable[..., object]:
-        def acts(*given: object) -> object:
-            remove_beside(str(tmp_path / "facts.db"))
-            store.opened().nearest.save()
-            assert packed(gone) in path.read_bytes()
-            with monkeypatch.context() as patched:
-                patched.setattr("squidbot.adapters.sqlite3.memory.store.remove_beside", lambda _: None)
-                return act(*given)
+    def between(act: Callable[..., object], *given: object) -> object:
+        remove_beside(str(tmp_path / "facts.db"))
+        store.opened().nearest.save()
+        assert packed(gone) in path.read_bytes()
+        with monkeypatch.context() as patched:
+            patched.setattr("squidbot.adapters.sqlite3.memory.store.remove_beside", lambda _: None)
+            return act(*given)
 
-        return acts
+    def follows() -> None:
+        store.embed()
 
     with pytest.MonkeyPatch.context() as monkeypatch:
-        for name, act in zip(("forget", "exchange"), forgets, strict=True):
-            monkeypatch.setattr(store.by_words, name, between(act))
-        store.added = store.embed  # as the thread does, at once
+        for name in ("forget", "exchange"):
+            monkeypatch.setattr(store.by_words, name, partial(between, getattr(store.by_words, name)))
+        store.added = follows  # as the thread does, at once
         if exchanges:
             store.exchange([facts[2].memory_id], [made_memory("Ann has a cat.")])
         else:
