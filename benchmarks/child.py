@@ -1,7 +1,8 @@
-"""What the fresh processes of `process` and `disk` run; prints one JSON object.
+"""What the fresh processes of `process`, `disk` and `memories` run; prints one JSON object.
 
 python -m benchmarks.child open FILE SESSION WINDOW [traced]
 python -m benchmarks.child record FILE EXCHANGES
+python -m benchmarks.child memories FILE QUERY...
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ import sys
 import time
 import tracemalloc
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BEGAN = time.perf_counter(), time.process_time()
 
@@ -58,6 +63,19 @@ def record(path: str, exchanges: int) -> dict[str, float]:
     return {"records": calls}
 
 
+def search_memories(path: str, queries: Sequence[str]) -> dict[str, float]:
+    """Open durable facts, search them, list a page, and return what the process grew by, imports aside."""
+    from benchmarks.memories import ANN  # noqa: PLC0415  # as above
+    from squidbot.adapters.sqlite3.memory import SqliteMemoryStore  # noqa: PLC0415
+    from squidbot.core.memories import View  # noqa: PLC0415
+
+    resident_kib, view = peak_kib(), View(ANN)
+    with SqliteMemoryStore(path) as store:
+        found = sum(len(store.search(query, view, now=0.0)) for query in queries)
+        found += len(store.listed(view))
+    return {"growth_mb": (peak_kib() - resident_kib) / 1024, "found": found}
+
+
 def peak_kib() -> float:
     """Return the largest resident memory of this process so far, in KiB, without what stood there before `exec`."""
     status = Path("/proc/self/status")
@@ -73,6 +91,8 @@ def main(command: str, path: str, *rest: str) -> None:
     if command == "open":
         session_id, window, *more = rest
         print(json.dumps(open_and_assemble(path, session_id, int(window), traced=bool(more))))
+    elif command == "memories":
+        print(json.dumps(search_memories(path, rest)))
     else:
         print(json.dumps(record(path, int(rest[0]))))
 

@@ -8,6 +8,7 @@ it: a row in a file of its own, with the same sync of the disk.
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import sqlite3
 from collections import defaultdict
@@ -15,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.clocks import Times
+from benchmarks.process import run_python
 from benchmarks.report import Bar, Result, Table
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import CATEGORIES, Memory, Scope, View, memory_id_of
@@ -29,6 +31,8 @@ VOCABULARY = 40_000
 NAMES = 997
 ANN = Scope(user="ann", bot="squid")
 BOB = Scope(user="bob", bot="squid")
+ABSENT = CATEGORIES[0]
+TOLD = CATEGORIES[1:]
 BATCH = 4_096
 FEW = 500  # of another user, in the same file
 ADDS = 3  # for each round
@@ -73,7 +77,7 @@ class Words:
     def memory(self, number: int, scope: Scope = ANN) -> Memory:
         """Return a fact."""
         text = f"{self.name()} {' '.join(self.some(self.chance.randint(6, 18)))}."
-        category = CATEGORIES[number % 4]
+        category = TOLD[number % len(TOLD)]
         return Memory(memory_id_of(scope, f"{number} {text}"), text, category, scope, BEGAN + number * 60)
 
     def queries(self) -> dict[str, str]:
@@ -113,7 +117,7 @@ class Measured:
         self._floor.close()
 
     def round(self) -> None:
-        """Search for each kind in the large view and once in a small one; add one; list a page; open again."""
+        """Search for each kind in the large view and once in a small one; add, list, get some; open again."""
         for kind, query in self._words.queries().items():
             self._search(kind, query, View(ANN))
         self._search(f"in a view of {FEW}", " ".join(self._words.some(4)), View(BOB))
@@ -123,7 +127,12 @@ class Measured:
             self.times["add one"].of(partial(self._store.add, [memory]))
             cells = (memory.memory_id, memory.text, memory.time)
             self.times["floor: a row and a sync"].of(partial(self._floor.execute, FLOOR_INSERT, cells))
-        self.times["list a page of 100"].of(partial(self._store.listed, View(ANN)))
+        page = self.times["list a page of 100"].of(partial(self._store.listed, View(ANN)))
+        ids = [memory.memory_id for memory in page[:10]]
+        self.times["list the 100 behind"].of(partial(self._store.listed, View(ANN), after=page[-1].memory_id))
+        self.times["list a category that is nowhere"].of(partial(self._store.listed, View(ANN), ABSENT))
+        self.times["get 10"].of(partial(self._store.get, ids))
+        self.times["which of 10 were forgotten"].of(partial(self._store.forgotten, ids))
         self._store.close()
         self.times["open, and search"].of(self._open)
 
@@ -138,6 +147,12 @@ class Measured:
         """Forget one, once: the whole file is written anew."""
         (memory,) = self._store.listed(View(BOB), limit=1)
         self.times["forget one"].of(partial(self._store.forget, [memory.memory_id]))
+
+    @property
+    def growth_mb(self) -> float:
+        """What a process grows by, in MB, that opens the file, searches for each kind and lists a page."""
+        arguments = ["-m", "benchmarks.child", "memories", str(self._path), *self._words.queries().values()]
+        return float(json.loads(run_python(arguments).stdout)["growth_mb"])
 
     @property
     def bytes_each(self) -> float:
@@ -168,6 +183,7 @@ def measure(sizes: Sequence[int], rounds: int, folder: Path, progress: Callable[
     rows += [
         ("add many, CPU ms for each", tuple(sum(each.times["add many"].cpu) / each.memories * 1e3 for each in opened)),
         ("forget one, wall ms", tuple(each.times["forget one"].wall_ms(0.5) for each in opened)),
+        ("a process that opens, searches and lists: resident growth, MB", tuple(each.growth_mb for each in opened)),
         ("bytes a memory", tuple(each.bytes_each for each in opened)),
     ]
     columns = tuple(f"{each.memories:,}" for each in opened)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, tables
 from squidbot.core.memories import Scope, View
 from squidbot.testing import made_memory
 from squidbot.testing.memories import ISOLATIONS
 
 if TYPE_CHECKING:
+    import pytest
+
     from squidbot.core.memories import Memory
 
 ANN = Scope(user="ann", bot="squid")
@@ -66,3 +68,28 @@ def test_list_has_the_memories_of_its_view_when_others_have_the_same_words(
                     wanted = [one.memory_id for one in own if set(words) <= set(one.text.split())]
                     assert [names[key] for key in found.newest([(each,) for each in words], 100)] == wanted
                 assert found.among == len(own)
+
+
+def test_rare_category_is_listed_at_once_among_many_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each view, behind a page, whatever was superseded; and so is one that nobody ever told of."""
+    monkeypatch.setattr(tables, "CATEGORIES_FROM", 1000)
+    steps: list[None] = []
+    with SqliteMemoryStore(tmp_path / "s.db") as store:
+        rare = [made_memory(f"rare {number}", ANN, category="core", memory_id=f"r{number}") for number in range(6)]
+        many = [
+            made_memory(f"tea {number}", ANN, category="background", memory_id=f"m{number}") for number in range(2500)
+        ]
+        store.add(
+            [*rare[:3], *many, *rare[3:], made_memory("new", ANN, category="core", memory_id="n", supersedes="r0")]
+        )
+        names = ["n", *(one.memory_id for one in reversed(rare[1:]))]
+        for isolation in ISOLATIONS:
+            view = View(ANN, isolation)
+            store.listed(view, "core")  # makes the index
+            store._connection.set_progress_handler(lambda: steps.append(None), 100)
+            assert [one.memory_id for one in store.listed(view, "core")] == names
+            assert [one.memory_id for one in store.listed(view, "core", limit=3, after=names[2])] == names[3:]
+            assert store.listed(view, "concerns") == []
+            store._connection.set_progress_handler(None, 0)
+            assert [one.memory_id for one in store.listed(view, "core", past=True)] == [*names, "r0"]
+    assert len(steps) < 100, "a look at each memory takes ten times as many"

@@ -161,12 +161,24 @@ class SqliteMemoryStore(OpenedFile):
     ) -> list[Memory]:
         """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
 
+        The first listing of a category in a large file makes an index for it, which writes to the file.
+
         Raises:
             NotFoundError: no memory of the view has, or had, the id `after`.
             DamagedStoreError: a row does not match its checksum.
         """
+        if category is not None and not past:
+            with suppress(StoreError):  # it is only faster
+                self._index_categories(view)
         with self._reading as connection:
             return queries.listed(connection, view, category, limit, after, past=past)
+
+    def _index_categories(self, view: View) -> None:
+        with self._reading as connection:
+            if tables.has_categories(connection, view.isolation):
+                return
+        with self._writing as connection:
+            tables.make_categories(connection, view.isolation)
 
     def search(  # noqa: PLR0913  # as the port has it
         self,

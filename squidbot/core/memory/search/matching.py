@@ -109,15 +109,12 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
     for word in vocabulary:
         by_subject, by_letters = subjects.get(word, ()), spelled.get(word[:PREFIX_LETTERS], ())
         by_family = families.get(root(word), ())
-        if not (by_subject or by_letters or by_family):  # as for most of a vocabulary
-            continue
-        near = dict(by_subject)
-        near.update((at, _alike(word, terms[at])) for at in by_letters)
-        near.update((at, FAMILY) for at in by_family)
-        places = tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
-        if places:
-            found[word] = places
-    return found
+        if by_subject or by_letters or by_family:  # not so for most of a vocabulary
+            near = dict(by_subject)
+            near.update((at, _alike(word, terms[at])) for at in by_letters)
+            near.update((at, FAMILY) for at in by_family)
+            found[word] = tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
+    return {word: places for word, places in found.items() if places}
 
 
 def _alike(word: str, other: str) -> float:
