@@ -160,19 +160,20 @@ class Wired:
         charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
         return replace(charged, **changes)  # type: ignore[arg-type]
 
-    def llm(self) -> LLM:
-        """Return the language model of `summary.llm`, made anew; an alias of a model that has an adapter is that one.
+    def llm(self, key: str = "summary.llm") -> LLM:
+        """Return the language model of `summary.llm` or `memory.llm`, made anew; an alias of an open model is that one.
 
         Raises:
             ConfigError: none is named, nobody offers it, or its package is not installed.
         """
-        spec = self.loaded.settings.summary.llm
+        settings = self.loaded.settings
+        spec = settings.memory.llm if key == "memory.llm" else settings.summary.llm
         if not spec:
-            raise ConfigError(f"no language model is named; set summary.llm to one, NAME or NAME:REST {NEXT_STEP}")
+            raise ConfigError(f"no language model is named; set {key} to one, NAME or NAME:REST {NEXT_STEP}")
         if self.loaded.settings.model(spec).adapter:
             return self.models.llm(spec)
         name, _, rest = spec.partition(":")
-        place = f"{self.loaded.source}.summary.llm"
+        place = f"{self.loaded.source}.{key}"
         if name not in self._registry.llms:
             able = [alias for alias, model in self.loaded.settings.models.items() if model.adapter]
             known = ", ".join(sorted([*able, *self._registry.llms])) or "none"
@@ -281,8 +282,7 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     settings, own = loaded.settings, Registry()
     BuiltIn().register_adapters(own)
     counters = {_split(spec)[0] for spec in _counter_specs(loaded)} - set(own.counters)
-    llm = settings.summary.llm or ""
-    models = {llm.partition(":")[0]} - {""} if not settings.model(llm).adapter else set()
+    models = {_split(llm)[0] for llm in _llm_specs(loaded)}
     runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
     probes = {settings.gpu.probe} - set(own.probes)
     memories = {settings.memory.provider} - {"auto", *own.memories}
@@ -340,6 +340,12 @@ def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
     )
     kept_seconds = settings.cache_ttl_seconds if prices.ttl_seconds is None else prices.ttl_seconds
     return settings.charged(charged, kept_seconds)
+
+
+def _llm_specs(loaded: Loaded) -> list[str]:
+    """Return what the settings name as language models, but for models of the settings that have an adapter."""
+    settings = loaded.settings
+    return [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
 
 
 def _counter_specs(loaded: Loaded) -> list[str]:

@@ -21,6 +21,7 @@ __all__ = [
     "KV_TYPES",
     "Amount",
     "Day",
+    "Extract",
     "GpuLayers",
     "Isolated",
     "KvType",
@@ -56,10 +57,13 @@ Names = NewType("Names", tuple[str, ...])
 GpuLayers = NewType("GpuLayers", int)
 KvType = NewType("KvType", str)
 Isolated = NewType("Isolated", str)
+Extract = NewType("Extract", str)
 Shares = NewType("Shares", tuple[float, ...])
 Sizing = NewType("Sizing", str)
 
 SCOPES = ("inline+summaries", "none")
+# Who reads facts out of sessions.
+EXTRACTORS = ("rules", "model", "off")
 ISOLATIONS = ("bot", "model", "global", "agent")
 SIZINGS = ("max_safe", "one_tier_below", "manual")
 # As llama.cpp names the types of a KV cache.
@@ -198,6 +202,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Names, _names)
     made.register_structure_hook(GpuLayers, _gpu_layers)
     made.register_structure_hook(Isolated, _one_of(ISOLATIONS))
+    made.register_structure_hook(Extract, _one_of(EXTRACTORS))
     made.register_structure_hook(KvType, _one_of(KV_TYPES))
     made.register_structure_hook(Shares, _shares)
     made.register_structure_hook(Sizing, _one_of(SIZINGS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Self
 
 from squidbot.bootstrap import wire
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from squidbot.behind import EngineJobs
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
-    from squidbot.core.jobs.desk import Done
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
-    from squidbot.jobs import EngineJobs, Jobs
+    from squidbot.jobs import Jobs
+    from squidbot.working import Outcome
 
 __all__ = ["Engine", "load"]
 
@@ -52,11 +54,12 @@ class Engine:
         """
         self.wired = wired
         wired.remembering.work_behind()
-        self._jobs: EngineJobs | None = None
-        if wired.loaded.settings.summary.llm:
-            from squidbot.jobs import EngineJobs  # noqa: PLC0415  # without a model nobody needs it
-
-            self._jobs = EngineJobs(wired)
+        self._behind: EngineJobs | None = None
+        self._lock = threading.Lock()
+        self._is_closed = False
+        settings = wired.loaded.settings
+        if settings.summary.llm or (wired.remembering.learns and (settings.memory.llm or settings.memory.extract)):
+            self._jobs()
 
     def __enter__(self) -> Self:
         return self
@@ -90,10 +93,9 @@ class Engine:
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
-        lease, recorded = self.wired.lease(model, window_tokens), self._jobs.recorded if self._jobs else None
-        made = Session(self.wired, session_id, lease, self.wired.codecs[form], recorded)
-        made.scope = scope
-        return made
+        lease = self.wired.lease(model, window_tokens)
+        recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
+        return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded, scope)
 
     def memories(self, scope: Scope = NOBODY) -> Memories:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).
@@ -145,26 +147,41 @@ class Engine:
         Raises:
             ConfigError: no language model is named.
         """
-        if self._jobs is None:
+        jobs = self._jobs().jobs
+        if jobs is None:
             self.wired.llm()
             raise ConfigError("the language model was named after the engine was made; load it anew")
-        return self._jobs.jobs
+        return jobs
 
     def run_jobs(
         self, session: Session | None = None, *, limit: int | None = None, reason: str = ""
-    ) -> tuple[Done, ...]:
-        """Have the summaries that are due written, at most `limit`; waits for the model. What became of each.
+    ) -> tuple[Outcome, ...]:
+        """Do the jobs that are due, at most `limit`, and return what became of each; waits for the models.
 
-        Those of a session, or (None) of all that were recorded in by this engine. `reason` "schedule" adds blocks
-        before a pause that no event is near to, "request" all that are closed. Nobody has to call it where
-        `summary.scheduler` is not "none".
+        Those of a session, or (None) of all that were recorded in by this engine: messages are read for facts
+        (`Studied`), then summaries are written (`Done`) where the settings name a model for them. `reason` "schedule"
+        adds blocks before a pause that no event is near to, "request" all that are closed, and what rests after a
+        failure. Nobody has to call it where `summary.scheduler` is not "none".
 
         Raises:
-            ConfigError: no language model is named.
+            ConfigError: no language model is named, and no facts are read either.
             ValueError: there is no such reason.
-            StoreError: the store failed.
+            StoreError: a store failed.
         """
-        return self.jobs.run(session, limit=limit, reason=reason)
+        if not self.wired.remembering.learns:
+            _ = self.jobs
+        return self._jobs().run(session, limit, reason)
+
+    def _jobs(self) -> EngineJobs:
+        from squidbot.behind import EngineJobs  # noqa: PLC0415  # where nothing is learned, nobody needs it
+
+        with self._lock:
+            self._behind = self._behind or EngineJobs(self.wired)
+            return self._behind
+
+    def _recorded(self, session: Session) -> None:
+        if not self._is_closed:
+            self._jobs().recorded(session)
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that comes from."""
@@ -175,6 +192,7 @@ class Engine:
 
         A summary that is being written has `timeout_seconds` to be ended; what comes later is not kept.
         """
-        if self._jobs is not None:
-            self._jobs.close(timeout_seconds)
+        self._is_closed = True
+        if self._behind is not None:
+            self._behind.close(timeout_seconds)
         self.wired.close()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.meaning import ByMeaning
     from squidbot.core.ports import Embedder, Observer
+    from squidbot.core.redaction import Redactor
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.offers import Registry
 
@@ -96,6 +97,40 @@ class Remembering:
         """
         if not self._loaded.settings.memory.enabled:
             raise ConfigError(f"memory is switched off; set enabled @ {self._loaded.source}.memory")
+        return self._opened()
+
+    def kept(self) -> MemoryStore | None:
+        """Return what keeps facts where there may be any, though memory may be switched off by now; None else.
+
+        Raises:
+            ConfigError: as `store` does.
+            StoreError: the store can't be opened.
+        """
+        return self._opened() if self._store is not None or self._is_there() else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether facts are read out of sessions."""
+        memory = self._loaded.settings.memory
+        return memory.enabled and memory.extract != "off"
+
+    def learns_of(self, scope: Scope) -> bool:
+        """Return whether facts are read out of the messages of a scope: of one without a user where it is asked for."""
+        return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes secrets out before anything is kept.
+
+        Raises:
+            ConfigError: a pattern of `memory.redact_patterns` is none.
+        """
+        from squidbot.core.redaction import NAMES, Redactor  # noqa: PLC0415  # no turn needs it
+
+        memory = self._loaded.settings.memory
+        return Redactor(NAMES if memory.redact_names is None else memory.redact_names, memory.redact_patterns)
+
+    def _opened(self) -> MemoryStore:
         with self._lock:
             if self._store is None:
                 name, path = provider_of(self._loaded)
@@ -110,8 +145,10 @@ class Remembering:
         """Return whether anything may be remembered; looks, and makes no file and no table for it."""
         if self._store is not None:
             return True
-        if not self._loaded.settings.memory.enabled:
-            return False
+        return self._loaded.settings.memory.enabled and self._is_there()
+
+    def _is_there(self) -> bool:
+        """Return whether there is a place in which anything may be."""
         name, path = provider_of(self._loaded)
         if name == "sqlite3":
             from squidbot.adapters.sqlite3.memory.tables import holds_any  # noqa: PLC0415  # only where it is used
@@ -178,16 +215,14 @@ class Remembering:
             StoreError: the store can't be opened.
         """
         from squidbot.core.memory.asking import Memories  # noqa: PLC0415  # no turn needs it
-        from squidbot.core.redaction import NAMES, Redactor  # noqa: PLC0415
 
         memory = self._loaded.settings.memory
-        names = NAMES if memory.redact_names is None else memory.redact_names
         store = self.store
         return Memories(
             self._words if by_words and self._words is not None else store,
             View(scope, memory.isolation),  # type: ignore[arg-type]  # one of them, checked when it was read
             meter,
-            Redactor(names, memory.redact_patterns),
+            self.redactor,
             session_id,
             memory.min_relevance,
         )

@@ -78,26 +78,27 @@ class Assembly:
 class Session:
     """One conversation in one context window."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # what `Engine.session` has found out
         self,
         wired: Wired,
         session_id: str,
         lease: Lease,
         codec: Codec,
         recorded: Callable[[Session], None] | None = None,
+        scope: Scope = NOBODY,
     ) -> None:
         """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
         self._recorded = recorded
-        # Whose durable facts its tool `memory` sees.
-        self.scope: Scope = NOBODY
+        # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
+        self.scope = scope
         self._codec = codec
         self.meter = meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
         self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
         # What the newest request was asked for with; None: this process has asked for none.
         self._inputs: Inputs | None = None
-        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease))
+        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
         self._history = wired.engine.history(self.core, meter)
 
     @property
@@ -242,15 +243,20 @@ class Session:
     def forget(self, *seqs: int, reason: str = "") -> Forgotten:
         """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
 
-        A mark stands in the place of each. What other messages say of them stays, and so do backups and exports made
-        before. `reason` is kept beside the ids; it must not repeat what is to be forgotten.
+        With them go the durable facts that nothing else says. A mark stands in the place of each. What other messages
+        say of them stays, and so do backups and exports made before. `reason` is kept beside the ids; it must not
+        repeat what is to be forgotten.
 
         Raises:
             NotFoundError: a message is not there; nothing was forgotten.
             BudgetError: what must be sent in any case does not fit; nothing was forgotten.
-            StoreError: nothing was forgotten.
+            StoreError: nothing was forgotten; or the messages were, and facts were not: forget them again.
         """
-        return self.core.forget(*seqs, reason=reason, inputs=self._inputs_again(), now=time.time())
+        from squidbot.learning import forget_with  # noqa: PLC0415  # no turn needs it
+
+        forgotten = self.core.forget(*seqs, reason=reason, inputs=self._inputs_again(), now=time.time())
+        facts = forget_with(self.wired, self.session_id, (*forgotten.asked, *forgotten.copies))
+        return replace(forgotten, facts=facts)
 
     def preview(self) -> Assembly:
         """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.

@@ -9,6 +9,7 @@ import attrs
 
 from squidbot.checks import (
     Amount,
+    Extract,
     GpuLayers,
     Isolated,
     KvType,
@@ -259,6 +260,8 @@ class Memory:
     index_tokens: Whole = MEMORY_INDEX
     profile_tokens: Whole = MEMORY_PROFILE
     cold_start_tokens: Whole = MEMORY_COLD_START
+    extract: Extract | None = None
+    llm: str | None = None
     embedder: str = "none"
     index: str = "auto"
     redact_names: Names | None = None

@@ -254,8 +254,12 @@ def test_engine_runs_jobs_only_on_demand_when_there_is_no_scheduler() -> None:
 
 def test_engine_says_what_to_set_where_no_model_is_named() -> None:
     """Summaries are asked for, and there is nobody to write them."""
-    with squidbot.load({}) as engine, pytest.raises(ConfigError, match=r"set summary\.llm to one, NAME or NAME:REST"):
-        engine.run_jobs()
+    with squidbot.load({"memory": {"extract": "off"}}) as engine:
+        for asked in (lambda: engine.jobs, engine.run_jobs):
+            with pytest.raises(ConfigError, match=r"set summary\.llm to one, NAME or NAME:REST"):
+                asked()
+    with squidbot.load({}) as engine:
+        assert engine.run_jobs() == ()  # facts could be read, and there is nothing to read
 
 
 def test_load_names_what_is_offered_where_nobody_offers_the_model() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import click
@@ -16,6 +17,7 @@ from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.terms import session_of
 from squidbot.commands.texts import count, line, seqs
 from squidbot.core.errors import StoreError
+from squidbot.learning import forget_with
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened
@@ -62,8 +64,9 @@ def forget(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Remove messages for good: m17, m17-m20. It can't be taken back.
 
-    With them go the notes that tell of them, copies that were recalled, and what search knows of them; a mark stands in
-    the place of each. What other messages say of them stays, and so do backups and exports.
+    With them go the notes that tell of them, copies that were recalled, durable facts that nothing else says, and what
+    search knows of them; a mark stands in the place of each. What other messages say of them stays, and so do backups
+    and exports.
     """
     with opened(store, writes=True) as place:
         name = place.find(session_id)
@@ -71,6 +74,7 @@ def forget(  # noqa: PLR0913  # an argument for each option
             what = f"{count(len(messages), 'message')} of {line(name)} ({seqs(messages)})"
             click.confirm(f"Forget {what} for good?", abort=True, err=True)
         forgotten = session_of(place, name).forget(*messages, reason=reason, now=time.time())
+        forgotten = replace(forgotten, facts=forget_with(place.wired, name, (*forgotten.asked, *forgotten.copies)))
         left = _left(place)
     if as_json:
         options.print_json({**_json(name, forgotten), "overwritten": not left})
@@ -97,6 +101,7 @@ def _json(name: str, forgotten: Forgotten) -> dict[str, object]:
         "forgotten": [f"m{seq}" for seq in forgotten.asked],
         "copies": [f"m{seq}" for seq in forgotten.copies],
         "summaries": list(forgotten.summaries),
+        "facts": list(forgotten.facts),
         "plan": forgotten.plan.plan_id if forgotten.plan else None,
     }
 
@@ -108,6 +113,8 @@ def _print(name: str, forgotten: Forgotten) -> None:
         paper.say(f"copies of them, forgotten too: {seqs(forgotten.copies)}")
     if forgotten.summaries:
         paper.say(f"{len(forgotten.summaries):,} notes that told of them are gone")
+    if forgotten.facts:
+        paper.say(f"{count(len(forgotten.facts), 'fact')} that nothing else said, forgotten too")
     if forgotten.plan is not None:
         paper.say(event_line(forgotten.plan))
     paper.print()

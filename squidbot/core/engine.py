@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from squidbot.core.history.recall import History
     from squidbot.core.jobs.desk import Desk, Tries
     from squidbot.core.jobs.due import JobSettings
+    from squidbot.core.memories import Scope
     from squidbot.core.messages import Lease
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
@@ -47,9 +48,15 @@ class ContextEngine:
         self._retention = retention
         self._tries: Tries | None = None
 
-    def session(self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings) -> Session:
-        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event."""
-        return Session(self._shelf(session_id, meter), lease, settings, self._observer, self._retention)
+    def session(
+        self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings, scope: Scope | None = None
+    ) -> Session:
+        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event.
+
+        Messages are recorded as those of `scope`; None: as those before them.
+        """
+        shelf = self._shelf(session_id, meter)._replace(scope=scope)
+        return Session(shelf, lease, settings, self._observer, self._retention)
 
     def lease(self, session_id: str) -> Lease | None:
         """Return the lease that a session was last written to under; None where nothing was.

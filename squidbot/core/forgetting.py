@@ -44,12 +44,14 @@ class Forgotten:
         copies: messages in which `history` had brought them back; forgotten with them.
         summaries: ids of the summaries that told of them.
         plan: the plan that the next request is made under; None where none had been made.
+        facts: ids of the durable facts that nothing else said; forgotten with them.
     """
 
     asked: tuple[int, ...]
     copies: tuple[int, ...]
     summaries: tuple[str, ...]
     plan: PlanRecord | None = None
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from squidbot.core.events import Event
 from squidbot.core.leases import LEASE, due_lease
 from squidbot.core.messages import Cost, Record
 from squidbot.core.past import REQUEST, Past
+from squidbot.core.scopes import SCOPE, due_number, scope_record
 from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ NOTHING = Cost(0, 0)
 # A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
 SILENT_CUT_FRACTION = 0.5
 # The kinds of records whose newest one a session is opened with.
-OPENED_WITH = (*STOOD_WITH, LEASE, REQUEST)
+OPENED_WITH = (*STOOD_WITH, LEASE, REQUEST, SCOPE)
 Done = TypeVar("Done")
 
 
@@ -60,6 +61,8 @@ class State:
         self._notes_at = 0
         # The record to write before anything else is, where the session was not open under this lease before.
         self._lease_due: tuple[Record, ...] = ()
+        # The number of the record to store with the next messages, where those before them were of another scope.
+        self._scope_due: int | None = None
 
     @property
     def notes(self) -> Notebook:
@@ -89,6 +92,7 @@ class State:
         self._notes_at = opening.records
         self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening)
         self._lease_due = due_lease(opening.newest.get(LEASE), self.lease)
+        self._scope_due = due_number(opening.newest.get(SCOPE), self.shelf.scope)
         last = opening.newest.get(REQUEST)
         if last and last.number != self.past.number:
             self.past = Past.of(last)
@@ -135,10 +139,15 @@ class State:
             StoreError: nothing was stored.
         """
         due = self._lease_due if rows or records else ()
+        scope = self.shelf.scope
+        if rows and scope is not None and self._scope_due is not None:
+            due = (*due, scope_record(self._scope_due, scope, stored.messages))
         self.shelf.transcripts.append(self.shelf.session_id, stored.messages, rows, (*due, *records))
         self._standing = None
         self._notes_at = stored.records + len(due) + len(records)
-        if due:
+        if rows:
+            self._scope_due = None
+        if self._lease_due and due:
             self._lease_due = ()
             lease = self.lease
             self.notify(events.LEASE_OPENED, f"{lease.source}: {lease.detail}" if lease.detail else lease.source)

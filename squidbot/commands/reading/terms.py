@@ -67,7 +67,7 @@ def session_of(place: Opened, session_id: str) -> Session:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A session under its own lease, with what its texts are counted by: `jobs.Summarized`."""
+    """A session under its own lease, with what its texts are counted by: `working.Worked`."""
 
     wired: Wired
     core: Session

@@ -52,6 +52,11 @@ class Done(NamedTuple):
     summary: Summary | None
     why: str = ""
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a summary."""
+        return self.summary is not None
+
 
 class Tries:
     """How often the jobs of each block have failed in a row, in this process; sessions of one engine share it."""

@@ -3,6 +3,7 @@
 | file      | holds |
 |-----------|-------|
 | asking    | what the tool `memory` does: search, add, list, forget, within one view |
+| learning  | the messages of a session read for facts, each once, by rules or by a language model |
 | merging   | which memories say nearly the same |
 | deciding  | what becomes of facts: new, known, or in the place of an older one |
 | extract   | facts found by rule in what was said |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES
@@ -54,22 +55,22 @@ class Learned:
 def learned(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> Learned:
     """Return what to store of candidates, in view of what a store has; it is read, never written.
 
-    What somebody wanted forgotten does not come back by itself.
+    What was stored before is not stored again, though it may be history by now; what somebody wanted forgotten does not
+    come back by itself. So the same messages may be read twice, in other portions, too.
 
     Raises:
         StoreError: the store failed.
     """
-    existing = neighbours(candidates, store, place)
-    made = decided(candidates, existing, place)
-    gone = store.forgotten([one.memory_id for one in made.memories])
-    if not gone:
-        return made
-    # Without them the others are decided once more: what would take their place, does not.
-    own = {_id(one, place): one for one in candidates}
-    left = [one for memory_id, one in own.items() if memory_id not in gone]
-    passed = [Passed(own[memory_id], "forgotten", memory_id) for memory_id in gone]
-    again = learned(left, store, place)
-    return Learned(again.memories, (*passed, *again.passed))
+    # Of what one message says twice, with something else between, the last counts.
+    own = {_id(one, place): one for one in reversed(candidates)}
+    own = dict(reversed(own.items()))
+    known = {one.memory_id for one in store.get(list(own))}
+    gone = store.forgotten(list(own))
+    passed = [Passed(one, "forgotten", memory_id) for memory_id, one in own.items() if memory_id in gone]
+    passed += [Passed(one, "said before", memory_id) for memory_id, one in own.items() if memory_id in known]
+    left = [one for memory_id, one in own.items() if memory_id not in gone and memory_id not in known]
+    made = decided(left, neighbours(left, store, place), place, [*own])
+    return Learned(made.memories, (*passed, *made.passed))
 
 
 def neighbours(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> list[Memory]:
@@ -79,10 +80,12 @@ def neighbours(candidates: Sequence[Candidate], store: MemoryStore, place: Place
         StoreError: the store failed.
     """
     found: dict[str, Memory] = {}
-    if candidates:
-        for category in CATEGORIES:
-            found |= {one.memory_id: one for one in store.listed(place.view, category, limit=NEWEST)}
-    for candidate in candidates:
+    is_all = True
+    for category in CATEGORIES if candidates else ():
+        listed = store.listed(place.view, category, limit=NEWEST)
+        is_all = is_all and len(listed) < NEWEST
+        found |= {one.memory_id: one for one in listed}
+    for candidate in () if is_all else candidates:
         ids = [one for one in _searched(candidate.text, store, place) if one not in found]
         found |= {one.memory_id: one for one in store.get(ids)}
     return list(found.values())
@@ -95,17 +98,21 @@ def _searched(text: str, store: MemoryStore, place: Place) -> list[str]:
         return []
 
 
-def decided(candidates: Iterable[Candidate], existing: Iterable[Memory], place: Place) -> Learned:
+def decided(
+    candidates: Iterable[Candidate], existing: Iterable[Memory], place: Place, said: Sequence[str] = ()
+) -> Learned:
     """Return what to store of candidates beside memories that there are, each candidate beside those before it.
 
     The same fact is stored once, unless somebody more trusted says it, too. A fact about the same as an older one takes
-    its place; an older or less trusted fact never takes that of another.
+    its place; an older or less trusted fact never takes that of another. `said` are the ids of all that was said, in
+    order, those that are stored already among them: of one message the later ones are newer.
     """
+    order = {memory_id: number for number, memory_id in enumerate(said)}
     held = {one.memory_id: one for one in existing if not one.superseded_by}
     memories: list[Memory] = []
     passed: list[Passed] = []
     for candidate in candidates:
-        outcome = _outcome(candidate, held, place)
+        outcome = _outcome(candidate, held, place, order)
         if isinstance(outcome, Passed):
             passed.append(outcome)
             continue
@@ -115,7 +122,9 @@ def decided(candidates: Iterable[Candidate], existing: Iterable[Memory], place: 
     return Learned(tuple(memories), tuple(passed))
 
 
-def _outcome(candidate: Candidate, held: Mapping[str, Memory], place: Place) -> Memory | Passed:
+def _outcome(
+    candidate: Candidate, held: Mapping[str, Memory], place: Place, order: Mapping[str, int]
+) -> Memory | Passed:
     own_id = _id(candidate, place)
     if own_id in held:
         return Passed(candidate, "said before", own_id)
@@ -123,17 +132,26 @@ def _outcome(candidate: Candidate, held: Mapping[str, Memory], place: Place) -> 
     if same is not None and rank(same.trust) <= rank(candidate.trust):
         return Passed(candidate, "said before", same.memory_id)
     old = same or max(_replaced(candidate, held), key=lambda one: (one.time, one.memory_id), default=None)
-    why = _objection(candidate, old) if old else ""
-    if old is not None and why:
+    if old is None:
+        return memory_of(candidate, place.view.scope, place.session_id, place.now)
+    why = _objection(candidate, old, place.session_id)
+    if not why and order.get(old.memory_id, -1) > order.get(own_id, len(order)):
+        why = "older"
+    if why:
         return Passed(candidate, why, old.memory_id)
-    scope, supersedes = place.view.scope, old.memory_id if old else ""
-    return memory_of(candidate, scope, place.session_id, place.now, supersedes)
+    return memory_of(candidate, place.view.scope, place.session_id, place.now, old.memory_id)
 
 
-def _objection(candidate: Candidate, old: Memory) -> str:
-    """Return why a candidate can't take the place of a memory; "" where it can."""
+def _objection(candidate: Candidate, old: Memory, session_id: str) -> str:
+    """Return why a candidate can't take the place of a memory; "" where it can.
+
+    In one session the order of the messages says what is older, whatever the clocks said.
+    """
     if rank(old.trust) < rank(candidate.trust):
         return "less trusted"
+    here = [one.last_seq for one in old.sources if one.session_id == session_id and not one.path]
+    if here:
+        return "older" if candidate.last_seq < max(here) else ""
     return "older" if candidate.time is not None and candidate.time < old.time else ""
 
 
@@ -179,6 +197,7 @@ def _is_rival(candidate: Candidate, slot: str, memory: Memory) -> bool:
     return candidate.slot in ended(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
 
 
+@lru_cache(4096)
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text as facts are compared: in lower case, without punctuation."""
     return tuple("".join(char if char.isalnum() or char == "'" else " " for char in text.casefold()).split())

@@ -70,7 +70,7 @@ _LEAD: Final = re.compile(
     r"by the way|for the record|for reference|for context|just so you know|you should know(?: that)?|just|to be clear|"
     r"as i said|as you know|as for me|as a reminder|(?:please )?note that|honestly|personally|fun fact|first|second|"
     r"sorry|hi there|hello there|there|squid|in general|generally|usually|nowadays|these days|now|"
-    r"i(?:'ve| have)? changed my mind|correction)[\s,:!.\-]+)+",
+    r"i(?:'ve| have)? changed my mind|from now on(?=,?\s+i\b)|correction)[\s,:!.\-]+)+",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(
@@ -154,13 +154,13 @@ def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[Candidate]:
     if asked and not _OTHERS.search(text) and (not sentence.asks or _POLITE.match(text)):
         yield from _asked_for(asked, said)
     elif not sentence.asks and not _OPEN.search(text) and not _REPORTED.search(text):
-        yield from _of_clauses(text, said)
+        yield from _of_clauses(text, said, sentence.text)
 
 
 def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[Candidate]:
     """Yield what a user asks to be remembered: by the rules, if one knows it, else in the user's words."""
     what, how = trimmed(asked["x"]), asked["how"].strip().lower()
-    known = [] if _OPEN.search(what) else list(_of_clauses(what, said))
+    known = [] if _OPEN.search(what) else list(_of_clauses(what, said, what))
     for one in known:
         yield replace(one, importance=max(0.8, one.importance), reason=f"{one.reason}; asked to remember")
     if known or not _is_plain(what, how):
@@ -183,9 +183,9 @@ def _is_plain(what: str, how: str) -> bool:
     return how.endswith(("that", ":")) or (_NOT_ASKED.match(what) is None and _SAYS.search(what) is not None)
 
 
-def _of_clauses(text: str, said: Utterance) -> Iterator[Candidate]:
+def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[Candidate]:
     is_passing = _TODAY.search(text) is not None
-    changes = _CHANGES.search(text) is not None
+    changes = _CHANGES.search(whole) is not None
     for piece in _CLAUSE.split(text):
         clause = _LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece
         rules = (rule for rule in RULES if said.role == "user" or rule.name == "decision")

@@ -32,8 +32,10 @@ _FOREIGN_LINE: Final = re.compile(
 _LABEL: Final = re.compile(r"\s*[*_#\[(<]{0,3}([A-Za-z][\w .\-]{0,30})[\])>]{0,2}:[*_]{0,2}(?:\s|\Z)")
 _OWN_LABELS: Final = frozenset(
     ("note", "ps", "p.s.", "p.s", "fyi", "btw", "remember", "correction", "update", "edit", "decision", "reminder",
-     "important", "also", "goal", "next", "about me", "my name", "preferences")
+     "important", "also", "goal", "next", "about me", "my name", "preferences", "i changed my mind")
 )  # fmt: skip
+# What these say belongs to what follows.
+_KEPT_LABELS: Final = frozenset(("remember", "i changed my mind"))
 # What is to be worked on follows.
 _WORK: Final = (
     r"(?:translate|summari[sz]e|rewrite|proofread|paraphrase|rephrase|classify|parse|extract|analy[sz]e|reply to|"
@@ -133,7 +135,7 @@ def _own_lines(text: str) -> Iterator[str]:
         if label and " ".join(label[1].lower().split()) not in _OWN_LABELS and "http" not in label[1].lower():
             return
         if not _FOREIGN_LINE.match(line):
-            yield line[label.end() :] if label and label[1].lower() != "remember" else line
+            yield line[label.end() :] if label and label[1].lower() not in _KEPT_LABELS else line
 
 
 def _own_paragraphs(text: str) -> str:

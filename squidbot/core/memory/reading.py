@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import LLMError
-from squidbot.core.memory.prompts import KNOWN_SHOWN, prompt, read_answer, system_text
+from squidbot.core.memory.prompts import KNOWN_SHOWN, VERSION, prompt, read_answer, system_text
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ class ModelReader:
     def name(self) -> str:
         """The model's name."""
         return self._llm.name
+
+    @property
+    def version(self) -> str:
+        """Which model reads, asked by which prompts."""
+        return f"{self.name}, prompts {VERSION}"
 
     def read(self, exchange: Sequence[Utterance], known: Sequence[Memory] = ()) -> Read:
         """Return what the model finds in an exchange, beside what is known already.

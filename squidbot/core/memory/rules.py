@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Category
 
-__all__ = ["RULES", "Rule"]
+__all__ = ["RULES", "VERSION", "Rule"]
+
+# Counted up with every change of what is found by rule: it stands with how far messages were read.
+VERSION: Final = "1"
 
 
 class Rule(NamedTuple):

@@ -17,6 +17,7 @@ from squidbot.core.view.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from squidbot.core.memories import Scope
     from squidbot.core.messages import Part, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
@@ -204,12 +205,13 @@ def bare(plan: PlanRecord | None) -> Standing:
 
 
 class Shelf(NamedTuple):
-    """Where a session's data stand, and how they are rendered."""
+    """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before."""
 
     session_id: str
     transcripts: TranscriptStore
     summaries: SummaryStore
     renderer: Renderer
+    scope: Scope | None = None
 
     def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return messages first_seq..last_seq with their costs by this session's counter."""
