@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
+    from squidbot.indexing import Indexed
     from squidbot.jobs import Jobs
     from squidbot.working import Outcome
 
@@ -105,6 +106,22 @@ class Engine:
             StoreError: the store can't be opened.
         """
         return self.wired.remembering.memories(self.wired.meter(), scope)
+
+    def reindex(
+        self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False
+    ) -> Indexed:
+        """Read what has changed of `memory.index_paths`, or of `paths`, so that a scope finds what files say.
+
+        What was asked for once by `paths`, relative to the current folder, is looked at each time; `drops` takes it
+        out. Nothing is written with `dry_run`. What became of each file is returned.
+
+        Raises:
+            ConfigError: as `memories`.
+            StoreError: the store failed; each file is found as it was before, or as it is.
+        """
+        from squidbot.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
+
+        return reindex(self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops), dry_run=dry_run)
 
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.

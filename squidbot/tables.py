@@ -66,6 +66,8 @@ SNAPSHOTS_MAX, SNAPSHOTS_NTH = Whole(KEEPING.most_named), Whole(KEEPING.keep_eve
 SNAPSHOTS_AUTO = Portion(KEEPING.auto_fraction)
 SNAPSHOTS_HOURS, SNAPSHOTS_DAYS = Amount(KEEPING.keep_all_hours), Amount(KEEPING.most_days)
 NO_NAMES = Names(())
+# 1.3 million words; what is longer is data.
+INDEX_BYTES = Whole(8 << 20)
 # Decisions, section 11; B-33.
 ISOLATION, MIN_RELEVANCE = Isolated("bot"), Portion(0.3)
 MEMORY_INDEX, MEMORY_PROFILE, MEMORY_COLD_START = Whole(200), Whole(300), Whole(200)
@@ -266,6 +268,8 @@ class Memory:
     index: str = "auto"
     redact_names: Names | None = None
     redact_patterns: Names = NO_NAMES
+    index_paths: Names = NO_NAMES
+    index_most_bytes: Whole = INDEX_BYTES
 
 
 @attrs.frozen

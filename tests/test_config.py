@@ -79,6 +79,7 @@ OTHER_KEYS = {
     *(f"memory.{key}" for key in ("extract", "llm")),
     *(f"memory.{key}" for key in ("redact_names", "redact_patterns", "embedder", "index")),
     *(f"memory.{key}" for key in ("in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
+    *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

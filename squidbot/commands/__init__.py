@@ -13,6 +13,8 @@
 | export    | `export`: a session as a file |
 | recall    | `recall`, `search`: the words as they were said |
 | changes   | `undo`, `compact`: the view plan, changed by hand |
+| reindex   | `memory reindex`: what is found of files, brought to their state |
+| whose     | whose facts a command is about, and the store that they are in |
 | memory    | `memory`: durable facts, searched, listed, added, forgotten |
 | jobs      | `jobs`: the summaries that are due of a language model |
 | snapshots | `snapshot`, `snapshots`, `restore` |

@@ -17,6 +17,7 @@
 | turns     | messages of a session, found as memories are |
 | heads     | what stands in a request unasked: the index, cold-start facts, profile and traits |
 | telling   | memories as text, in groups, as many as fit |
+| pieces/   | files as what can be found; its own map inside |
 | search/   | what answers a question, best first; its own map inside |
 | naming    | ids as a model copies them |
 """

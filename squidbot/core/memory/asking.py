@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CATEGORIES, Category, Memory, Source, memory_id_of
 from squidbot.core.memory.naming import read_id
+from squidbot.core.memory.pieces.cards import CARDS, FILES
 from squidbot.core.memory.telling import Teller, Told, framed, safe, when
 from squidbot.core.redaction import Redactor
 
@@ -34,6 +36,8 @@ _PER_CATEGORY = 4
 # Of each category so many are counted where nothing was found; more are told as "200+".
 COUNTED = 200
 QUERY_SHOWN_CHARS = 80
+# What files say is background.
+_OF_FILES: Final = (None, "background")
 _AGAIN: Final = "try other words, fewer, or a name as it was written; list shows what there is"
 
 
@@ -111,7 +115,8 @@ class Memories:
         memories, scores = self._found(asked, relevant)
         words = safe(asked.query, QUERY_SHOWN_CHARS)
         if not memories:
-            return self._nothing(asked, words, hits[0].score if hits and not relevant else None)
+            best = max((hit.score for hit in hits), default=0.0)
+            return self._nothing(asked, words, best if hits and not relevant else None)
 
         def frame(count: int, lines: str) -> str:
             more = len(memories) > count
@@ -159,7 +164,9 @@ class Memories:
             raise RecallError(str(error)) from error
         kind = f" in {asked.category}" if asked.category else ""
         if not memories:
-            return self._plain(f"no {'further ' * bool(after)}memories{kind}", "Nothing is remembered here.")
+            files = self._files_told() if asked.category in _OF_FILES and not after else ""
+            said = "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
+            return self._plain(f"no {'further ' * bool(after)}memories{kind}", said)
 
         def frame(count: int, lines: str) -> str:
             more = len(memories) > count
@@ -197,16 +204,27 @@ class Memories:
         self.store.forget([memory.memory_id], reason)
         older = self._seen([memory.supersedes])
         kept = f" What it had replaced is still kept as {older[0].memory_id}; forget that, too?" if older else ""
-        return self._plain(f"forgot {memory.memory_id}", f"It is gone for good, of {memory.category}.{kept}")
+        where = f"of {memory.category}"
+        if memory.scope.shelf:
+            where = f"and is not taken from {safe(memory.sources[0].path)} again while that says the same"
+        return self._plain(f"forgot {memory.memory_id}", f"It is gone for good, {where}.{kept}")
 
     # -- what is seen -------------------------------------------------------------------------------------------
 
     def _hits(self, asked: Asked, now: float) -> list[Hit]:
         limit = (asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1)
+        views = [self.view, self._files] if asked.category in _OF_FILES else [self.view]
         try:
-            return self.store.search(asked.query, self.view, limit=limit, now=now, past=asked.past)
+            found = [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
+        # A fact is a line, what a file says a paragraph that has more of any query: each has its turn.
+        return [hit for pair in zip_longest(*found) for hit in pair if hit]
+
+    @property
+    def _files(self) -> View:
+        """The view of what files say; it is searched with the facts, and listed, counted and told unasked nowhere."""
+        return self.view._replace(scope=self.view.scope._replace(shelf=FILES))
 
     def _found(self, asked: Asked, hits: Sequence[Hit]) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and of the one hit behind it, and their scores."""
@@ -221,7 +239,7 @@ class Memories:
         return [one for one in found if self._sees(one)]
 
     def _sees(self, memory: Memory) -> bool:
-        return self.view._replace(scope=memory.scope).key == self.view.key
+        return self.view._replace(scope=memory.scope).key in {self.view.key, self._files.key}
 
     def _one(self, said: str) -> Memory:
         memory_id = read_id(said)
@@ -233,8 +251,10 @@ class Memories:
         return found[0]
 
     def _held(self, said: str) -> Memory:
-        """Return the memory of an id, which holds."""
+        """Return the fact of an id, which holds."""
         old = self._one(said)
+        if old.scope.shelf:
+            raise RecallError(f"{old.memory_id} is what a file says, {safe(old.sources[0].path)}: it is changed there")
         if old.superseded_by:
             raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
         return old
@@ -286,6 +306,23 @@ class Memories:
             )
         return told
 
+    def _searched(self, asked: Asked) -> str:
+        """Return how much there is that was searched."""
+        kinds = (asked.category,) if asked.category else CATEGORIES
+        counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
+        files = self._files_told() if asked.category in _OF_FILES else ""
+        if not files and not any(counts.values()):
+            return f"Nothing is remembered yet{f' in {asked.category}' if asked.category else ''}."
+        told = [f"{kind} {_counted(count)}" for kind, count in counts.items()]
+        without = "" if asked.past else ", without what was replaced"
+        return f"Searched: {', '.join(filter(None, (*told, files)))}{without}."
+
+    def _files_told(self) -> str:
+        """Return how many files are indexed, as "9 files"; "" for none."""
+        cards = self.view._replace(scope=self.view.scope._replace(shelf=CARDS))
+        count = len(self.store.listed(cards, limit=COUNTED + 1))
+        return f"{_counted(count)} file{'s' * (count != 1)}" if count else ""
+
     def _plain(self, about: str, line: str, *memories: Memory) -> Told:
         text = framed(about, line)
         return Told(text, self.meter.message(text), memories)
@@ -294,16 +331,15 @@ class Memories:
         """Say honestly what was searched, and what to try."""
         if asked.offset:
             return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
-        kinds = (asked.category,) if asked.category else CATEGORIES
-        counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
-        told = ", ".join(f"{kind} {f'{COUNTED}+' if count > COUNTED else count}" for kind, count in counts.items())
-        searched = f"Searched: {told}{'' if asked.past else ', without what was replaced'}."
-        if not any(counts.values()):
-            searched = f"Nothing is remembered yet{f' in {asked.category}' if asked.category else ''}."
-        elif best is not None:
+        searched = self._searched(asked)
+        if best is not None:
             searched += f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
         text = framed(f"nothing relevant found for: {words}", searched, _AGAIN)
         return Told(text, self.meter.message(text))
+
+
+def _counted(count: int) -> str:
+    return f"{COUNTED}+" if count > COUNTED else str(count)
 
 
 def same_words(one: str, other: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from squidbot.core.history.names import named
 from squidbot.core.history.when import ago
 from squidbot.core.memories import CATEGORIES
+from squidbot.core.memory.pieces.cards import JOINT
 from squidbot.core.notes.quotes import clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence
 
@@ -23,13 +24,18 @@ __all__ = ["Frame", "Teller", "Told", "framed", "safe", "when", "within"]
 
 # A fact is a sentence; a longer text is cut to this, and further where not even one fits.
 FACT_CHARS: Final = 300
+# What a file says is a piece of it, of about 80 words.
+PIECE_CHARS: Final = 600
 LESS_CHARS: Final = (120, 60)
 PAST_CHARS: Final = 80
 PLACE_CHARS: Final = 60
+PATH_CHARS: Final = 100
 # A clock that is so little behind is not behind.
 _SAME_TIME_SECONDS = 60
 # Control characters and lone surrogates, which some providers refuse; and marks of ours, which only we may write.
 _UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]|<(?=\s*/?\s*squidbot\b)", re.IGNORECASE)
+# Below the head of a table.
+_BARE_ROW: Final = re.compile(r"^[ \t]*\|?[ \t]*:?-{3,}[|:\- \t]*$", re.MULTILINE)
 _TRUSTED: Final = {
     "user": "",
     "assistant": "noted by the assistant",
@@ -131,7 +137,8 @@ class Teller(NamedTuple):
         return Told(text, self.meter.message(text), tuple(shown), len(memories) - count)
 
     def _grouped(self, memories: Sequence[Memory], chars: int) -> str:
-        groups = ((category, [one for one in memories if one.category == category]) for category in CATEGORIES)
+        names = {one.memory_id: "files" if one.scope.shelf else one.category for one in memories}
+        groups = ((name, [one for one in memories if names[one.memory_id] == name]) for name in (*CATEGORIES, "files"))
         return "\n".join(
             f"{category}:\n" + "\n".join(self.line(one, chars) for one in group) for category, group in groups if group
         )
@@ -142,14 +149,17 @@ class Teller(NamedTuple):
         What took its place is told with it, or what it took the place of, and until when that held.
         """
         score = self.scores.get(memory.memory_id)
+        is_piece = bool(memory.scope.shelf and memory.sources)
         about = (
             when(memory.time, self.now),
             safe(memory.speaker, PLACE_CHARS),
-            *dict.fromkeys(map(self._place, memory.sources[:2])),
-            _TRUSTED.get(memory.trust, memory.trust),
+            *(() if is_piece else dict.fromkeys(map(self._place, memory.sources[:2]))),
+            "" if is_piece and memory.trust == "import" else _TRUSTED.get(memory.trust, memory.trust),
             "" if score is None else f"{100 * score:.0f} %",
         )
         told = ", ".join(filter(None, about))
+        if is_piece:
+            return f"- {memory.memory_id}: {_place_of(memory)} ({told})\n{_lines_of(memory, chars)}"
         return f"- {memory.memory_id}: {self._words(memory, chars)}" + (f" ({told})" if told else "")
 
     def _words(self, memory: Memory, chars: int) -> str:
@@ -173,3 +183,22 @@ class Teller(NamedTuple):
         ids = named(source.first_seq, source.last_seq)
         here = not source.session_id or source.session_id == self.session_id
         return ids if here else f"{ids} of session {safe(source.session_id, PLACE_CHARS)}"
+
+
+def _place_of(memory: Memory) -> str:
+    """Return where a piece of a file stands: its path, its conversation, its headings."""
+    source = memory.sources[0]
+    stem = source.path.rpartition("/")[2].rpartition(".")[0]
+    above = [each for each in (source.session_id, *memory.tags) if each and each != stem]
+    place = safe(source.path, PATH_CHARS)
+    return f"{place}, {JOINT.join(safe(each, PLACE_CHARS) for each in above)}" if above else place
+
+
+def _lines_of(memory: Memory, chars: int) -> str:
+    """Return the words of a piece of a file, line by line, so that code and lists stay what they are."""
+    body = memory.text.split("\n", 1)[-1] if memory.tags else memory.text
+    clean = _UNSAFE.sub("", _BARE_ROW.sub("", body))
+    lines = [line.rstrip() for line in clean.expandtabs(4).split("\n") if line.strip()]
+    text = "\n".join(f"  {line}" for line in lines)
+    most = PIECE_CHARS if chars >= FACT_CHARS else chars
+    return text if len(text) <= most else f"{text[:most].rsplit(None, 1)[0]} \u2026"

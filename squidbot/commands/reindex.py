@@ -1,0 +1,90 @@
+"""`squidbot memory reindex`: what is found of files, brought to their state."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from squidbot.commands import options
+from squidbot.commands.texts import count
+from squidbot.commands.whose import opened, scoped
+from squidbot.indexing import Paths
+from squidbot.indexing import reindex as index
+from squidbot.replay.table import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from squidbot.indexing import Became, Indexed, Outcome
+
+__all__ = ["reindex"]
+
+
+@click.command()
+@click.argument("paths", metavar="[PATH...]", nargs=-1)
+@click.option("--drop", is_flag=True, help="Take out what is found of them; all without PATH.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
+@scoped
+def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, as_json: bool, **whose: str) -> None:
+    """Find what files say: read those that are new or have changed.
+
+    A PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and what was asked for before.
+    """
+    with opened(whose, makes=not dry_run) as (memories, loaded), _bar() as tick:
+        done = index(memories, Paths.of(loaded, paths, drops=drop), dry_run=dry_run, tick=tick)
+    if as_json:
+        shown = {"files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged, "read": done.read}
+        options.print_json({"dry_run": dry_run, **shown})
+        return
+    for line in _lines(done, dry_run=dry_run):
+        click.echo(line)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    """Show how many files are done, on standard error where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _all: None
+        return
+    columns = (TextColumn("reading files"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, among: bar.update(task, completed=done, total=among)
+
+
+def _lines(done: Indexed, *, dry_run: bool) -> Iterator[str]:
+    width = min(60, max((len(one.path) for one in done.outcomes), default=0))
+    for one in done.outcomes:
+        yield f"{one.became:<8} {plain(one.path):<{width}}  {plain(_about(one))}".rstrip()
+    said = _counts(done)
+    new, old = sum(one.new_pieces for one in done.outcomes), sum(one.old_pieces for one in done.outcomes)
+    if not said:
+        yield "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
+    elif len(done.outcomes) == done.count("skipped") and not old:
+        yield f"nothing has changed: {said}"
+    else:
+        yield f"files: {said}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
+
+
+def _counts(done: Indexed) -> str:
+    kinds: tuple[Became, ...] = ("new", "changed", "renamed", "removed", "skipped")
+    counts = [(done.count(kind), str(kind)) for kind in kinds]
+    return ", ".join(f"{number} {kind}" for number, kind in (*counts, (done.unchanged, "as before")) if number)
+
+
+def _about(one: Outcome) -> str:
+    """Return what is to be said of a file beside its name."""
+    pieces = [f"{one.new_pieces} new" if one.new_pieces else "", f"{one.old_pieces} gone" if one.old_pieces else ""]
+    told = ", ".join(filter(None, pieces))
+    if one.became == "new":
+        told = count(one.new_pieces, "piece")
+    if one.became == "renamed":
+        told = f"was {one.reason}"
+    if one.became == "skipped":
+        told = one.reason + (f"; {count(one.old_pieces, 'piece')} of it went" if one.old_pieces else "")
+    return told

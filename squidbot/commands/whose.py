@@ -1,0 +1,63 @@
+"""Whose facts a command is about, and the store that they are in."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+from squidbot.bootstrap import wire
+from squidbot.commands import options
+from squidbot.config import load_settings
+from squidbot.core.errors import ConfigError, StoreError
+from squidbot.core.memories import Scope
+from squidbot.remembering import provider_of
+from squidbot.tables import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from squidbot.config import Loaded
+    from squidbot.core.memory.asking import Memories
+
+__all__ = ["opened", "scoped"]
+
+_STORE = click.option("--store", metavar="FILE.db", help="The file they are in.  [default: that of ./squidbot.toml]")
+
+
+def scoped(command: Callable[..., object]) -> Callable[..., object]:
+    """Give a command the options that say whose facts are meant, and --json."""
+    for part in ("agent", "bot", "user", "tenant"):
+        command = click.option(f"--{part}", default="", help=f"Whose facts: the {part}.")(command)
+    return _STORE(options.as_json(command))
+
+
+@contextmanager
+def opened(whose: dict[str, str], *, makes: bool = False) -> Iterator[tuple[Memories, Loaded]]:
+    """Give the facts that a scope sees, of the file that is named, else of the settings, and these.
+
+    `makes` one that is missing.
+
+    Raises:
+        ConfigError: a setting is wrong, or facts would be kept in memory only.
+        StoreError: there is no such file, or it can't be opened.
+    """
+    loaded, file = load_settings(), whose.pop("store", None)
+    settings = loaded.settings
+    if file:
+        settings = attrs.evolve(settings, memory=attrs.evolve(settings.memory, path=file, provider="sqlite3"))
+    name, path = provider_of(attrs.evolve(loaded, settings=settings))
+    if name == "stdlib":
+        raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
+    if name == "sqlite3" and not makes and not Path(path).exists():
+        raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
+    # Sessions have nothing to do with it: their store is neither opened nor made.
+    kept = attrs.evolve(settings.memory, provider=name, path=path)
+    wired = wire(attrs.evolve(loaded, settings=attrs.evolve(settings, memory=kept, store=Store())))
+    try:
+        yield wired.remembering.memories(wired.meter(), Scope(**whose)), wired.loaded
+    finally:
+        wired.close()

@@ -1,0 +1,12 @@
+"""Files of notes, journals and recorded conversations, found as memories are: read where they changed, by digest.
+
+| file    | holds |
+|---------|-------|
+| indexed | `reindex`: what has changed is exchanged, what is gone is forgotten; what became of each file |
+| reading | a file as pieces |
+| walking | the files that a path, a folder or a pattern means, and those that are passed over |
+"""
+
+from squidbot.indexing.indexed import Became, Indexed, Outcome, Paths, reindex
+
+__all__ = ["Became", "Indexed", "Outcome", "Paths", "reindex"]

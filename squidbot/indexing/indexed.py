@@ -1,0 +1,308 @@
+"""`reindex`: files that are new or have changed are read, their old pieces exchanged for the new; what is gone goes."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from squidbot.core.errors import NotFoundError, StoreError
+from squidbot.core.memories import View
+from squidbot.core.memory.pieces.cards import (
+    CARDS,
+    MOST_FORMER,
+    OUTDATED,
+    RULES,
+    Card,
+    Change,
+    change,
+    filed,
+    ids_of,
+    pieces_of,
+    removal,
+)
+from squidbot.indexing.reading import UnreadableError, read
+from squidbot.indexing.walking import named, walk
+from squidbot.remembering import provider_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from squidbot.config import Loaded
+    from squidbot.core.memories import Memory
+    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.pieces.sizes import Piece
+    from squidbot.indexing.walking import Found, Walk
+
+__all__ = ["Became", "Indexed", "Outcome", "Paths", "reindex"]
+
+Became = Literal["new", "changed", "renamed", "removed", "skipped"]
+# So many pieces are exchanged at once; each file whole.
+BATCH_PIECES = 1_000
+# Cards that are read at once.
+PAGE = 500
+# A file that was changed so shortly before it was read may change again without showing it: two seconds is the
+# coarsest clock of a file system (FAT).
+SETTLED_SECONDS = 2.0
+# Where another program indexes at the same time, it is begun again; in vain, if that goes on.
+TRIES = 3
+
+
+class Paths(NamedTuple):
+    """What is indexed.
+
+    Attributes:
+        folder: what relative paths are relative to.
+        configured: paths, folders and patterns of the settings.
+        asked: what is asked for by hand; all that is configured, or was asked for before, where there is nothing.
+        most_bytes: larger files are passed over.
+        without: files whose path begins so are passed over in silence: the store's own.
+        drops: whether what is asked for is taken out.
+    """
+
+    folder: Path
+    configured: Sequence[str] = ()
+    asked: Sequence[str] = ()
+    most_bytes: int = 1 << 23
+    without: str = ""
+    drops: bool = False
+
+    @classmethod
+    def of(cls, loaded: Loaded, asked: Iterable[str | Path] = (), *, drops: bool = False) -> Paths:
+        """Return what the settings name, and what is asked for by hand, relative to the current folder."""
+        memory = loaded.settings.memory
+        here = [named(loaded.folder, Path.cwd() / Path(each).expanduser()) for each in asked]
+        store = provider_of(loaded)[1]
+        return cls(loaded.folder, memory.index_paths, here, memory.index_most_bytes, store, drops)
+
+
+class Outcome(NamedTuple):
+    """What became of a file.
+
+    Attributes:
+        path: what it is called in the index.
+        became: new, changed, renamed, removed, or skipped, which is said each time; files that are as they were are
+            told by their number alone.
+        new_pieces: how many pieces came.
+        old_pieces: how many went.
+        reason: why it is skipped, or what it was called before.
+    """
+
+    path: str
+    became: Became
+    new_pieces: int = 0
+    old_pieces: int = 0
+    reason: str = ""
+
+
+@dataclass
+class Indexed:
+    """What became of all files.
+
+    Attributes:
+        outcomes: of each file that is not as it was, in order of path.
+        unchanged: how many are as they were.
+        read: how many were read; the others showed that they are as they were.
+    """
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    unchanged: int = 0
+    read: int = 0
+
+    def count(self, became: Became) -> int:
+        """Return how many files became so."""
+        return sum(each.became == became for each in self.outcomes)
+
+
+def reindex(
+    memories: Memories,
+    paths: Paths,
+    *,
+    dry_run: bool = False,
+    tick: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Indexed:
+    """Bring what is found of files to their state, and return what became of each.
+
+    The exchange of a file is one transaction: whoever dies or fails leaves each file as it was or as it is. `tick` is
+    told how many files are done, and of how many. With `dry_run` nothing is written.
+
+    Raises:
+        StoreError: the store failed, or others index the same all the time.
+    """
+    for _ in range(TRIES):
+        run = _Run(memories, paths, dry_run=dry_run)
+        try:
+            return run.done(tick)
+        except NotFoundError:
+            continue
+    raise StoreError("other programs index the same files at the same time; run it again when they are done")
+
+
+class _Run:
+    """One look at all files."""
+
+    def __init__(self, memories: Memories, paths: Paths, *, dry_run: bool) -> None:
+        self._store = memories.store
+        self._scope = memories.view.scope
+        self._view = View(self._scope._replace(shelf=CARDS), memories.view.isolation)
+        self._redacted = memories.redactor.redacted
+        redactor = memories.redactor
+        rules = (RULES, tuple(redactor.names), tuple(redactor.patterns), redactor.mark)
+        self._rules = blake2b(repr(rules).encode("utf-8", "surrogatepass"), digest_size=16)
+        self._paths = paths
+        self._dry_run = dry_run
+        self._indexed = Indexed()
+        self._pending: list[Change] = []
+        self._began = time.time()
+        self._gone: dict[str, list[Memory]] = {}
+        self._passed: dict[str, str] = {}
+
+    def done(self, tick: Callable[[int, int], None]) -> Indexed:
+        """Look at all, and return what became of each."""
+        cards = self._cards()
+        walked = self._walked(self._asked(cards))
+        files = {} if self._paths.drops else walked.files
+        self._passed = {} if self._paths.drops else walked.skipped
+        wanted = {name for name in cards if self._is_meant(name, walked)}
+        self._gone = {name: found for name, found in cards.items() if name in wanted and name not in files}
+        configured = self._walked(self._paths.configured).files if self._paths.asked else {}
+        for done, file in enumerate(files.values()):
+            tick(done, len(files))
+            by_hand = "" if file.asked in self._paths.configured or file.name in configured else file.asked
+            self._look(file, by_hand, cards.get(file.name, []))
+        tick(len(files), len(files))
+        self._end()
+        return self._indexed
+
+    def _walked(self, asked: Iterable[str]) -> Walk:
+        return walk(self._paths.folder, asked, self._paths.most_bytes, self._paths.without)
+
+    def _cards(self) -> dict[str, list[Memory]]:
+        """Return the cards of each file, newest first; several where two programs indexed it at once."""
+        found: dict[str, list[Memory]] = {}
+        after = ""
+        while page := self._store.listed(self._view, limit=PAGE, after=after):
+            for one in page:
+                found.setdefault(one.text, []).append(one)
+            after = page[-1].memory_id
+        return found
+
+    def _asked(self, cards: dict[str, list[Memory]]) -> list[str]:
+        if self._paths.asked:
+            return list(self._paths.asked)
+        before = (Card.of(one).asked for found in cards.values() for one in found)
+        return list(dict.fromkeys((*self._paths.configured, *filter(None, before))))
+
+    def _is_meant(self, name: str, walked: Walk) -> bool:
+        """Say whether a file is among what is asked for, or was, if it is not there any more."""
+        if not self._paths.asked or name in walked.files or name in walked.skipped:
+            return True
+        path = self._paths.folder / name
+        wholes = [self._paths.folder / each for each in self._paths.asked]
+        return not os.path.lexists(path) and any(
+            path.is_relative_to(whole) or fnmatchcase(str(path), str(whole)) for whole in wholes
+        )
+
+    def _look(self, file: Found, by_hand: str, old: list[Memory]) -> None:
+        """Bring the index to the state of a file, or note why it is passed over."""
+        stamp = self._stamp(file.state)
+        known = Card.of(old[0]) if len(old) == 1 else None
+        if known and stamp and (known.stamp, known.asked) == (stamp, by_hand):
+            self._indexed.unchanged += 1
+            return
+        try:
+            data = file.path.read_bytes()
+            pieces = read(file.path, data, self._redacted)
+            if _state_of(file.path.stat()) != _state_of(file.state):
+                self._passed[file.name] = "it was written while it was read; run it again"
+                return
+        except UnreadableError as error:
+            self._passed[file.name] = str(error)
+            if old:
+                self._gone[file.name] = old
+            return
+        except OSError as error:
+            self._passed[file.name] = f"can't be read: {error.strerror or error}"
+            return
+        self._indexed.read += 1
+        digest = self._rules.copy()
+        digest.update(data)
+        self._file(Card(file.name, digest.hexdigest(), stamp, file.state.st_mtime, by_hand), pieces, old)
+
+    def _stamp(self, state: os.stat_result) -> str:
+        """Return what tells that a file has not changed; "" where it may change without showing it."""
+        if max(state.st_mtime, state.st_ctime) > self._began - SETTLED_SECONDS:
+            return ""
+        return " ".join((self._rules.hexdigest()[:8], *map(str, _state_of(state))))
+
+    def _file(self, card: Card, pieces: Sequence[Piece], old: list[Memory]) -> None:
+        """Exchange the pieces of a file for those that it has now."""
+        before = self._renamed(card) if not old else ""
+        cards = self._gone.pop(before, old)
+        known = Card.of(cards[0]) if cards else card
+        former = tuple(filter(None, (before, *known.former)))[:MOST_FORMER]
+        ids = ids_of(pieces, card.path, self._scope)
+        card = replace(card, pieces=tuple(ids), former=former)
+        if card == known and len(cards) == 1:
+            self._indexed.unchanged += 1
+            return
+        wanted = self._remembered(pieces, card)
+        there = self._store.get(list(dict.fromkeys((*ids, *pieces_of(cards)))))
+        done = change(card, self._scope, wanted, cards, there)
+        self._add(done)
+        if before:
+            self._tell(Outcome(card.path, "renamed", done.new_pieces, done.old_pieces, before))
+        elif not cards:
+            self._tell(Outcome(card.path, "new", done.new_pieces))
+        elif card.digest == known.digest and not (done.new_pieces or done.old_pieces):
+            self._indexed.unchanged += 1
+        else:
+            self._tell(Outcome(card.path, "changed", done.new_pieces, done.old_pieces))
+
+    def _renamed(self, card: Card) -> str:
+        """Return the name that a new file had before: that of one that is gone, and was the same; "" for none."""
+        same = (name for name, found in self._gone.items() if Card.of(found[0]).digest == card.digest)
+        return next((name for name in same if name not in self._passed), "")
+
+    def _remembered(self, pieces: Sequence[Piece], card: Card) -> list[Memory]:
+        """Return the pieces of a file without those that somebody wanted forgotten, under any name that it had."""
+        memories = filed(pieces, card, self._scope)
+        names = [ids_of(pieces, path, self._scope) for path in (card.path, *card.former)]
+        reasons = self._store.forgotten([one for ids in names for one in ids])
+        unwanted = {memory_id for memory_id, reason in reasons.items() if reason != OUTDATED}
+        return [memory for memory, *ids in zip(memories, *names, strict=True) if unwanted.isdisjoint(ids)]
+
+    def _end(self) -> None:
+        """Take out what is gone, and tell what was passed over."""
+        for name, cards in self._gone.items():
+            done = removal(cards, self._store.get(pieces_of(cards)))
+            self._add(done)
+            reason = self._passed.pop(name, "")
+            self._tell(Outcome(name, "skipped" if reason else "removed", 0, done.old_pieces, reason))
+        for name, reason in self._passed.items():
+            self._tell(Outcome(name, "skipped", reason=reason))
+        self._exchange()
+        self._indexed.outcomes.sort()
+
+    def _tell(self, outcome: Outcome) -> None:
+        self._indexed.outcomes.append(outcome)
+
+    def _add(self, change: Change) -> None:
+        self._pending.append(change)
+        if sum(len(each.gone) + len(each.memories) for each in self._pending) >= BATCH_PIECES:
+            self._exchange()
+
+    def _exchange(self) -> None:
+        gone = [memory_id for each in self._pending for memory_id in each.gone]
+        memories = [memory for each in self._pending for memory in each.memories]
+        self._pending = []
+        if (gone or memories) and not self._dry_run:
+            self._store.exchange(gone, memories, OUTDATED)
+
+
+def _state_of(state: os.stat_result) -> tuple[int, ...]:
+    return (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)

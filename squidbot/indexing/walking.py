@@ -1,0 +1,125 @@
+"""The files that a path, a folder or a pattern means, and those that are passed over, with the reason."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Found", "Walk", "named", "walk"]
+
+_MAGIC = frozenset("*?[")
+
+
+class Found(NamedTuple):
+    """A file that is there.
+
+    Attributes:
+        name: what it is called in the index: from the folder on, with slashes; absolute where it is not below that.
+        path: where it is.
+        state: of the file when it was found.
+        asked: which path, folder or pattern it was found by.
+    """
+
+    name: str
+    path: Path
+    state: os.stat_result
+    asked: str
+
+
+@dataclass
+class Walk:
+    """What was found, each file once, in order of name; and what was passed over, with the reason, by name."""
+
+    files: dict[str, Found] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "") -> Walk:
+    """Return the files that are meant, without hidden ones, links that lead out, and those over `most_bytes`.
+
+    A name that begins with a dot hides a file or folder, but for what is asked for itself. `folder` is what relative
+    paths are relative to; a file whose path begins with `without` (the store's own) is passed over in silence.
+    """
+    found = Walk()
+    real: dict[str, str] = {}
+    for each in asked:
+        root, paths = _meant(folder, each)
+        inside = os.path.realpath(root)
+        for path in sorted(paths):
+            name = named(folder, path)
+            if (without and str(path).startswith(without)) or name in found.files:
+                continue
+            reason, state = _refused(path, inside, most_bytes)
+            target = os.path.realpath(path)
+            if not reason and real.setdefault(target, name) != name:
+                reason = f"the same file as {real[target]}"
+            if reason or state is None:
+                found.skipped[name] = reason
+            else:
+                found.skipped.pop(name, None)
+                found.files[name] = Found(name, path, state, each)
+    return found
+
+
+def named(folder: Path, path: Path) -> str:
+    """Return what a file is called in the index."""
+    whole = Path(os.path.normpath(folder / path))
+    base = Path(os.path.normpath(folder))
+    return whole.relative_to(base).as_posix() if whole.is_relative_to(base) else whole.as_posix()
+
+
+def _meant(folder: Path, asked: str) -> tuple[Path, list[Path]]:
+    """Return below which folder all that is meant has to be, and the files, some of which may not be there."""
+    whole = folder / Path(asked).expanduser()
+    fixed = list(_before_magic(whole.parts))
+    root = Path(*fixed)
+    if len(fixed) == len(whole.parts):
+        return (root, list(_below(root))) if root.is_dir() else (root.parent, [root])
+    pattern = str(Path(*whole.parts[len(fixed) :]))
+    hits = [each for each in root.glob(pattern) if not _is_hidden(each.relative_to(root))]
+    return root, [file for each in hits for file in (_below(each) if each.is_dir() else [each])]
+
+
+def _before_magic(parts: Iterable[str]) -> Iterator[str]:
+    for part in parts:
+        if _MAGIC & set(part):
+            return
+        yield part
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") and part not in {".", ".."} for part in path.parts)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder; links to folders are not gone into, they are files that can't be read."""
+    for place, folders, files in os.walk(folder):
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in links)
+        yield from (Path(place, name) for name in (*files, *links) if not name.startswith("."))
+
+
+def _refused(path: Path, inside: str, most_bytes: int) -> tuple[str, os.stat_result | None]:
+    """Return why a file is passed over, "" for nothing; and its state."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return ("a link to nothing" if path.is_symlink() else "there is no such file or folder"), None
+    except OSError as error:
+        return f"can't be read: {error.strerror or error}", None
+    reason = ""
+    if path.is_symlink() and os.path.commonpath([os.path.realpath(path), inside]) != inside:
+        reason = "a link that leads out of what is indexed"
+    elif stat.S_ISDIR(state.st_mode):
+        reason = "a link to a folder"
+    elif not stat.S_ISREG(state.st_mode):
+        reason = "no file, but a device or a pipe"
+    elif state.st_size > most_bytes:
+        reason = f"{state.st_size:,} bytes, more than memory.index_most_bytes = {most_bytes:,}"
+    return reason, state

@@ -1,0 +1,1 @@
+"""Indexing, over real folders, and what is run and killed beside it."""

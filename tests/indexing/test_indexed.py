@@ -1,0 +1,417 @@
+"""What is found of files is what they say now: after edits, deletes, renames, and crashes at any moment."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.adapters.stdlib.journal import FileMemoryStore
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.errors import StoreError
+from squidbot.core.memories import Memory, Scope, View
+from squidbot.core.memory.asking import Asked, Memories
+from squidbot.core.memory.pieces.cards import FILES
+from squidbot.core.redaction import Redactor
+from squidbot.indexing import Indexed, Paths, indexed, reindex
+
+from .indexer import ANN, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.core.memories import MemoryStore
+
+METER = Meter(builtin_counter("classes"))
+NOW = 2e9
+NAMES = ("a.md", "b.md", "talk.jsonl", "journal.jsonl")
+QUERIES = ("Which colour has the boat?", "teal", "port 6380", "number 3", "decision")
+TEXTS = (
+    "# Boat\n\nWhich colour has it?\n\n## Answer\n\nIt is teal.\n",
+    "# Boat\n\nWhich colour has it?\n\nNobody knows.\n\n## Answer\n\nIt is teal.\n",
+    "\n\n".join(f"## Part {number}\nThis is number {number % 3}." for number in range(9)),
+    "",
+    "binary \0",
+    '{"role": "user", "content": "Which port?"}\n{"role": "assistant", "content": "It is port 6380."}\n',
+    (
+        '{"role": "user", "content": "Which port?"}\n{"role": "assistant", "content": "It is port 6380."}\n'
+        '{"role": "user", "content": "Which port?"}\n'
+    ),
+    '{"ts": 5, "note": "decision: teal"}\n',
+    "{",
+)
+
+
+def memories_of(store: MemoryStore, redactor: Redactor | None = None) -> Memories:
+    """Return what Ann sees of a store."""
+    return Memories(store, View(ANN), METER, redactor or Redactor())
+
+
+def pieces_in(store: MemoryStore, scope: Scope = ANN) -> list[Memory]:
+    """Return what is found of files, in their order."""
+    found = store.listed(View(scope._replace(shelf=FILES)), limit=100_000, past=True)
+    return sorted(found, key=lambda one: (one.sources[0].path, one.sources[0].session_id, one.sources[0].first_seq))
+
+
+def shown(store: MemoryStore) -> list[tuple[object, ...]]:
+    """Return what makes pieces what they are: not which state of their file their words came in."""
+    return [(one.memory_id, one.text, one.time, one.tags, one.trust, one.speaker, one.sources[0][:4])
+            for one in pieces_in(store)]  # fmt: skip
+
+
+def found_in(store: MemoryStore) -> list[set[tuple[str, float]]]:
+    """Return what queries find, with the scores."""
+    view = View(ANN._replace(shelf=FILES))
+    return [{(hit.key, hit.score) for hit in store.search(query, view, limit=1000, now=NOW)} for query in QUERIES]
+
+
+class Notes:
+    """A folder whose files are all of the same time, and a store."""
+
+    def __init__(self, folder: Path, store: MemoryStore) -> None:
+        self.folder = folder
+        self.store = store
+        (folder / "notes").mkdir()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file."""
+        path = self.folder / "notes" / name
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (1e9, 1e9))
+
+    def rename(self, name: str, other: str) -> None:
+        """Rename a file, if it is there."""
+        if (self.folder / "notes" / name).exists():
+            (self.folder / "notes" / name).replace(self.folder / "notes" / other)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        (self.folder / "notes" / name).unlink(missing_ok=True)
+
+    def index(self, *asked: str, redactor: Redactor | None = None, **more: Any) -> Indexed:  # noqa: ANN401  # as `Paths` has them
+        """Index it."""
+        paths = Paths(self.folder, ("notes",), asked, **more)
+        return reindex(memories_of(self.store, redactor), paths)
+
+    def fresh(self) -> MemoryStore:
+        """Return a new store with what the files say now."""
+        store = InMemoryMemoryStore()
+        reindex(memories_of(store), Paths(self.folder, ("notes",)))
+        return store
+
+
+@pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore, FileMemoryStore])
+def notes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Notes]:
+    """Return an empty folder with a store of each kind."""
+    made = request.param() if request.param is InMemoryMemoryStore else request.param(tmp_path / "facts")
+    yield Notes(tmp_path, made)
+    getattr(made, "close", lambda: None)()
+
+
+def became(done: Indexed) -> list[tuple[str, str]]:
+    """Return what became of each file."""
+    return [(one.path.removeprefix("notes/"), one.became) for one in done.outcomes]
+
+
+def test_file_is_read_when_it_is_new_or_has_changed_and_goes_when_it_is_gone(
+    notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said of each; what is as it was is not even read, once its clock has gone on."""
+    monkeypatch.setattr(indexed, "SETTLED_SECONDS", -60.0)
+    notes.write("a.md", TEXTS[0])
+    notes.write("b.md", TEXTS[2])
+    notes.write("c.md", TEXTS[4])
+    assert became(notes.index()) == [("a.md", "new"), ("b.md", "new"), ("c.md", "skipped")]
+    again = notes.index()
+    assert (became(again), again.unchanged, again.read) == ([("c.md", "skipped")], 2, 0)
+    notes.write("a.md", TEXTS[1])
+    notes.remove("b.md")
+    notes.write("c.md", TEXTS[0])
+    done = notes.index()
+    assert became(done) == [("a.md", "changed"), ("b.md", "removed"), ("c.md", "new")]
+    assert [(one.new_pieces, one.old_pieces) for one in done.outcomes] == [(1, 1), (0, 9), (2, 0)]
+    assert shown(notes.store) == shown(notes.fresh())
+
+
+def test_file_that_may_change_without_showing_it_is_read_again(notes: Notes) -> None:
+    """Just written: its size and times may stay as they are while its words change."""
+    notes.write("a.md", "It is teal.")
+    notes.index()
+    notes.write("a.md", "It is grey.")
+    assert became(notes.index()) == [("a.md", "changed")]
+    assert [one.text for one in pieces_in(notes.store)] == ["a\nIt is grey."]
+
+
+def test_piece_keeps_its_row_while_its_words_stay(notes: Notes) -> None:
+    """Wherever it moves: its vector, and the id that somebody may have noted."""
+    notes.write("a.md", TEXTS[2])
+    notes.index()
+    before = {one.text: one.memory_id for one in pieces_in(notes.store)}
+    notes.write("a.md", f"# New\n\nBefore all.\n\n# Old\n\n{TEXTS[2].replace('Part 5', 'Part five')}")
+    done = notes.index()
+    after = {one.text: one.memory_id for one in pieces_in(notes.store)}
+    assert (done.outcomes[0].new_pieces, done.outcomes[0].old_pieces) == (10, 9)
+    notes.write("a.md", f"{TEXTS[2].replace('Part 5', 'Part five')}\n\n## Last\n\nWord.")
+    done = notes.index()
+    kept = {one.text: one.memory_id for one in pieces_in(notes.store)}
+    assert {text for text in kept if text in before} == {text for text in before if "Part 5" not in text}
+    assert all(kept[text] == before[text] for text in kept if text in before)
+    assert not set(after) & set(kept)
+
+
+def test_forgotten_piece_does_not_come_back_with_its_file(notes: Notes) -> None:
+    """Neither when another part of it changes, nor when it is renamed, nor when it goes and comes back."""
+    notes.write("a.md", TEXTS[0])
+    notes.index()
+    memories = memories_of(notes.store)
+    (hit,) = (one for one in memories.search(Asked("teal"), NOW).memories if "teal" in one.text)
+    assert "not taken from notes/a.md again" in memories.forget(hit.memory_id, "asked for").text
+    acts: tuple[Callable[[], None], ...] = (
+        lambda: notes.write("a.md", f"{TEXTS[0]}\n\nMore.\n"),
+        lambda: notes.rename("a.md", "b.md"),
+        lambda: notes.write("b.md", f"{TEXTS[0]}\n\nEven more.\n"),
+        lambda: notes.rename("b.md", "c.md"),
+        lambda: notes.remove("c.md"),
+        lambda: notes.write("a.md", TEXTS[0]),
+    )
+    for act in acts:
+        act()
+        notes.index()
+        assert not [one.text for one in pieces_in(notes.store) if one.text == hit.text]
+    assert [one.text for one in pieces_in(notes.store)] == ["Boat\nWhich colour has it?"]
+    notes.write("a.md", TEXTS[0].replace("teal", "teal, mostly"))
+    notes.index()
+    assert "Boat > Answer\nIt is teal, mostly." in [one.text for one in pieces_in(notes.store)]
+
+
+def test_renamed_file_is_told_as_such_and_found_by_its_new_name(notes: Notes) -> None:
+    """Nothing of the old one is left."""
+    notes.write("a.md", TEXTS[0])
+    notes.index()
+    notes.rename("a.md", "b.md")
+    done = notes.index()
+    assert [one[:2] + one[4:] for one in done.outcomes] == [("notes/b.md", "renamed", "notes/a.md")]
+    assert shown(notes.store) == shown(notes.fresh())
+
+
+def test_secret_is_taken_out_and_what_is_one_may_change(notes: Notes) -> None:
+    """Another pattern means that all is read again."""
+    notes.write("a.md", "The api_key: sk-abcdefghijklmnop1234 and code walrus-17.")
+    notes.index()
+    assert "sk-abc" not in pieces_in(notes.store)[0].text
+    assert "walrus-17" in pieces_in(notes.store)[0].text
+    notes.index(redactor=Redactor(patterns=(r"walrus-\d+",)))
+    assert "walrus-17" not in pieces_in(notes.store)[0].text
+
+
+def test_what_is_asked_for_by_hand_stays_until_it_is_dropped(notes: Notes) -> None:
+    """Looked at again each time; only what is asked for is looked at where something is."""
+    notes.write("a.md", TEXTS[0])
+    (notes.folder / "more").mkdir()
+    (notes.folder / "more" / "m.md").write_text("Mostly harmless.", encoding="utf-8")
+    assert became(notes.index("more")) == [("more/m.md", "new")]
+    assert became(notes.index()) == [("a.md", "new")]
+    (notes.folder / "more" / "m.md").write_text("Mostly.", encoding="utf-8")
+    (notes.folder / "more" / "n.md").write_text("New.", encoding="utf-8")
+    assert became(notes.index()) == [("more/m.md", "changed"), ("more/n.md", "new")]
+    (notes.folder / "more" / "n.md").unlink()
+    assert became(notes.index("more")) == [("more/n.md", "removed")]
+    assert became(notes.index("more", drops=True)) == [("more/m.md", "removed")]
+    assert became(notes.index("notes/a.md")) == []
+    assert became(notes.index()) == []
+    assert became(notes.index(drops=True)) == [("a.md", "removed")]
+    assert pieces_in(notes.store) == []
+
+
+def test_folder_that_is_no_longer_configured_is_no_longer_found(notes: Notes) -> None:
+    """Its files are there; nobody wants them found."""
+    notes.write("a.md", TEXTS[0])
+    notes.index()
+    done = reindex(memories_of(notes.store), Paths(notes.folder, ()))
+    assert became(done) == [("a.md", "removed")]
+    assert pieces_in(notes.store) == []
+
+
+def test_file_that_can_not_be_read_any_more_is_not_found(notes: Notes) -> None:
+    """Said with the reason, and with how many pieces went."""
+    notes.write("a.md", TEXTS[0])
+    notes.index()
+    (notes.folder / "notes" / "a.md").write_bytes(b"caf\xe9")
+    (done,) = notes.index().outcomes
+    assert done[1:] == ("skipped", 0, 2, "byte 3 is not UTF-8; save it as UTF-8, if it is text")
+    assert pieces_in(notes.store) == []
+
+
+def test_dry_run_says_the_same_and_writes_nothing(notes: Notes) -> None:
+    """Neither pieces nor cards."""
+    notes.write("a.md", TEXTS[0])
+    said = reindex(memories_of(notes.store), Paths(notes.folder, ("notes",)), dry_run=True)
+    assert pieces_in(notes.store) == []
+    assert notes.index() == said
+
+
+def test_files_of_one_user_are_not_found_by_another(notes: Notes) -> None:
+    """Nor by another bot; each indexes for itself."""
+    notes.write("a.md", TEXTS[0])
+    notes.index()
+    for scope in (Scope(user="bob", bot="squid"), Scope(user="ann"), Scope("t", "ann", "squid")):
+        others = Memories(notes.store, View(scope), METER)
+        assert not others.search(Asked("Which colour has the boat?"), NOW).memories
+        assert pieces_in(notes.store, scope) == []
+    reindex(Memories(notes.store, View(Scope(user="bob")), METER), Paths(notes.folder, ("notes",)))
+    notes.remove("a.md")
+    notes.index()
+    assert len(pieces_in(notes.store, Scope(user="bob"))) == 2
+
+
+def test_tool_output_in_a_recorded_conversation_is_told_as_such(notes: Notes) -> None:
+    """What it says is found, and is not to be trusted."""
+    notes.write(
+        "talk.jsonl",
+        '{"role": "user", "content": "Look."}\n'
+        '{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": '
+        '{"name": "look", "arguments": "{}"}}]}\n'
+        '{"role": "tool", "tool_call_id": "1", "content": "The walrus owns the bank."}\n',
+    )
+    notes.index()
+    told = memories_of(notes.store).search(Asked("walrus"), NOW)
+    assert told.memories[0].trust == "tool"
+    assert "notes/talk.jsonl (" in told.text
+    assert "tool, from a tool's output, not to be trusted" in told.text
+
+
+ACTS = st.one_of(
+    st.tuples(st.just("write"), st.sampled_from(NAMES), st.sampled_from(TEXTS)),
+    st.tuples(st.just("rename"), st.sampled_from(NAMES), st.sampled_from(NAMES)),
+    st.tuples(st.just("remove"), st.sampled_from(NAMES), st.just("")),
+    st.tuples(st.just("index"), st.just(""), st.just("")),
+    st.tuples(st.just("crash"), st.sampled_from(("0", "1", "2")), st.sampled_from(("before", "behind"))),
+)
+
+
+class _CrashError(Exception):
+    """The process would be dead now."""
+
+
+class Crashing(InMemoryMemoryStore):
+    """A store in which an exchange is the last thing that happens: right before it is done, or right behind."""
+
+    left = 10**9
+    is_behind = False
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Exchange, unless this is the last one."""
+        self.left -= 1
+        if self.left >= 0 or self.is_behind:
+            super().exchange(gone, memories, reason)
+        if self.left < 0:
+            raise _CrashError
+
+
+@settings(max_examples=60, deadline=None)
+@given(single=st.booleans(), acts=st.lists(ACTS, max_size=12))
+def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
+    *, acts: list[tuple[str, str, str]], single: bool
+) -> None:
+    """After any edits, deletes, renames and crashes, a file an exchange or all at once; each piece and each score."""
+    indexed.BATCH_PIECES, before = (1 if single else 1000), indexed.BATCH_PIECES
+    try:
+        with TemporaryDirectory() as folder:
+            notes = Notes(Path(folder), store := Crashing())
+            for act, name, other in acts:
+                if act == "crash":
+                    store.left, store.is_behind = int(name), other == "behind"
+                    with suppress(_CrashError):
+                        notes.index()
+                    store.left = 10**9
+                elif act == "index":
+                    notes.index()
+                else:
+                    getattr(notes, act)(*((name,) if act == "remove" else (name, other)))
+            notes.index()
+            fresh = notes.fresh()
+            assert shown(store) == shown(fresh)
+            assert found_in(store) == found_in(fresh)
+            assert not [one for one in notes.index().outcomes if one.became != "skipped"]
+    finally:
+        indexed.BATCH_PIECES = before
+
+
+def states(path: Path) -> dict[str, list[str]]:
+    """Return the texts that are found of each file."""
+    found: dict[str, list[str]] = {}
+    with SqliteMemoryStore(path) as store:
+        for one in pieces_in(store):
+            found.setdefault(one.sources[0].path, []).append(one.text.partition("\n")[2])
+    return found
+
+
+def test_file_is_found_as_it_was_or_as_it_is_when_the_indexer_is_killed(tmp_path: Path) -> None:
+    """SIGKILL at random moments: never both, never neither, and the next run makes it whole."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    chance = random.Random(6)  # noqa: S311  # repeatable
+    store = tmp_path / "facts.db"
+    texts: list[dict[str, list[str]]] = [{}]
+    for kill in range(6):
+        state = {f"notes/{number}.md": [f"Part {part} of state {kill}." for part in range(3)] for number in range(12)}
+        for name, parts in state.items():
+            (tmp_path / name).write_text("\n\n".join(f"# {at}\n{part}" for at, part in enumerate(parts)), "utf-8")
+        texts.append(state)
+        script = Path(__file__).with_name("indexer.py")
+        with subprocess.Popen(  # our own script
+            [sys.executable, str(script), str(store), str(tmp_path)], stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(chance.uniform(0, 0.15))
+            process.kill()
+        for name, parts in states(store).items():
+            assert parts in [each.get(name) for each in texts], name
+        run(store, tmp_path)
+        assert states(store) == state
+        texts = [state]
+
+
+def test_two_programs_that_index_at_once_leave_each_file_once(tmp_path: Path) -> None:
+    """And whatever they left is made whole by the next run."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    store = tmp_path / "facts.db"
+    run(store, tmp_path)
+    script = Path(__file__).with_name("indexer.py")
+    for state in range(2):
+        for number in range(8):
+            (notes / f"{number}.md").write_text(f"# One\nState {state}.\n# Two\nMore {state}.", "utf-8")
+        command = [sys.executable, str(script), str(store), str(tmp_path)]
+        both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]  # our own script
+        assert [process.wait() for process in both] == [0, 0]
+        assert states(store) == {f"notes/{number}.md": [f"State {state}.", f"More {state}."] for number in range(8)}
+        assert not run(store, tmp_path).outcomes
+
+
+def _fails(*_given: object) -> None:
+    raise StoreError("the disk is full")
+
+
+def test_store_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is said to be found then."""
+    notes = Notes(tmp_path, InMemoryMemoryStore())
+    notes.write("a.md", TEXTS[0])
+
+    monkeypatch.setattr(notes.store, "exchange", _fails)
+    with pytest.raises(StoreError, match="the disk is full"):
+        notes.index()
