@@ -83,9 +83,10 @@ class Engine:
 
         `model` is an alias of the settings; any other name is kept for reports and gets the default window.
         `window_tokens`, input and output together, goes before both. A model with a file gets the largest window that
-        fits the devices (docs/models.md). `form` is how the host writes its messages:
-        "openai.chat", "anthropic.messages", or one that an extension brings. `scope` says whose durable facts the
-        session's tool `memory` sees: its user, its bot, and so on.
+        fits the devices (docs/models.md). `form` is how the host writes its messages: "openai.chat",
+        "anthropic.messages", "openai.responses", or one that an extension brings; what was recorded in another is sent
+        in this one, without what only its own provider can read. `scope` says whose durable facts the session's tool
+        `memory` sees: its user, its bot, and so on.
 
         Raises:
             ConfigError: a setting is out of its range, the form is unknown, or the model's file is not there.

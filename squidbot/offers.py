@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
 from squidbot.hookspecs import hookimpl
@@ -141,6 +142,7 @@ class BuiltIn:
             register.runtime(name, opens)
         register.codec(OpenAIChat())
         register.codec(AnthropicMessages())
+        register.codec(OpenAIResponses())
 
 
 def _named(name: str) -> Callable[[str], TokenCounter]:

@@ -50,7 +50,8 @@ class Assembly:
     @cached_property
     def messages(self) -> list[dict[str, object]]:
         """The request in the host's own form, oldest first; tools are the host's to send beside it."""
-        return [json.loads(payload) for payload in self.core.payloads]
+        sent = [json.loads(payload) for payload in self.core.payloads]
+        return [message for one in sent for message in (one if isinstance(one, list) else [one])]
 
     @property
     def incoming(self) -> tuple[StoredMessage, ...]:
@@ -360,8 +361,7 @@ class Session:
     ) -> Message | StoredMessage:
         if isinstance(said, (Message, StoredMessage)):
             return said
-        native = {"role": role, "content": said} if isinstance(said, str) else dict(said)
-        return self._codec.decode(jsontext.write(native))
+        return self._codec.to_message({"role": role, "content": said} if isinstance(said, str) else said)
 
     def _unstored(self, message: Message | StoredMessage) -> Message:
         if isinstance(message, Message):

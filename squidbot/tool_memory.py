@@ -50,7 +50,7 @@ class Caller(NamedTuple):
 
 
 def memory_tool(form: str = "openai.chat", *, write: bool = False) -> dict[str, object]:
-    """Return the definition of the tool `memory` as a host sends it: in the form "openai.chat", "anthropic.messages".
+    """Return the definition of the tool `memory` as a host sends it, in a form that `history_tool` knows.
 
     Without `write` it can only search (B-30).
 

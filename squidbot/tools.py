@@ -49,7 +49,9 @@ class Answer:
 
 
 def history_tool(form: str = "openai.chat") -> dict[str, object]:
-    """Return the definition of the tool `history` as a host sends it: in the form "openai.chat", "anthropic.messages".
+    """Return the definition of the tool `history` as a host sends it, in the form that its messages have.
+
+    These are "openai.chat", "anthropic.messages", "openai.responses".
 
     Raises:
         ConfigError: no other form is known.
@@ -67,7 +69,9 @@ def defined(name: str, description: str, schema: Mapping[str, object], form: str
         return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
     if form == "anthropic.messages":
         return {"name": name, "description": description, "input_schema": schema}
-    raise ConfigError(f"unknown form of tools {form!r}, known: openai.chat, anthropic.messages")
+    if form == "openai.responses":
+        return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": False}
+    raise ConfigError(f"unknown form of tools {form!r}, known: openai.chat, anthropic.messages, openai.responses")
 
 
 def answer(history: History, arguments: Mapping[str, object] | str, now: float | None) -> Answer:

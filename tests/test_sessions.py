@@ -101,10 +101,40 @@ def test_session_speaks_anthropic_when_that_is_its_form() -> None:
     assert one.assemble().messages == [{"role": "user", "content": "Read it"}, use, result]
 
 
+def test_session_speaks_responses_when_that_is_its_form() -> None:
+    """A response goes in whole, its items come out one by one; a text is an item too."""
+    one = squidbot.load().session("s", form="openai.responses")
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "c2VhbGVk"}
+    call = {"id": "fc_1", "type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "print(1)"}
+    response = {"id": "resp_1", "output": [thought, call], "tools": [{"name": "read"}], "instructions": "Be brief."}
+    (_, step, _) = one.record(one.assemble("Read it").incoming, response, output)
+    assert json.loads(step.payload) == {"id": "resp_1", "output": [thought, call]}
+    assert one.assemble().messages == [{"role": "user", "content": "Read it"}, thought, call, output]
+
+
+def test_session_goes_on_in_another_form_with_words_and_pairs() -> None:
+    """What was recorded before is sent in the form of now, and stays as it was."""
+    engine = squidbot.load()
+    first = engine.session("s", form="anthropic.messages")
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}}]}
+    results = [{"type": "tool_result", "tool_use_id": "t1", "content": "print(1)"}]
+    first.record(first.assemble("Read it").incoming, use, {"role": "user", "content": results}, "It prints 1.")
+    call = {"id": "t1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
+    assert engine.session("s").assemble("Thanks").messages == [
+        {"role": "user", "content": "Read it"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "t1", "content": "print(1)"},
+        {"role": "assistant", "content": "It prints 1."},
+        {"role": "user", "content": "Thanks"},
+    ]
+    assert first.assemble("Thanks").messages[1] == use
+
+
 def test_session_refuses_a_form_when_nobody_brings_it() -> None:
     """The known ones are named."""
     with pytest.raises(
-        ConfigError, match=r"^unknown form of messages 'lc/1', known: openai\.chat, anthropic\.messages$"
+        ConfigError, match=r"^unknown form of messages 'lc/1', known: openai\.chat, anthropic\.messages, openai\.resp"
     ):
         squidbot.load().session("s", form="lc/1")
 

@@ -32,8 +32,8 @@ def talked() -> Session:
     return session
 
 
-def test_definition_has_the_forms_of_both_providers() -> None:
-    """One schema, one description, two envelopes."""
+def test_definition_has_the_forms_of_the_providers() -> None:
+    """One schema, one description, three envelopes."""
     openai, anthropic = history_tool(), history_tool("anthropic.messages")
     assert openai["type"] == "function"
     function = openai["function"]
@@ -42,6 +42,7 @@ def test_definition_has_the_forms_of_both_providers() -> None:
     assert function["parameters"] == anthropic["input_schema"]
     assert function["description"] == anthropic["description"]
     assert set(anthropic) == {"name", "description", "input_schema"}
+    assert history_tool("openai.responses") == {"type": "function", "strict": False, **function}
     with pytest.raises(ConfigError, match="unknown form of tools 'x'"):
         history_tool("x")
 

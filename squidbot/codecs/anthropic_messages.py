@@ -5,13 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
-from squidbot.codecs.fields import PayloadError, as_dict, as_name, as_object, kind, media_tokens, with_notice
+from squidbot.codecs.fields import (
+    PayloadError,
+    as_dict,
+    as_name,
+    as_object,
+    bare,
+    kind,
+    media_from,
+    media_tokens,
+    portable_id,
+    told,
+    with_notice,
+)
 from squidbot.core.messages import Category, Message, Role, ToolCall
+from squidbot.core.portable import Media, Outcome, Portable, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from squidbot.core.messages import Part
+    from squidbot.core.portable import Piece
 
 __all__ = ["TRANSCRIPT_KEYS", "AnthropicMessages"]
 
@@ -24,6 +38,9 @@ _ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
 _THINKING: Final = ("redacted_thinking", "thinking")
+
+# What is sent for a message that says nothing: Anthropic takes no empty one.
+NOTHING: Final = "(nothing)"
 
 # A document whose source is of these types is text.
 _TEXT_SOURCES: Final = ("text", "content")
@@ -139,6 +156,29 @@ class AnthropicMessages:
         if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
             left["timestamp"] = stamp
         return jsontext.write(left)
+
+    def portable(self, payload: str) -> Portable:
+        """Return what of a payload goes to another provider: thinking, signatures and ids of blocks stay behind.
+
+        Blocks of an unknown type, and those of the provider's own tools, go as text.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        obj = as_object(payload)
+        blocks = [block for block in _blocks(obj.get("content")) if block.get("type") not in _THINKING]
+        answers = any(block.get("type") == "tool_result" for block in blocks)
+        return Portable("tool" if answers else _role(obj), tuple(map(_piece, blocks)))
+
+    def adopt(self, said: Portable) -> str:
+        """Return the payload to send for what another codec's payload said: results first, then words and calls."""
+        order = (Outcome, (Words, Media), ToolCall)
+        blocks = [_block(piece) for kinds in order for piece in said.pieces if isinstance(piece, kinds)]
+        blocks = [block for block in blocks if block.get("text") != ""]
+        content: object = blocks or NOTHING
+        if len(blocks) == 1 and blocks[0]["type"] == "text":
+            content = blocks[0]["text"]
+        return jsontext.write({"role": "user" if said.role == "tool" else said.role, "content": content})
 
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
         blocks = _blocks(obj.get("content"))
@@ -262,9 +302,75 @@ def _with_inputs(content: object, arguments: tuple[str, ...]) -> object:
     ]
 
 
-def _input(arguments: str) -> object:
+def _input(arguments: str, name: str = "cut") -> object:
     try:
         value = jsontext.parse(arguments)
     except jsontext.JsonTextError:
         value = None
-    return value if isinstance(value, dict) else {"cut": arguments}
+    return value if isinstance(value, dict) else {name: arguments}
+
+
+# -- crossing ---------------------------------------------------------------------------------------------------------
+
+
+def _piece(block: dict[str, object]) -> Piece:
+    match block.get("type"):
+        case "tool_use":
+            return _call(block)
+        case "tool_result":
+            inner = _blocks(block.get("content"))
+            said = (piece for piece in map(_piece, inner) if isinstance(piece, Words | Media))
+            return Outcome(as_name(block, "tool_use_id", "a tool_result"), tuple(said), block.get("is_error") is True)
+        case "text":
+            return Words(_string(block, "text"))
+        case "image" | "document" as shown:
+            return _media_piece(block, "image/*" if shown == "image" else "application/pdf")
+        case _:
+            return Words(jsontext.write(bare(block)))
+
+
+def _media_piece(block: dict[str, object], mime: str) -> Words | Media:
+    source = block.get("source")
+    source = source if isinstance(source, dict) else {}
+    title = block.get("title")
+    name = title if isinstance(title, str) else ""
+    match source.get("type"):
+        case "base64":
+            return Media(str(source.get("media_type", mime)), data=str(source.get("data", "")), name=name)
+        case "url":
+            return media_from(source.get("url", ""), mime, name)
+        case "text":
+            return Words(str(source.get("data", "")))
+        case "content":
+            return Words(_text(_blocks(source.get("content"))))
+        case _:
+            return Words(told(Media(mime, name=name)))
+
+
+def _block(piece: Piece) -> dict[str, object]:
+    match piece:
+        case Words(text):
+            return {"type": "text", "text": text}
+        case ToolCall(identifier, name, arguments):
+            given = _input(arguments, "input")
+            return {"type": "tool_use", "id": portable_id(identifier), "name": name, "input": given}
+        case Outcome(identifier, said, failed):
+            kept = [block for block in map(_block, said) if block.get("text") != ""]
+            content = kept[0]["text"] if len(kept) == 1 and kept[0]["type"] == "text" else kept
+            answer = {"type": "tool_result", "tool_use_id": portable_id(identifier), "content": content}
+            return {**answer, "is_error": True} if failed else answer
+        case _:
+            return _shown(piece)
+
+
+def _shown(media: Media) -> dict[str, object]:
+    source = (
+        {"type": "url", "url": media.url}
+        if media.url
+        else {"type": "base64", "media_type": media.mime, "data": media.data}
+    )
+    if media.mime.startswith("image/"):
+        return {"type": "image", "source": source}
+    if media.mime == "application/pdf":
+        return {"type": "document", "source": source, **({"title": media.name} if media.name else {})}
+    return {"type": "text", "text": told(media)}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from typing import Final
+
 from squidbot.codecs import jsontext
+from squidbot.core.portable import Media
 
 __all__ = [
     "PayloadError",
@@ -10,9 +15,15 @@ __all__ = [
     "as_list",
     "as_name",
     "as_object",
+    "bare",
+    "data_url",
     "fenced",
     "kind",
+    "media_from",
     "media_tokens",
+    "openai_image_tokens",
+    "portable_id",
+    "told",
     "with_notice",
 ]
 
@@ -20,6 +31,19 @@ __all__ = [
 # base64 data hold isn't known without reading them: one is assumed per 32 KiB, and media are never cheaper than one.
 _PAGE_TOKENS = 4_600
 _BASE64_CHARS_PER_TOKEN = 32 * 1024 // _PAGE_TOKENS
+
+# Tokens of one image by its `detail`. OpenAI counts patches of 32 x 32 pixels, at most 2,500 of them, 10,000 at
+# "original", 256 at "low", times up to 1.2; its older tile models stay below (85 + 170 x at most 8 tiles = 1,445).
+# An estimate from above for these, no bound for every model: the older mini models bill images by more.
+_IMAGE_TOKENS: Final = {"low": 310, "original": 12_000}
+_ANY_IMAGE_TOKENS: Final = 3_000
+
+# Anthropic takes these characters in the id of a call, and chat completions this many of them.
+_PORTABLE_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+_DATA_URL: Final = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,")
+_PROVIDERS_OWN: Final = frozenset(
+    {"cache_control", "encrypted_content", "encrypted_index", "encrypted_stdout", "id", "signature", "tool_use_id"}
+)
 
 
 class PayloadError(ValueError):
@@ -98,6 +122,44 @@ def with_notice(content: object, notice: str) -> object:
     if isinstance(content, list):
         return [*content, {"type": "text", "text": notice}]
     return f"{content}\n\n{fenced(notice)}" if content else fenced(notice)
+
+
+def openai_image_tokens(detail: object) -> int:
+    """Return an estimate from above, in tokens, of an image that OpenAI is given with a `detail`."""
+    return _IMAGE_TOKENS.get(str(detail), _ANY_IMAGE_TOKENS)
+
+
+def portable_id(call_id: str) -> str:
+    """Return a call's id as every provider takes it: its own where it is of that kind, else one made from it."""
+    if _PORTABLE_ID.fullmatch(call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+
+
+def media_from(url: object, mime: str, name: object = None) -> Media:
+    """Return what a URL leads to: a data URL brings its own type and bytes; `mime` is taken for any other."""
+    text = str(url)
+    called = name if isinstance(name, str) else ""
+    if found := _DATA_URL.match(text):
+        return Media(found[1] or mime, data=text[found.end() :], name=called)
+    return Media(mime, url=text, name=called)
+
+
+def data_url(media: Media) -> str:
+    """Return a URL for media: where they are, or one that holds them."""
+    return media.url or f"data:{media.mime};base64,{media.data}"
+
+
+def told(media: Media) -> str:
+    """Return what is said where media can't stand."""
+    return f"[{media.mime}{f' {media.name}' if media.name else ''}, not sent along]"
+
+
+def bare(value: object) -> object:
+    """Return a JSON value without what only its own provider can read: ids, signatures, sealed content, cache marks."""
+    if isinstance(value, dict):
+        return {key: bare(inner) for key, inner in value.items() if key not in _PROVIDERS_OWN}
+    return [bare(inner) for inner in value] if isinstance(value, list) else value
 
 
 def media_tokens(base64_chars: int) -> int:

@@ -5,11 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
-from squidbot.codecs.fields import PayloadError, as_dict, as_list, as_name, as_object, kind, media_tokens, with_notice
+from squidbot.codecs.fields import (
+    PayloadError,
+    as_dict,
+    as_list,
+    as_name,
+    as_object,
+    bare,
+    data_url,
+    kind,
+    media_from,
+    media_tokens,
+    openai_image_tokens,
+    portable_id,
+    told,
+    with_notice,
+)
 from squidbot.core.messages import Category, Message, Role, ToolCall
+from squidbot.core.portable import Media, Outcome, Portable, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.messages import Part
 
@@ -36,12 +52,6 @@ _ROLES: Final[dict[str, Role]] = {
     "tool": "tool",
     "function": "tool",
 }
-
-# Tokens of one image by its `detail`. OpenAI counts patches of 32 x 32 pixels, at most 2,500 of them, 10,000 at
-# "original", 256 at "low", times up to 1.2; its older tile models stay below (85 + 170 x at most 8 tiles = 1,445).
-# An estimate from above for these, no bound for every model: the older mini models bill images by more.
-_IMAGE_TOKENS: Final = {"low": 310, "original": 12_000}
-_ANY_IMAGE_TOKENS: Final = 3_000
 
 _IMAGES: Final = ("image_url", "input_image", "image")
 _MEDIA: Final = ("file", "input_file", "input_audio")
@@ -151,6 +161,32 @@ class OpenAIChat:
             left["timestamp"] = stamp
         return jsontext.write(left)
 
+    def portable(self, payload: str) -> Portable:
+        """Return what of a payload goes to another provider: reasoning and keys of its own stay behind.
+
+        Parts of an unknown type go as text.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+        obj = as_object(payload)
+        role, content = _role(obj), obj.get("content")
+        parts = [content] if isinstance(content, str) else as_list(content, "content")
+        said = tuple(_piece(part) for part in parts)
+        if isinstance(refusal := obj.get("refusal"), str):
+            said = (*said, Words(refusal))
+        answered = tuple(Outcome(identifier, said) for identifier in _results(obj))
+        return Portable(role, answered or (*said, *_calls(obj)))
+
+    def adopt(self, said: Portable) -> str:
+        """Return the payload to send for what another codec's payload said; a list where it answers several calls."""
+        answers = [_adopted_answer(piece) for piece in said.pieces if isinstance(piece, Outcome)]
+        calls = [_adopted_call(piece) for piece in said.pieces if isinstance(piece, ToolCall)]
+        words = [piece for piece in said.pieces if isinstance(piece, Words | Media)]
+        beside = [_adopted_words(said.role, words, calls)] if words or calls or not answers else []
+        sent = [*answers, *beside]
+        return jsontext.write(sent[0] if len(sent) == 1 else sent)
+
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
         role = _role(obj)
         return Message(
@@ -215,7 +251,7 @@ def _part_tokens(part: object) -> int:
     if part.get("type") in _IMAGES:
         image = part.get("image_url")
         detail = image.get("detail") if isinstance(image, dict) else part.get("detail")
-        return _IMAGE_TOKENS.get(str(detail), _ANY_IMAGE_TOKENS)
+        return openai_image_tokens(detail)
     rest = {key: value for key, value in part.items() if key not in {"type", "text"}}
     spelled = jsontext.utf8_bytes(jsontext.write(rest)) if rest else 0
     return media_tokens(spelled) if part.get("type") in _MEDIA else spelled
@@ -269,3 +305,71 @@ def _results(obj: dict[str, object]) -> tuple[str, ...]:
     if obj["role"] == "function":
         return (as_name(obj, "name", "a function message"),)
     return ()
+
+
+# -- crossing ---------------------------------------------------------------------------------------------------------
+
+
+def _piece(part: object) -> Words | Media:
+    if isinstance(part, str):
+        return Words(part)
+    given = as_dict(part, "a part of content")
+    match given.get("type"):
+        case "text":
+            return Words(_part_text(given))
+        case "refusal":
+            return Words(str(given.get("refusal", "")))
+        case "image_url" | "input_audio" | "file" as shown:
+            inner = given.get(shown)
+            return _media_piece(shown, inner if isinstance(inner, dict) else {"url": inner})
+        case _:
+            return Words(jsontext.write(bare(given)))
+
+
+def _media_piece(shown: str, inner: dict[str, object]) -> Words | Media:
+    if shown == "image_url":
+        return media_from(inner.get("url"), "image/*")
+    if shown == "input_audio":
+        return Media(f"audio/{inner.get('format', 'wav')}", data=str(inner.get("data", "")))
+    if inner.get("file_data"):
+        return media_from(inner["file_data"], "application/pdf", inner.get("filename"))
+    return Words(told(Media("file")))
+
+
+def _adopted_call(call: ToolCall) -> dict[str, object]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": portable_id(call.id), "type": "function", "function": function}
+
+
+def _adopted_answer(outcome: Outcome) -> dict[str, object]:
+    said = _joined(outcome.said)
+    content = f"[error]\n{said}" if outcome.failed else said
+    return {"role": "tool", "tool_call_id": portable_id(outcome.call_id), "content": content}
+
+
+def _adopted_words(role: Role, words: Sequence[Words | Media], calls: list[dict[str, object]]) -> dict[str, object]:
+    content = _content(words, role)
+    made: dict[str, object] = {"role": "user" if role == "tool" else role, "content": content}
+    return {**made, "content": content or None, "tool_calls": calls} if calls else made
+
+
+def _joined(pieces: Sequence[Words | Media]) -> str:
+    return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
+
+
+def _content(pieces: Sequence[Words | Media], role: Role) -> object:
+    if role not in {"user", "tool"} or (len(pieces) < 2 and not any(isinstance(one, Media) for one in pieces)):
+        return _joined(pieces)
+    return [_part(piece) for piece in pieces]
+
+
+def _part(piece: Words | Media) -> dict[str, object]:
+    if isinstance(piece, Words):
+        return {"type": "text", "text": piece.text}
+    if piece.mime.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": data_url(piece)}}
+    if piece.mime.startswith("audio/"):
+        return {"type": "input_audio", "input_audio": {"data": piece.data, "format": piece.mime.removeprefix("audio/")}}
+    if piece.url:
+        return {"type": "text", "text": f"{told(piece)} {piece.url}"}
+    return {"type": "file", "file": {"filename": piece.name or "document", "file_data": data_url(piece)}}

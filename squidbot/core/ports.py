@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         StoredMessage,
         Summary,
     )
+    from squidbot.core.portable import Portable
     from squidbot.core.sizing.context import Served
 
 __all__ = [
@@ -341,11 +342,23 @@ class Codec(Protocol):
             ValueError: the payload is not a message of this form; the text says why.
         """
 
+    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
+        """Return the message for a host's own dict; `time` in seconds since 1970 wins over what the dict says.
+
+        Its payload is the dict as JSON text; an envelope that repeats the request may stay behind.
+
+        Raises:
+            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
+        """
+
     def extra_tokens(self, payload: str) -> int:
         """Return the tokens of what `Message.rendered` does not show: pictures, documents, unknown parts; 0 or more."""
 
     def encode(self, part: Part) -> str:
-        """Return the payload to send for a part: the stored one, or one made for a digest, summary or notice."""
+        """Return the payload to send for a part: the stored one, or one made for a digest, summary or notice.
+
+        It is a message as JSON text, or a list of messages that take its place in the request.
+        """
 
     def tombstone(self, payload: str, text: str) -> str:
         """Return a payload of the same role, with the same tool calls by id and name, that says `text` and no more.
@@ -355,6 +368,16 @@ class Codec(Protocol):
         Raises:
             ValueError: the payload is not a message of this form.
         """
+
+    def portable(self, payload: str) -> Portable:
+        """Return what of a payload goes to another provider: signatures, sealed thoughts and item ids stay behind.
+
+        Raises:
+            ValueError: the payload is not a message of this form.
+        """
+
+    def adopt(self, said: Portable) -> str:
+        """Return the payload to send for what another codec's payload said, as `encode` does. Equal in, equal out."""
 
 
 class Observer(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,8 @@ def request_of(place: Opened, session_id: str, number: int | None) -> Request:
 
 
 def _parts(made: Assembly) -> Iterator[SentPart]:
-    native = next((part.codec for part in reversed(made.parts) if part.codec), None) or next(iter(made.codecs))
+    codec = made.codecs[made.form]
     for part, payload in zip(made.parts, made.payloads, strict=True):
-        codec = made.codecs[part.codec or native]
-        yield SentPart(part, payload, codec.decode(payload).rendered)
+        value = json.loads(payload)
+        messages = [json.dumps(one) for one in value] if isinstance(value, list) else [payload]
+        yield SentPart(part, payload, "\n".join(codec.decode(one).rendered for one in messages))

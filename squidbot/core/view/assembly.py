@@ -94,9 +94,14 @@ class Assembly:
 
     @cached_property
     def payloads(self) -> tuple[str, ...]:
-        """The request in the host's own form, one JSON text for each message; made parts in that of the newest one."""
-        native = next((part.codec for part in reversed(self.parts) if part.codec), None) or next(iter(self.codecs))
-        return tuple(self.codecs[part.codec or native].encode(part) for part in self.parts)
+        """The request in the form of its newest message, one JSON text for each part; others cross over to it (M8)."""
+        form = self.form
+        return tuple(_sent(part, self.codecs, form) for part in self.parts)
+
+    @property
+    def form(self) -> str:
+        """The tag of the codec that the whole request is written in: that of its newest message."""
+        return next((part.codec for part in reversed(self.parts) if part.codec), None) or next(iter(self.codecs))
 
     @cached_property
     def report(self) -> Report:
@@ -114,6 +119,17 @@ class Assembly:
         spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
         left = reliability(self.standing.generations, self.lease.parameters_billion)
         return Report(self.cost, self.limit, self.certificate, pressure, spans, left)
+
+
+def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
+    if part.payload is None or part.codec in {None, form}:
+        return codecs[form].encode(part)
+    said = codecs[part.codec or form].portable(part.payload)
+    if part.text is not None:
+        said = said.cut(part.text)
+    if part.arguments is not None:
+        said = said.with_arguments(part.arguments)
+    return codecs[form].adopt(said if part.notice is None else said.noticed(part.notice))
 
 
 def account(
