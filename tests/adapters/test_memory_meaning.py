@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
+import signal
+import subprocess
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,12 +18,13 @@ from squidbot.adapters.faiss import FaissIndex
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.sqlite3.memory.beside import remove_beside
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
+from squidbot.core.memories import Scope, View
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.vectors.values import VectorStore, packed
+from squidbot.core.vectors.values import VectorStore, packed, unpacked
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from squidbot.core.memories import MemoryStore
@@ -91,3 +96,171 @@ def test_index_that_was_saved_while_something_was_forgotten_is_saved_again(*, tm
     assert packed(gone) not in path.read_bytes()
     assert FaissIndex(path, "hashed-words", 256).stamp().vectors == 4 + exchanges
     store.close()
+
+
+# -- accidents --------------------------------------------------------------------------------------------------------
+
+NOW = 2e9
+SCOPE = Scope(user="ann", bot="squid")
+WORDS = ("beagle", "violin", "harbour", "ginger", "lantern", "orchid", "pepper", "quartz")
+# What a process does: the store as above, some facts of its own, and what it dies of, if it does.
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from squidbot.adapters.faiss import FaissIndex, files
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.memories import Scope
+from squidbot.testing import HashedWords, made_memory
+
+path, name, dies = sys.argv[1:]
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+store = ByMeaning(
+    SqliteMemoryStore(path), lambda: HashedWords(256),
+    lambda model, dimensions: FaissIndex(f"{path}.{model}.vectors", model, dimensions),
+)
+made = [made_memory(f"{name} number{n} is here.", Scope(user="ann", bot="squid"), time=float(n)) for n in range(80)]
+for number in range(0, 80, 10):
+    store.add(made[number:number + 10])
+    if number == 40 and name == "both":
+        store.embed()
+if dies == "before":
+    die()
+if dies == "embedding":
+    store.embed(lambda done, total: die() if done >= 32 else None)
+store.embed()
+store.opened().nearest.save()
+if dies == "forgetting":
+    files.write = die
+    forgotten = store.forget([each.memory_id for each in made[:3]])
+    store.embed()
+if dies == "saving":
+    store.add([made_memory("the last one is here", Scope(user="ann", bot="squid"))])
+    Path.replace = die
+    store.embed()
+    store.opened().nearest.save()
+store.close()
+"""
+
+
+def run(path: Path, name: str = "walrus", dies: str = "") -> subprocess.CompletedProcess[str]:
+    """Return what became of a process that writes."""
+    arguments = [sys.executable, "-c", CHILD, str(path), name, dies]
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+
+
+def all_right(path: Path, name: str = "walrus", gone: int = 0, told: Sequence[str] = ()) -> None:
+    """Say that each fact that was kept is found by its meaning, none that is gone, and what was told of it."""
+    lines: list[str] = []
+    store = ByMeaning(
+        SqliteMemoryStore(path),
+        lambda: HashedWords(256),
+        lambda model, dimensions: FaissIndex(f"{path}.{model}.vectors", model, dimensions),
+        lines.append,
+    )
+    view = View(SCOPE)
+    for number in range(0, 80, 9):
+        hits = store.search(f"{name} number{number}", view, now=NOW)
+        texts = [each.text for each in store.get([hit.key for hit in hits])]
+        assert (texts[0] == f"{name} number{number} is here.") == (number >= gone)
+        assert len(texts) == len(hits)
+    assert store.embed()
+    assert store.by_words.waiting("hashed-words") == 0
+    truth = store.by_words.vectors_of("hashed-words", 256)
+    assert truth.stamp().vectors == len(store.listed(view, limit=1000, past=True))
+    opened = store.opened()
+    for entry in truth.behind(0, 1000):
+        near = opened.nearest.search(unpacked(entry.vector), view, limit=1, past=True)[0]
+        assert near.cosine == pytest.approx(1, abs=1e-5)
+    assert len(lines) == len(told)
+    assert all(re.search(due, line) for due, line in zip(told, lines, strict=True)), lines
+    store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there no process is killed by a signal")
+@pytest.mark.parametrize("dies", ["before", "embedding", "saving"])
+def test_everything_is_found_after_the_process_was_killed(dies: str, tmp_path: Path) -> None:
+    """Between the truth and its vectors, between two batches, and while the index was written."""
+    path = tmp_path / "facts.db"
+    assert run(path, dies=dies).returncode == -signal.SIGKILL
+    all_right(path)
+    with SqliteMemoryStore(path) as store:
+        store.forget([made_memory("walrus number0 is here.", SCOPE).memory_id])
+    assert not [*tmp_path.glob("*.part")]  # what was left unfinished may hold it, too
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there no process is killed by a signal")
+def test_forgotten_memory_is_in_no_file_when_the_process_was_killed_behind_forgetting(tmp_path: Path) -> None:
+    """The index went first: what is made anew never had it."""
+    path = tmp_path / "facts.db"
+    assert run(path, dies="").returncode == 0
+    (file,) = tmp_path.glob("*.vectors")
+    with SqliteMemoryStore(path) as store:
+        vectors = [each.vector for each in store.vectors("hashed-words")]
+    assert vectors[1] in file.read_bytes()
+    other = tmp_path / "others.db"
+    assert run(other, dies="forgetting").returncode == -signal.SIGKILL
+    assert not [each for each in tmp_path.glob("others.db.*.vectors*") if vectors[1] in each.read_bytes()]
+    all_right(other, gone=3)
+    assert [vectors[1] in each.read_bytes() for each in tmp_path.glob("others.db.*.vectors")] in ([], [False])
+
+
+def test_forgotten_memory_is_in_no_file_beside_the_store(tmp_path: Path) -> None:
+    """Whoever forgets, with an embedder or without: the index of any model is gone before, and made anew without it."""
+    path = tmp_path / "facts.db"
+    store = by_meaning(path)
+    store.add([made_memory(f"{word} is here", SCOPE) for word in WORDS])
+    store.embed()
+    store.opened().nearest.save()
+    (file,) = tmp_path.glob("*.vectors")
+    stray, other = tmp_path / "facts.db.older.vectors", tmp_path / "facts.db2.older.vectors"
+    for each in (stray, other):
+        each.write_bytes(file.read_bytes())
+    vector = store.by_words.vectors_of("hashed-words", 256).behind(0, 1)[0].vector
+    assert vector in file.read_bytes()
+    store.forget([made_memory("beagle is here", SCOPE).memory_id])
+    assert not stray.exists()
+    assert other.exists()
+    store.close()
+    assert vector not in file.read_bytes()
+    with SqliteMemoryStore(path) as plain:
+        plain.forget([made_memory("violin is here", SCOPE).memory_id])
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("spoils", "told"),
+    [
+        (lambda file, _: file.unlink(), ()),
+        (lambda file, _: file.write_bytes(file.read_bytes()[:-700]), ("cut or damaged",)),
+        (lambda file, _: file.write_bytes(b""), ("not one of ours",)),
+        (lambda file, _: file.write_bytes(b"PK\3\4" * 999), ("not one of ours",)),
+        (lambda file, other: file.write_bytes(other.read_bytes()), ()),
+    ],
+    ids=["missing", "cut", "empty", "strange", "of-another-store"],
+)
+def test_index_file_is_made_anew_when_it_is_not_what_it_was(
+    spoils: Callable[[Path, Path], object], told: Sequence[str], tmp_path: Path
+) -> None:
+    """One clear line where it can't be read, and never a wrong hit; one of another store is seen by its stamp."""
+    path, other = tmp_path / "facts.db", tmp_path / "others.db"
+    for each, name in ((path, "walrus"), (other, "heron")):
+        assert run(each, name).returncode == 0
+    (file,), (foreign,) = tmp_path.glob("facts.db.*.vectors"), tmp_path.glob("others.db.*.vectors")
+    spoils(file, foreign)
+    all_right(path, told=told)
+    all_right(other, "heron")
+
+
+def test_nothing_is_lost_when_two_processes_add_and_make_vectors_at_once(tmp_path: Path) -> None:
+    """Each has an index of its own, and the file is that of one of them, whole."""
+    path = tmp_path / "facts.db"
+    SqliteMemoryStore(path).close()
+    arguments = [sys.executable, "-c", CHILD, str(path)]
+    both = [subprocess.Popen([*arguments, name, ""], stderr=subprocess.PIPE, text=True) for name in ("walrus", "both")]
+    assert [(each.communicate(timeout=60)[1], each.returncode) for each in both] == [("", 0)] * 2
+    for name in ("walrus", "both"):
+        all_right(path, name)
+    with SqliteMemoryStore(path) as store:
+        assert len(store.listed(View(SCOPE), limit=1000)) == 160
