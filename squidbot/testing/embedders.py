@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,17 @@ class HashedWords:
     def _vector(self, text: str) -> tuple[float, ...]:
         # What has no word is its own only word.
         words = [*terms_of(text)] or [f"no word: {text}"]
-        directions = [blake2b(word.encode("utf-8", "surrogatepass"), digest_size=32).digest() for word in words]
-        bits = [int.from_bytes(digest * (self.dimensions // 256 + 1), "big") for digest in directions]
         # So that no sum of signs is zero in every number.
-        sums = [0.01 + sum(1.0 if number >> place & 1 else -1.0 for number in bits) for place in range(self.dimensions)]
-        return unit(sums)
+        return unit(
+            [0.01 + sum(signs) for signs in zip(*(_signs(word, self.dimensions) for word in words), strict=True)]
+        )
+
+
+@lru_cache(4096)
+def _signs(word: str, count: int) -> tuple[float, ...]:
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+    bits = int.from_bytes(digest * (count // 256 + 1), "big")
+    return tuple(1.0 if bits >> place & 1 else -1.0 for place in range(count))
 
 
 def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = None) -> None:

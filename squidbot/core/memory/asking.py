@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CATEGORIES, Category, Memory, Source, memory_id_of
+from squidbot.core.memory.meaning import ByMeaning
 from squidbot.core.memory.naming import read_id
 from squidbot.core.memory.pieces.cards import CARDS, FILES
 from squidbot.core.memory.telling import Teller, Told, framed, safe, when
@@ -133,7 +134,7 @@ class Memories:
             StoreError: the store failed.
         """
         try:
-            hits = self.store.search(text, self.view, limit=limit, now=now)
+            hits = self._by_words.search(text, self.view, limit=limit, now=now)
         except ValueError:
             return []
         return self._seen(hit.key for hit in hits if hit.score >= self.min_relevance)
@@ -211,6 +212,11 @@ class Memories:
 
     # -- what is seen -------------------------------------------------------------------------------------------
 
+    @property
+    def _by_words(self) -> MemoryStore:
+        """What waits for no embedder: a request does not, and neither does who adds a fact."""
+        return self.store.by_words if isinstance(self.store, ByMeaning) else self.store
+
     def _hits(self, asked: Asked, now: float) -> list[Hit]:
         limit = (asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1)
         views = [self.view, self._files] if asked.category in _OF_FILES else [self.view]
@@ -271,7 +277,7 @@ class Memories:
     def _known(self, text: str, now: float) -> Memory | None:
         """Return the memory that says the same in the same words."""
         try:
-            hits = self.store.search(text, self.view, limit=HITS, now=now)
+            hits = self._by_words.search(text, self.view, limit=HITS, now=now)
         except ValueError as error:
             raise RecallError(str(error)) from error
         return next((one for one in self._seen(hit.key for hit in hits) if same_words(one.text, text)), None)

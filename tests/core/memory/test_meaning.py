@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import ExactIndex, InMemoryMemoryStore
+from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StoreError
 from squidbot.core.memories import Scope, View
+from squidbot.core.memory.asking import Added, Asked, Memories
 from squidbot.core.memory.meaning import BATCH_MEMORIES, SEARCH_MEMORIES, ByMeaning
 from squidbot.core.vectors.values import VectorStore, unit
 from squidbot.testing import HashedWords, check_memory_store, made_memory
@@ -63,7 +66,7 @@ class Kept:
         return [each.text for each in self.store.get([hit.key for hit in self.store.search(query, ANN, now=NOW)])]
 
 
-def memories(count: int, word: str = "tea") -> list[Memory]:
+def made(count: int, word: str = "tea") -> list[Memory]:
     """Return so many."""
     return [made_memory(f"Ann drinks {word} number{number}.", time=float(number)) for number in range(count)]
 
@@ -80,7 +83,7 @@ def test_store_by_meaning_passes_the_check_of_memory_stores() -> None:
 def test_memory_is_found_by_its_meaning_right_after_it_was_stored() -> None:
     """It has none of the query's words; its vector is made before the search, as few wait."""
     kept = Kept()
-    kept.store.add([DOG, *memories(3)])
+    kept.store.add([DOG, *made(3)])
     assert kept.embedder.asked == []
     assert kept.found("puppy")[0] == DOG.text
     assert kept.inner.waiting("subjects") == 0
@@ -91,7 +94,7 @@ def test_memory_is_found_by_its_meaning_right_after_it_was_stored() -> None:
 def test_search_makes_no_vectors_when_many_wait() -> None:
     """They are for `embed`; words are searched at once."""
     kept = Kept()
-    kept.store.add([*memories(SEARCH_MEMORIES), DOG])
+    kept.store.add([*made(SEARCH_MEMORIES), DOG])
     assert kept.found("beagle") == [DOG.text]
     assert kept.inner.waiting("subjects") == SEARCH_MEMORIES + 1
 
@@ -110,7 +113,7 @@ def test_speaker_is_a_part_of_what_is_meant() -> None:
 def test_embed_makes_all_that_wait_in_batches_and_tells_how_many() -> None:
     """For a progress bar."""
     kept, told = Kept(), list[tuple[int, int]]()
-    kept.store.add([DOG, *memories(2 * BATCH_MEMORIES)])
+    kept.store.add([DOG, *made(2 * BATCH_MEMORIES)])
     assert kept.store.embed(lambda done, total: told.append((done, total)))
     total = 2 * BATCH_MEMORIES + 1
     assert told == [(BATCH_MEMORIES, total), (2 * BATCH_MEMORIES, total), (total, total)]
@@ -121,7 +124,7 @@ def test_embed_makes_all_that_wait_in_batches_and_tells_how_many() -> None:
 def test_embed_goes_on_where_it_was_stopped() -> None:
     """What was made before stays."""
     kept = Kept()
-    kept.store.add(memories(2 * BATCH_MEMORIES))
+    kept.store.add(made(2 * BATCH_MEMORIES))
     assert not kept.store.embed(stopping=lambda: bool(kept.embedder.asked))
     assert kept.inner.waiting("subjects") == BATCH_MEMORIES
     assert kept.store.embed()
@@ -132,7 +135,7 @@ def test_text_that_is_too_long_is_left_to_its_words() -> None:
     """The others of its batch get their vectors, and it is told once."""
     kept = Kept()
     kept.embedder.fails = lambda text: ContextOverflowError("too long") if "number1" in text else None
-    kept.store.add([DOG, *memories(3)])
+    kept.store.add([DOG, *made(3)])
     assert kept.store.embed()
     assert kept.store.embed()
     assert kept.inner.waiting("subjects") == 1
@@ -144,7 +147,7 @@ def test_text_that_is_too_long_is_left_to_its_words() -> None:
 def test_failure_of_the_embedder_leaves_what_was_made() -> None:
     """A server that goes down between two batches; embedding is tried again by who asks."""
     kept = Kept()
-    kept.store.add([*memories(BATCH_MEMORIES), DOG])
+    kept.store.add([*made(BATCH_MEMORIES), DOG])
     kept.embedder.fails = lambda text: LLMError("unreachable", "down") if "beagle" in text else None
     with pytest.raises(LLMError):
         kept.store.embed()
@@ -158,7 +161,7 @@ def test_failure_of_the_embedder_leaves_what_was_made() -> None:
 def test_vectors_of_another_model_are_not_used_and_dropped_when_the_new_are_complete() -> None:
     """Spaces are never mixed."""
     old = Kept()
-    old.store.add([*memories(2 * BATCH_MEMORIES), DOG])
+    old.store.add([*made(2 * BATCH_MEMORIES), DOG])
     old.store.embed()
     new = Kept(old.inner, Subjects("newer"))
     assert new.found("puppy") == []
@@ -188,7 +191,7 @@ def test_two_embedders_on_one_store_are_told_of_when_one_drops_the_others_vector
     one.store.embed()
     other = Kept(one.inner, Subjects("other"))
     other.store.embed()
-    one.store.add(memories(1))
+    one.store.add(made(1))
     with pytest.raises(ConfigError, match=r"another process keeps vectors of 'other'"):
         one.store.embed()
     assert one.inner.models() == {"other": DIMENSIONS}
@@ -212,7 +215,7 @@ def test_forgotten_and_superseded_memories_are_near_to_nothing() -> None:
     """From the moment that the call returned."""
     kept = Kept()
     later = made_memory("Ann has a ship.", supersedes=DOG.memory_id)
-    kept.store.add([DOG, *memories(2)])
+    kept.store.add([DOG, *made(2)])
     assert DOG.text in kept.found("puppy")
     kept.store.add([later])
     assert DOG.text not in kept.found("puppy")
@@ -263,7 +266,7 @@ def test_best_score_follows_the_embedder_that_was_measured() -> None:
     scores = []
     for even in (0.2, 0.99999):
         kept = Kept(embedder=Subjects(even=even))
-        kept.store.add([DOG, *memories(3)])
+        kept.store.add([DOG, *made(3)])
         scores.append(kept.store.search("puppy", ANN, now=NOW)[0].score)
     assert scores[0] > 0.9 > scores[1]
 
@@ -278,3 +281,15 @@ def test_closing_closes_embedder_index_and_store() -> None:
     kept.found("puppy")
     kept.store.close()
     assert closed == ["embedder", "store"]
+
+
+def test_no_embedder_is_asked_on_a_requests_way_or_when_a_fact_is_added() -> None:
+    """Facts behind the first words, and whether a fact is known already, are found by words."""
+    kept = Kept()
+    memories = Memories(kept.store, ANN, Meter(builtin_counter("classes")))
+    memories.add(Added("Ann owns a beagle."), NOW)
+    assert "known already" in memories.add(Added("Ann owns a beagle!"), NOW).text
+    assert [each.text for each in memories.relevant("Which beagle does Ann own?", 3, NOW)] == ["Ann owns a beagle."]
+    assert kept.embedder.asked == []
+    assert "beagle" in memories.search(Asked("beagle"), NOW).text
+    assert kept.embedder.asked
