@@ -14,7 +14,6 @@ from squidbot.commands.reading.installed import command_for
 from squidbot.commands.reading.machine import found_here
 from squidbot.commands.texts import percent
 from squidbot.config import load_settings
-from squidbot.remembering import provider_of
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.installed import Package
@@ -124,16 +123,15 @@ def _put_store(paper: Paper, found: Found) -> None:
     paper.heading("Store")
     said = store.health or store.problem
     paper.say(f"{store.adapter}: {store.path}: {said}" if store.path else f"{store.adapter}: {said}", indent="  ")
-    paper.say(f"durable facts: {_facts(found)}", indent="  ")
+    facts = found.facts
+    paper.say(f"durable facts: {facts.kept}", indent="  ")
+    if facts.vectors:
+        paper.say(f"vectors: {facts.vectors}", indent="    ")
+    if facts.nearest:
+        paper.say(f"nearest by {facts.nearest}", indent="    ")
+    for remark in facts.remarks:
+        paper.say(remark, "dim", indent="    ")
     paper.blank()
-
-
-def _facts(found: Found) -> str:
-    """Return which provider keeps durable facts, and where."""
-    if not found.loaded.settings.memory.enabled:
-        return "switched off"
-    name, path = provider_of(found.loaded)
-    return f"{name}: {path}" if path else f"{name}, gone with the process"
 
 
 def _put_settings(paper: Paper, found: Found, *, every: bool) -> None:
@@ -153,7 +151,7 @@ def _json(found: Found) -> dict[str, object]:
         "models": [_model_json(one) for one in found.models],
         "packages": [_package_json(found, package, version) for package, version in found.packages],
         "store": found.store._asdict(),
-        "memory": _facts(found),
+        "memory": found.facts._asdict(),
         "origins": [{"key": one.key, "value": one.value, "source": one.source} for one in found.loaded.origins()],
         "problems": found.problems,
     }

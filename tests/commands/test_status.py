@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
 import squidbot
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.cli import main
+from squidbot.remembering import vectors_path
+from squidbot.testing import HashedWords, made_memory
 from squidbot.testing.ggufs import offline_chat_model
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 SETTINGS = """
@@ -143,11 +145,60 @@ def test_status_tells_where_each_value_comes_from(here: Path) -> None:
 
 def test_status_shows_where_durable_facts_are(here: Path) -> None:
     """What "auto" chose, and that they may be off."""
-    assert answer()["memory"] == f"sqlite3: {here / 'sessions.db'}"
+    assert answer()["memory"]["kept"] == f"sqlite3: {here / 'sessions.db'}"
     assert f"durable facts: sqlite3: {here}" in " ".join(shown().stdout.split())
     for table, said in (("enabled = false", "switched off"), ('provider = "stdlib"\n', "stdlib, gone with")):
         (here / "squidbot.toml").write_text(f"[memory]\n{table}\n{SETTINGS}", encoding="utf-8")
-        assert answer()["memory"].startswith(said)
+        assert answer()["memory"]["kept"].startswith(said)
+
+
+def facts_of(here: Path, count: int, embedder: str) -> dict[str, Any]:
+    """Return what status says of so many facts, with that embedder in the settings."""
+    text = f'[memory]\npath = "facts.db"\nembedder = "{embedder}"\n'
+    (here / "squidbot.toml").write_text(text, encoding="utf-8")
+    with SqliteMemoryStore(here / "facts.db") as store:
+        store.add([made_memory(f"number{number}") for number in range(count)])
+    found: dict[str, Any] = answer()["memory"]
+    return found
+
+
+def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written by looking: neither vectors, nor an index, nor tables."""
+    monkeypatch.setattr("squidbot.offers._numpy", lambda rest: HashedWords(8, f"hashed{rest}"))
+    assert facts_of(here, 3, "none")["vectors"] == "none: facts are found by their words (memory.embedder)"
+    found = facts_of(here, 3, "numpy")
+    assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 facts"
+    assert found["vectors"] == "numpy: hashed, 8 dimensions; 3 facts wait for a vector"
+    assert found["nearest"].endswith(": made when it is needed")
+    with SqliteMemoryStore(here / "facts.db") as store:
+        store.put_vectors("hashed", 8, {made_memory("number1").memory_id: (1.0,) * 8})
+    assert "2 facts wait for a vector" in " ".join(shown().stdout.split())
+    other = facts_of(here, 3, "numpy:2")
+    assert other["vectors"] == "numpy:2: hashed2, 8 dimensions; 3 facts wait for a vector"
+    assert other["remarks"] == [
+        "vectors of hashed, 8 dimensions are not used, and dropped when all are made anew: squidbot memory reindex"
+    ]
+    with SqliteMemoryStore(here / "facts.db") as store:
+        assert store.models() == {"hashed": 8}
+
+
+def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read again from the store; nobody has to do anything."""
+    pytest.importorskip("faiss", reason="an extra: squidbot[faiss]", exc_type=ImportError)
+    monkeypatch.setattr("squidbot.offers._numpy", lambda _: HashedWords(8))
+    path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
+    path.write_bytes(b"nothing")
+    (line,) = facts_of(here, 1, "numpy")["remarks"]
+    assert line.startswith("vectors of 'hashed-words' are read from the store again: it is not one of ours")
+    assert path.read_bytes() == b"nothing"
+
+
+def test_status_says_what_is_wrong_with_an_embedder(here: Path) -> None:
+    """In one line, and with an exit code."""
+    (here / "squidbot.toml").write_text('[memory]\nembedder = "nobody"\n', encoding="utf-8")
+    assert "no embedder 'nobody'" in shown(code=1).stdout
 
 
 def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@
 | due       | summaries that are due of a language model, of one session or of all |
 | memories  | durable facts as JSON lines, and back |
 | machine   | what there is on this machine: devices, models, packages, the store |
+| vectors   | who keeps durable facts and makes their vectors, and what waits |
 | installed | the packages of adapters, and what would install them |
 | verified  | what llama.cpp's own dry run says of a model, beside its header |
 | sizes     | what a model file takes, and the largest window that fits |

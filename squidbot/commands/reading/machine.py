@@ -10,6 +10,7 @@ import attrs
 
 from squidbot.bootstrap import wire
 from squidbot.commands.reading.installed import PACKAGES, Package, installed
+from squidbot.commands.reading.vectors import FactsFound, facts_found
 from squidbot.commands.texts import count
 from squidbot.core.budget.tiers import tier_of
 from squidbot.core.errors import SquidbotError
@@ -73,12 +74,15 @@ class Found(NamedTuple):
     models: tuple[ModelFound, ...]
     packages: tuple[tuple[Package, str | None], ...]
     store: StoreFound
+    facts: FactsFound
 
     @property
     def problems(self) -> list[str]:
         """What has to be mended, in a sentence each."""
         wrong = [f"model {one.alias}: {one.problem}" for one in self.models if one.problem]
-        return [*wrong, *([f"store: {self.store.problem}"] if self.store.problem else [])]
+        wrong += [f"store: {self.store.problem}"] if self.store.problem else []
+        is_own = self.facts.problem not in ("", self.store.problem)  # both may be in one file
+        return [*wrong, *([f"durable facts: {self.facts.problem}"] if is_own else [])]
 
 
 def found_here(loaded: Loaded) -> Found:
@@ -90,8 +94,9 @@ def found_here(loaded: Loaded) -> Found:
     with looked(loaded) as wired:
         probed = wired.models.probed()
         models = tuple(_model(wired, name) for name in ("", *loaded.settings.models))
+        facts = facts_found(wired, loaded)
     packages = tuple((package, installed(package)) for package in PACKAGES)
-    return Found(loaded, probed, Machine().main_memory(), models, packages, _store(loaded))
+    return Found(loaded, probed, Machine().main_memory(), models, packages, _store(loaded), facts)
 
 
 @contextmanager

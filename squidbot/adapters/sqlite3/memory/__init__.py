@@ -7,6 +7,7 @@
 | queries    | every statement that reads or writes memories and what is left of forgotten ones |
 | history    | memories that take the places of others, and what takes that back |
 | marks      | how far sessions were read for facts |
+| looks      | how much a file holds, looked at without writing |
 | searching  | what answers a query, best first |
 | candidates | which memories of a view may answer a query, in bounded time |
 | index      | what search finds memories by: a view that can be made anew |

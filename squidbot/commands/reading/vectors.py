@@ -1,0 +1,101 @@
+"""What there is of durable facts and their vectors: who keeps them, who makes them, what finds them, how many wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.commands.texts import count
+from squidbot.core.errors import SquidbotError
+from squidbot.remembering import provider_of, vectors_path
+
+if TYPE_CHECKING:
+    from squidbot.adapters.sqlite3.memory.looks import Holding
+    from squidbot.bootstrap import Wired
+    from squidbot.config import Loaded
+
+__all__ = ["FactsFound", "facts_found"]
+
+
+class FactsFound(NamedTuple):
+    """What is found of durable facts.
+
+    Attributes:
+        kept: who keeps them, where, and how many they are, in a phrase.
+        vectors: who makes vectors, of how many dimensions, and how many facts wait for one; "" where none are made.
+        nearest: what finds the nearest of them, and how many it holds; "" where none are made.
+        remarks: what is not as it should be, and mends itself, in a sentence each.
+        problem: what does not; "" where nothing is.
+    """
+
+    kept: str
+    vectors: str = ""
+    nearest: str = ""
+    remarks: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def facts_found(wired: Wired, loaded: Loaded) -> FactsFound:
+    """Return what there is as settings have it; nothing is written, and no model is asked. `wired` has its adapters."""
+    memory = loaded.settings.memory
+    if not memory.enabled:
+        return FactsFound("switched off")
+    name, path = provider_of(loaded)
+    held = None
+    try:
+        held = _held(name, path)
+        kept = _kept(name, path, held)
+        if memory.embedder == "none":
+            return FactsFound(kept, "none: facts are found by their words (memory.embedder)")
+        if wired.loaded.settings.model(memory.embedder).adapter:
+            return FactsFound(kept, f"{memory.embedder}: a model of the settings; it is not loaded for this")
+        return _with_vectors(wired, kept, held, path if name == "sqlite3" else "")
+    except SquidbotError as error:
+        return FactsFound(_kept(name, path, held), problem=str(error))
+
+
+def _held(name: str, path: str) -> Holding | None:
+    """Return what is in a file of SQLite; None elsewhere.
+
+    Raises:
+        StoreError: it can't be read.
+    """
+    if name != "sqlite3" or not Path(path).exists():
+        return None
+    from squidbot.adapters.sqlite3.memory.looks import holding  # noqa: PLC0415  # few stores are looked into
+
+    return holding(path)
+
+
+def _kept(name: str, path: str, held: Holding | None) -> str:
+    said = f"{name}: {path}" if path else f"{name}, gone with the process"
+    return f"{said}: {count(held.memories, 'fact')}" if held else said
+
+
+def _with_vectors(wired: Wired, kept: str, held: Holding | None, path: str) -> FactsFound:
+    """Return what there is where an embedder is named.
+
+    Raises:
+        SquidbotError: the embedder or the index can't be opened.
+    """
+    embedder = wired.embedder()
+    if embedder is None:
+        return FactsFound(kept)
+    model, dimensions = embedder.name, embedder.dimensions
+    ours, remarks = held is not None and held.models.get(model) == dimensions, list[str]()
+    waiting = held.waiting[model] if held and ours else held.memories if held else 0
+    said = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions"
+    said += f"; {count(waiting, 'fact')} {'waits' if waiting == 1 else 'wait'} for a vector" if held else ""
+    if held and (others := [name for name in held.models if name != model or not ours]):
+        names = ", ".join(f"{name}, {held.models[name]:,} dimensions" for name in others)
+        remarks.append(f"vectors of {names} are not used, and dropped when all are made anew: squidbot memory reindex")
+    place = vectors_path(path, model)
+    is_there = bool(place) and Path(place).exists()
+    index = wired.vector_index(place if is_there else "", model, dimensions)
+    try:
+        adapter = type(index).__module__.removeprefix("squidbot.adapters.").partition(".")[0]
+        holds = f"{count(index.stamp().vectors, 'vector')} in {place}" if is_there else "made when it is needed"
+        remarks += [index.fault] if index.fault else []
+        return FactsFound(kept, said, f"{adapter}: {holds}", tuple(remarks))
+    finally:
+        index.close()
