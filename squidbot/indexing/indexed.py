@@ -215,23 +215,43 @@ class _Run:
             self._indexed.unchanged += 1
             return
         try:
-            data = file.path.read_bytes()
-            pieces = read(file.path, data, self._redacted)
-            if _state_of(file.path.stat()) != _state_of(file.state):
-                self._passed[file.name] = "it was written while it was read; run it again"
-                return
+            self._take(file, Card(file.name, "", stamp, file.state.st_mtime, by_hand), old)
         except UnreadableError as error:
             self._passed[file.name] = str(error)
             if old:
                 self._gone[file.name] = old
-            return
         except OSError as error:
             self._passed[file.name] = f"can't be read: {error.strerror or error}"
-            return
-        self._indexed.read += 1
+
+    def _take(self, file: Found, card: Card, old: list[Memory]) -> None:
+        """Read a file.
+
+        Raises:
+            UnreadableError: nothing in it can be found by words.
+            OSError: it can't be read now.
+        """
+        data = file.path.read_bytes()
         digest = self._rules.copy()
         digest.update(data)
-        self._file(Card(file.name, digest.hexdigest(), stamp, file.state.st_mtime, by_hand), pieces, old)
+        card = replace(card, digest=digest.hexdigest())
+        known = Card.of(old[0]) if len(old) == 1 else None
+        if known and (known.digest, known.asked) == (card.digest, card.asked):
+            self._settle(known, card.stamp, old)
+            return
+        pieces = read(file.path, data, self._redacted)
+        if _state_of(file.path.stat()) != _state_of(file.state):
+            self._passed[file.name] = "it was written while it was read; run it again"
+            return
+        self._indexed.read += 1
+        self._file(card, pieces, old)
+
+    def _settle(self, known: Card, stamp: str, old: list[Memory]) -> None:
+        """Note that a file says what it said, and by what that is seen next time without reading it."""
+        self._indexed.read += 1
+        self._indexed.unchanged += 1
+        if stamp != known.stamp:
+            card = replace(known, stamp=stamp).memory(self._scope)
+            self._add(Change(tuple(one.memory_id for one in old), (card,)))
 
     def _stamp(self, state: os.stat_result) -> str:
         """Return what tells that a file has not changed; "" where it may change without showing it."""

@@ -42,6 +42,7 @@ QUERIES = ("Which colour has the boat?", "teal", "port 6380", "number 3", "decis
 TEXTS = (
     "# Boat\n\nWhich colour has it?\n\n## Answer\n\nIt is teal.\n",
     "# Boat\n\nWhich colour has it?\n\nNobody knows.\n\n## Answer\n\nIt is teal.\n",
+    "# Before\n\nAll.\n\n# Boat\n\nWhich colour has it?\n\n## Answer\n\nIt is teal.\n",
     "\n\n".join(f"## Part {number}\nThis is number {number % 3}." for number in range(9)),
     "",
     "binary \0",
@@ -132,8 +133,8 @@ def test_file_is_read_when_it_is_new_or_has_changed_and_goes_when_it_is_gone(
     """What is said of each; what is as it was is not even read, once its clock has gone on."""
     monkeypatch.setattr(indexed, "SETTLED_SECONDS", -60.0)
     notes.write("a.md", TEXTS[0])
-    notes.write("b.md", TEXTS[2])
-    notes.write("c.md", TEXTS[4])
+    notes.write("b.md", TEXTS[3])
+    notes.write("c.md", TEXTS[5])
     assert became(notes.index()) == [("a.md", "new"), ("b.md", "new"), ("c.md", "skipped")]
     again = notes.index()
     assert (became(again), again.unchanged, again.read) == ([("c.md", "skipped")], 2, 0)
@@ -150,6 +151,8 @@ def test_file_that_may_change_without_showing_it_is_read_again(notes: Notes) -> 
     """Just written: its size and times may stay as they are while its words change."""
     notes.write("a.md", "It is teal.")
     notes.index()
+    same = notes.index()
+    assert (same.outcomes, same.unchanged, same.read) == ([], 1, 1)
     notes.write("a.md", "It is grey.")
     assert became(notes.index()) == [("a.md", "changed")]
     assert [one.text for one in pieces_in(notes.store)] == ["a\nIt is grey."]
@@ -157,14 +160,14 @@ def test_file_that_may_change_without_showing_it_is_read_again(notes: Notes) -> 
 
 def test_piece_keeps_its_row_while_its_words_stay(notes: Notes) -> None:
     """Wherever it moves: its vector, and the id that somebody may have noted."""
-    notes.write("a.md", TEXTS[2])
+    notes.write("a.md", TEXTS[3])
     notes.index()
     before = {one.text: one.memory_id for one in pieces_in(notes.store)}
-    notes.write("a.md", f"# New\n\nBefore all.\n\n# Old\n\n{TEXTS[2].replace('Part 5', 'Part five')}")
+    notes.write("a.md", f"# New\n\nBefore all.\n\n# Old\n\n{TEXTS[3].replace('Part 5', 'Part five')}")
     done = notes.index()
     after = {one.text: one.memory_id for one in pieces_in(notes.store)}
     assert (done.outcomes[0].new_pieces, done.outcomes[0].old_pieces) == (10, 9)
-    notes.write("a.md", f"{TEXTS[2].replace('Part 5', 'Part five')}\n\n## Last\n\nWord.")
+    notes.write("a.md", f"{TEXTS[3].replace('Part 5', 'Part five')}\n\n## Last\n\nWord.")
     done = notes.index()
     kept = {one.text: one.memory_id for one in pieces_in(notes.store)}
     assert {text for text in kept if text in before} == {text for text in before if "Part 5" not in text}
