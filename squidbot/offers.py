@@ -127,6 +127,7 @@ class BuiltIn:
         register.memory("sqlite3", _sqlite_facts)
         register.memory("file", _facts_in_lines)
         register.embedder("numpy", _numpy)
+        register.embedder("onnxruntime", _onnxruntime)
         register.embedder("openai", _openai)
         register.vector_index("faiss", _faiss)
         register.vector_index("lancedb", _lancedb)
@@ -189,6 +190,14 @@ def _numpy(model: str) -> Embedder:
     from squidbot.adapters.numpy.embedder import NumpyEmbedder  # noqa: PLC0415  # as above
 
     return NumpyEmbedder(model or MINILM)
+
+
+def _onnxruntime(folder: str) -> Embedder:
+    from squidbot.adapters.onnxruntime import OnnxEmbedder  # noqa: PLC0415  # as above
+
+    if not folder:
+        raise ConfigError("the embedder onnxruntime needs the folder of an exported model; name it behind a colon")
+    return OnnxEmbedder(folder)
 
 
 def _openai(rest: str) -> Embedder:

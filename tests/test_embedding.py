@@ -101,6 +101,16 @@ def test_model_behind_an_api_makes_vectors_by_name_or_by_its_definition(
     assert embedder.name == name
 
 
+def test_exported_model_has_to_be_named() -> None:
+    """There is none that comes with it."""
+    pytest.importorskip("onnxruntime", reason="an extra: squidbot[onnxruntime]")
+    with (
+        squidbot.load({"memory": {"embedder": "onnxruntime"}}) as engine,
+        pytest.raises(ConfigError, match="needs the folder of an exported model"),
+    ):
+        engine.wired.embedder()
+
+
 @pytest.mark.parametrize(("key", "said"), [("embedder", "no embedder 'nobody'"), ("index", "no index of vectors")])
 def test_unknown_embedder_or_index_is_refused_with_those_that_are_known(key: str, said: str) -> None:
     """One line, with the key."""

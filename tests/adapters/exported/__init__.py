@@ -1,0 +1,1 @@
+"""Models that were exported as ONNX: files of it, written here, and the runtime that is not ours."""
