@@ -13,6 +13,7 @@
 | export    | `export`: a session as a file |
 | recall    | `recall`, `search`: the words as they were said |
 | changes   | `undo`, `compact`: the view plan, changed by hand |
+| remaking  | vectors and what words are found by, brought up or made anew |
 | reindex   | `memory reindex`: what is found of files, brought to their state |
 | whose     | whose facts a command is about, and the store that they are in |
 | memory    | `memory`: durable facts, searched, listed, added, forgotten |

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from squidbot.commands import options
+from squidbot.commands.remaking import Remade, bar, remade
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
 from squidbot.indexing import Paths
@@ -18,7 +15,7 @@ from squidbot.indexing import reindex as index
 from squidbot.replay.table import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from squidbot.indexing import Became, Indexed, Outcome
 
@@ -29,32 +26,23 @@ __all__ = ["reindex"]
 @click.argument("paths", metavar="[PATH...]", nargs=-1)
 @click.option("--drop", is_flag=True, help="Take out what is found of them; all without PATH.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
+@click.option("--anew", is_flag=True, help="Make all vectors, and what words are found by, anew.")
 @scoped
-def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, as_json: bool, **whose: str) -> None:
-    """Find what files say: read those that are new or have changed.
+def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, as_json: bool, **whose: str) -> None:
+    """Find what files say: read those that are new or have changed; and make the vectors that wait.
 
     A PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and what was asked for before.
     """
-    with opened(whose, makes=not dry_run) as (memories, loaded), _bar() as tick:
-        done = index(memories, Paths.of(loaded, paths, drops=drop), dry_run=dry_run, tick=tick)
+    with opened(whose, makes=not dry_run) as (memories, loaded):
+        with bar("reading files") as tick:
+            done = index(memories, Paths.of(loaded, paths, drops=drop), dry_run=dry_run, tick=tick)
+        made = Remade() if dry_run else remade(memories.store, anew=anew)
     if as_json:
         shown = {"files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged, "read": done.read}
-        options.print_json({"dry_run": dry_run, **shown})
+        options.print_json({"dry_run": dry_run, **shown, "made": made._asdict()})
         return
-    for line in _lines(done, dry_run=dry_run):
+    for line in (*_lines(done, dry_run=dry_run), *made.lines()):
         click.echo(line)
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None]]:
-    """Show how many files are done, on standard error where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _all: None
-        return
-    columns = (TextColumn("reading files"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, among: bar.update(task, completed=done, total=among)
 
 
 def _lines(done: Indexed, *, dry_run: bool) -> Iterator[str]:

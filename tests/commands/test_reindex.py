@@ -117,7 +117,8 @@ def test_report_is_there_as_json() -> None:
     done: dict[str, Any] = json.loads(run("reindex", "--json").stdout)
     boat = {"path": "notes/boat.md", "became": "new", "new_pieces": 1, "old_pieces": 0, "reason": ""}
     photo = {"path": "notes/photo.png", "became": "skipped", "new_pieces": 0, "old_pieces": 0, "reason": "binary"}
-    assert done == {"dry_run": False, "files": [boat, photo], "unchanged": 0, "read": 1}
+    none = {"words": 0, "model": "", "vectors": 0, "waiting": 0}
+    assert done == {"dry_run": False, "files": [boat, photo], "unchanged": 0, "read": 1, "made": none}
 
 
 def test_export_leaves_files_out_unless_they_are_asked_for_and_import_takes_them_back() -> None:

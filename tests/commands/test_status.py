@@ -167,14 +167,14 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
     monkeypatch.setattr("squidbot.offers._numpy", lambda rest: HashedWords(8, f"hashed{rest}"))
     assert facts_of(here, 3, "none")["vectors"] == "none: facts are found by their words (memory.embedder)"
     found = facts_of(here, 3, "numpy")
-    assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 facts"
-    assert found["vectors"] == "numpy: hashed, 8 dimensions; 3 facts wait for a vector"
+    assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
+    assert found["vectors"] == "numpy: hashed, 8 dimensions; 3 of 3 wait for a vector"
     assert found["nearest"].endswith(": made when it is needed")
     with SqliteMemoryStore(here / "facts.db") as store:
         store.put_vectors("hashed", 8, {made_memory("number1").memory_id: (1.0,) * 8})
-    assert "2 facts wait for a vector" in " ".join(shown().stdout.split())
+    assert "2 of 3 wait for a vector" in " ".join(shown().stdout.split())
     other = facts_of(here, 3, "numpy:2")
-    assert other["vectors"] == "numpy:2: hashed2, 8 dimensions; 3 facts wait for a vector"
+    assert other["vectors"] == "numpy:2: hashed2, 8 dimensions; 3 of 3 wait for a vector"
     assert other["remarks"] == [
         "vectors of hashed, 8 dimensions are not used, and dropped when all are made anew: squidbot memory reindex"
     ]

@@ -69,7 +69,7 @@ def _held(name: str, path: str) -> Holding | None:
 
 def _kept(name: str, path: str, held: Holding | None) -> str:
     said = f"{name}: {path}" if path else f"{name}, gone with the process"
-    return f"{said}: {count(held.memories, 'fact')}" if held else said
+    return f"{said}: {held.memories:,} kept" if held else said
 
 
 def _with_vectors(wired: Wired, kept: str, held: Holding | None, path: str) -> FactsFound:
@@ -85,7 +85,7 @@ def _with_vectors(wired: Wired, kept: str, held: Holding | None, path: str) -> F
     ours, remarks = held is not None and held.models.get(model) == dimensions, list[str]()
     waiting = held.waiting[model] if held and ours else held.memories if held else 0
     said = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions"
-    said += f"; {count(waiting, 'fact')} {'waits' if waiting == 1 else 'wait'} for a vector" if held else ""
+    said += f"; {waiting:,} of {held.memories:,} wait for a vector" if held else ""
     if held and (others := [name for name in held.models if name != model or not ours]):
         names = ", ".join(f"{name}, {held.models[name]:,} dimensions" for name in others)
         remarks.append(f"vectors of {names} are not used, and dropped when all are made anew: squidbot memory reindex")

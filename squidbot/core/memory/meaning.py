@@ -71,6 +71,8 @@ class ByMeaning:
         self._turn = turn or nullcontext()
         self._is_file_gone = False
         self._was_whole = False
+        # What was searched for last, and its vector.
+        self._asked: tuple[str, tuple[float, ...]] = ("", ())
         # What no vector could be made of, for as long as the process lives.
         self._refused: set[str] = set()
         self.fault = ""
@@ -258,7 +260,10 @@ class ByMeaning:
         waiting = self._store.newest_without(embedder.name, SEARCH_MEMORIES + 1)
         if len(waiting) <= SEARCH_MEMORIES:
             self._put(embedder, [each for each in waiting if each.memory_id not in self._refused])
-        (vector,) = _vectors(embedder, [query])
+        asked = self._asked
+        if asked[0] != query:  # facts and files are searched one behind the other
+            asked = self._asked = query, _vectors(embedder, [query])[0]
+        vector = asked[1]
         near = nearest.search(vector, view, limit=NEAREST, past=past)
         even = embedder.even if isinstance(embedder, Calibrated) else None
         return Meant(embedder.name, vector, {each.memory_id: each.cosine for each in near}, even)

@@ -215,8 +215,8 @@ class SqliteMemoryStore(OpenedFile):
 
         return self._indexed(search_once)
 
-    def reindex(self, told: Callable[[int, int], None] | None = None) -> None:
-        """Make anew what search finds memories by; `told` gets how many are in, of how many.
+    def reindex(self, told: Callable[[int, int], None] | None = None) -> int:
+        """Make anew what words find memories by, and return of how many; `told` gets how many are in, of how many.
 
         Raises:
             StoreError: the disk failed; what is missing is indexed by the next search.
@@ -232,6 +232,7 @@ class SqliteMemoryStore(OpenedFile):
             done = min(done + index.ADDED_MEMORIES, count)
             if told is not None:
                 told(done, count)
+        return count
 
     def _is_behind(self) -> bool:
         with self._reading as connection:
