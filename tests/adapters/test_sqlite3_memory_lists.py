@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,6 @@ from squidbot.testing import made_memory
 from squidbot.testing.memories import ISOLATIONS
 
 if TYPE_CHECKING:
-    import pytest
-
     from squidbot.core.memories import Memory
 
 ANN = Scope(user="ann", bot="squid")
@@ -43,12 +42,13 @@ def kept(store: SqliteMemoryStore, acts: list[tuple[Scope, str, str]]) -> list[M
 
 
 @settings(max_examples=60, deadline=None)
-@given(acts=ACTS, isolation=st.sampled_from(ISOLATIONS))
+@given(acts=ACTS, isolation=st.sampled_from(ISOLATIONS), few=st.sampled_from((1, 3, index.FEW)))
 def test_list_has_the_memories_of_its_view_when_others_have_the_same_words(
-    acts: list[tuple[Scope, str, str]], isolation: str
+    acts: list[tuple[Scope, str, str]], isolation: str, few: int
 ) -> None:
-    """With and without history; also where the view has all memories of its owner, which takes a shorter way."""
-    with TemporaryDirectory() as folder:
+    """With and without history; also where the view has all memories of its owner, or a list is short."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "FEW", few)
         path = Path(folder) / "s.db"
         with SqliteMemoryStore(path) as store:
             there = kept(store, acts)

@@ -36,6 +36,7 @@ __all__ = [
     "readable",
     "remove",
     "rewrite",
+    "seen",
     "update",
 ]
 
@@ -56,6 +57,12 @@ PICKED_ROWS = 128
 PICKED = {
     size: f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key IN ({', '.join('?' * size)})"  # noqa: S608
     for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
+}
+# "+" so that SQLite goes by the keys, and not through all of the view.
+SEEN = {
+    column: f"SELECT key FROM memories WHERE key IN ({', '.join('?' * PICKED_ROWS)}) AND +{column} = ? "  # noqa: S608
+    "AND (superseded_by IS NULL OR ?)"
+    for column in VIEW_COLUMNS.values()
 }
 BURY = (
     "INSERT INTO forgotten_memories(key, id, owner, time, checksum, forgotten, reason) "
@@ -200,6 +207,17 @@ def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[in
         some = list(keys[start : start + PICKED_ROWS])
         size = 1 << (len(some) - 1).bit_length()
         found += _decoded(_rows(connection, PICKED[size], some + some[-1:] * (size - len(some)), some))
+    return found
+
+
+def seen(connection: sqlite3.Connection, keys: Sequence[int], view: View, *, past: bool) -> set[int]:
+    """Return those of some keys that are of memories of a view; with `past` those of history, too."""
+    statement, digest = SEEN[VIEW_COLUMNS[view.isolation]], rows.view_digest(view)
+    found: set[int] = set()
+    for start in range(0, len(keys), PICKED_ROWS):
+        some = list(keys[start : start + PICKED_ROWS])
+        cells = (*some, *some[-1:] * (PICKED_ROWS - len(some)), digest, past)
+        found.update(key for (key,) in connection.execute(statement, cells))
     return found
 
 
