@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.asking import HITS, Added, Asked
+from squidbot.core.memory.asking import MOST_HITS, Added, Asked
 from squidbot.tools import Answer, defined, given, shown, text_of, whole_number
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def answer_memory(memories: Memories, arguments: Mapping[str, object] | str, cal
 def _search(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Told:
     query = text_of(asked, "query", "text")
     offset = whole_number(asked, "offset")
-    wanted = Asked(query, _category(asked), HITS, offset, past=_is_set(asked, "past"))
+    wanted = Asked(query, _category(asked), MOST_HITS, offset, past=_is_set(asked, "past"))
     return memories.search(wanted, caller.now)
 
 

@@ -11,6 +11,7 @@ from squidbot.core.memories import CATEGORIES, Category, Memory, Source, memory_
 from squidbot.core.memory.meaning import ByMeaning
 from squidbot.core.memory.naming import read_id
 from squidbot.core.memory.pieces.cards import CARDS, FILES
+from squidbot.core.memory.search.selection import BLOCK, distinct, weighed
 from squidbot.core.memory.telling import Teller, Told, framed, safe, when
 from squidbot.core.redaction import Redactor
 
@@ -111,13 +112,11 @@ class Memories:
         _within(asked.offset, 0, MOST_OFFSET, "offset")
         if len(asked.query) > QUERY_CHARS:
             raise RecallError(f"the query has {len(asked.query):,} characters, at most {QUERY_CHARS:,} are looked for")
-        hits = self._hits(asked, now)
-        relevant = [hit for hit in hits if hit.score >= self.min_relevance]
-        memories, scores = self._found(asked, relevant)
+        memories, scores = self._found(asked, now)
         words = safe(asked.query, QUERY_SHOWN_CHARS)
         if not memories:
-            best = max((hit.score for hit in hits), default=0.0)
-            return self._nothing(asked, words, best if hits and not relevant else None)
+            best = max(scores.values(), default=1.0)
+            return self._nothing(asked, words, best if best < self.min_relevance else None)
 
         def frame(count: int, lines: str) -> str:
             more = len(memories) > count
@@ -134,10 +133,10 @@ class Memories:
             StoreError: the store failed.
         """
         try:
-            hits = self._by_words.search(text, self.view, limit=limit, now=now)
+            hits = self._by_words.search(text, self.view, limit=_blocks(limit), now=now)
         except ValueError:
             return []
-        return self._seen(hit.key for hit in hits if hit.score >= self.min_relevance)
+        return distinct(self._relevant(hits, now))[:limit]
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these memories must not be told to this view any more: forgotten, or another one's.
@@ -217,26 +216,34 @@ class Memories:
         """What waits for no embedder: a request does not, and neither does who adds a fact."""
         return self.store.by_words if isinstance(self.store, ByMeaning) else self.store
 
-    def _hits(self, asked: Asked, now: float) -> list[Hit]:
-        limit = (asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1)
+    def _hits(self, asked: Asked, now: float) -> list[list[Hit]]:
+        """Return what is found of facts, and of what files say."""
+        limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1))
         views = [self.view, self._files] if asked.category in _OF_FILES else [self.view]
         try:
-            found = [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
+            return [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
-        # A fact is a line, what a file says a paragraph that has more of any query: each has its turn.
-        return [hit for pair in zip_longest(*found) for hit in pair if hit]
 
     @property
     def _files(self) -> View:
         """The view of what files say; it is searched with the facts, and listed, counted and told unasked nowhere."""
         return self.view._replace(scope=self.view.scope._replace(shelf=FILES))
 
-    def _found(self, asked: Asked, hits: Sequence[Hit]) -> tuple[list[Memory], dict[str, float]]:
-        """Return the memories of a page and of the one hit behind it, and their scores."""
-        memories = self._seen(hit.key for hit in hits)
+    def _found(self, asked: Asked, now: float) -> tuple[list[Memory], dict[str, float]]:
+        """Return the memories of a page and of the one behind it, what says the same once, and the scores of all."""
+        found = self._hits(asked, now)
+        ranked = [self._relevant(hits, now) for hits in found]
+        # A fact is a line, what a file says a paragraph that has more of any query: each has its turn.
+        memories = distinct(one for pair in zip_longest(*ranked) for one in pair if one)
         of_kind = [one for one in memories if asked.category in (None, one.category)]
-        return of_kind[asked.offset : asked.offset + asked.limit + 1], {hit.key: hit.score for hit in hits}
+        scores = {hit.key: hit.score for hits in found for hit in hits}
+        return of_kind[asked.offset : asked.offset + asked.limit + 1], scores
+
+    def _relevant(self, hits: Sequence[Hit], now: float) -> list[Memory]:
+        """Return the memories of hits that answer well enough, in the order in which they are told."""
+        relevant = [hit for hit in hits if hit.score >= self.min_relevance]
+        return weighed(relevant, {one.memory_id: one for one in self._seen(hit.key for hit in relevant)}, now)
 
     def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
         """Return those of the named memories that this view may see."""
@@ -360,3 +367,8 @@ def _bare(text: str) -> str:
 def _within(number: int, least: int, most: int, name: str) -> None:
     if not least <= number <= most:
         raise RecallError(f"{name} {number!a:.40} is out of range: {least} to {most}")
+
+
+def _blocks(hits: int) -> int:
+    """Return how many hits to ask for: in each whole block, they are put in order among themselves."""
+    return -(-hits // BLOCK) * BLOCK

@@ -3,7 +3,7 @@
 | file      | holds |
 |-----------|-------|
 | index     | passages in memory, and both steps of a search: candidates, then their order; a model for other stores |
-| selection | of what was found, as much as a budget takes |
+| selection | of what was found, what is told first, and once |
 | ranking   | one score from all signals, what each weighs and why |
 | signals   | what speaks for a passage: words, neighbours, group, speaker, days, shape |
 | likeness  | what speaks for a passage by vectors, which others bring along |

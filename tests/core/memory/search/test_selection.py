@@ -1,49 +1,117 @@
-"""What of the found fits a budget."""
+"""What of the found is told first, and that nothing is told twice."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memories import Hit, Passage
-from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.search.selection import select
+from squidbot.core.memories import CATEGORIES, Hit, Memory, View
+from squidbot.core.memory.search.selection import BLOCK, distinct, half_life_days, weighed, worth
 
-from .talk import NOW, passages
+from ..shelves import ANN, DAY, NOW, fact, shelf
 
-BY_KEY = {each.key: each for each in passages()}
-COST = {each.key: len(each.text) // 4 + 1 for each in passages()}
-
-
-def cost(passage: Passage) -> int:
-    """Return what a passage costs, in tokens."""
-    return COST.get(passage.key, 1)
-
-
-@given(st.permutations(sorted(BY_KEY)), st.integers(0, 200), st.integers(0, 200))
-def test_a_larger_budget_holds_what_a_smaller_one_held(keys: list[str], one: int, other: int) -> None:
-    """Whatever the order; and none costs more than the budget."""
-    hits = [Hit(key, 1 - place / 100) for place, key in enumerate(keys)]
-    small, large = (select(hits, BY_KEY, budget, cost) for budget in sorted((one, other)))
-    assert large[: len(small)] == small
-    assert sum(cost(BY_KEY[hit.key]) for hit in small) <= min(one, other)
+LONG = "invoice for yearly meeting, all gate keepers, old north harbour, paid late, Ann"
+TEXTS = st.lists(st.sampled_from(("red", "gate", "7", "8", "not", "Ann", "tea", "!")), max_size=5).map(" ".join)
+MEMORIES = st.builds(
+    lambda text, category, days, importance: fact(text, category, days, importance=importance),
+    TEXTS,
+    st.sampled_from(CATEGORIES),
+    st.floats(-10, 5000),
+    st.floats(0, 1),
+)
 
 
-def test_what_says_the_same_is_taken_once() -> None:
-    """The first of them, the best."""
-    same = {key: Passage(key, text) for key, text in (("a", "The kettle is blue."), ("b", "the kettle: blue!"))}
-    assert select([Hit("b", 0.9), Hit("a", 0.8)], same, 100, cost) == [Hit("b", 0.9)]
+def named_by_place(memories: list[Memory]) -> dict[str, Memory]:
+    """Return memories by ids of their own."""
+    return {f"f-{place}": replace(one, memory_id=f"f-{place}") for place, one in enumerate(memories)}
 
 
-def test_what_says_nothing_in_words_is_not_the_same() -> None:
-    """Two signs are two passages."""
-    signs = {key: Passage(key, key) for key in "!?"}
-    assert len(select([Hit("!", 0.9), Hit("?", 0.8)], signs, 100, cost)) == 2
+def test_a_new_memory_of_which_nobody_says_how_important_it_is_counts_as_found() -> None:
+    """So does one from the future, of a clock that is ahead."""
+    assert worth(fact("tea", days=0), NOW) == 1
+    assert worth(fact("tea", days=-5), NOW) == 1
 
 
-def test_what_is_below_the_threshold_or_unknown_is_left_out() -> None:
-    """The rest is taken in order."""
-    hits = [Hit("gone", 0.9), *Index(BY_KEY.values()).search("Where does Bo's sister live?", 20, NOW)]
-    chosen = select(hits, BY_KEY, 1000, cost, min_relevance=0.3)
-    assert chosen
-    assert all(hit.score >= 0.3 and hit.key in BY_KEY for hit in chosen)
+@given(MEMORIES, st.floats(0, 1), st.floats(0, 5000))
+def test_what_matters_more_or_is_newer_never_counts_less(memory: Memory, importance: float, days: float) -> None:
+    """And neither counts for much: a tenth at most, and a twentieth."""
+    low, high = sorted((memory.importance, importance))
+    assert worth(replace(memory, importance=low), NOW) <= worth(replace(memory, importance=high), NOW)
+    old, new = sorted((memory.time, NOW - days * DAY))
+    assert worth(replace(memory, time=old), NOW) <= worth(replace(memory, time=new), NOW)
+    assert 0.9 * 0.95 <= worth(memory, NOW) <= 1.1
+
+
+@pytest.mark.parametrize(("tag", "days"), [("fact", 180), ("plan", 27), ("about:job", 72)])
+def test_plans_age_faster_than_facts(tag: str, days: float) -> None:
+    """By the tag, else by the category."""
+    memory = fact("tea", "preferences", tags=("about:x", tag), days=days)
+    assert half_life_days(memory) == pytest.approx(days)
+    assert worth(memory, NOW) == pytest.approx(1 - 0.05 / 2)
+
+
+def test_searching_changes_no_order() -> None:
+    """However often something is found, it is no nearer the next time."""
+    store = shelf(*(fact(f"tea of kind {number}", days=number) for number in range(9)))
+    first = store.search("tea of kind 7", View(ANN), now=NOW)
+    for _ in range(20):
+        store.search("tea of kind 3", View(ANN), now=NOW)
+    assert store.search("tea of kind 7", View(ANN), now=NOW) == first
+    assert all(one.importance == 0.5 for one in store.memories.values())
+
+
+@given(st.lists(MEMORIES, max_size=12), st.lists(st.floats(0, 1), min_size=12, max_size=12))
+def test_order_is_that_of_scores_but_for_what_matters(memories: list[Memory], scores: list[float]) -> None:
+    """Each once; of equals in worth the better hit is first."""
+    by_id = named_by_place(memories)
+    hits = [Hit(name, score) for name, score in zip(by_id, sorted(scores, reverse=True), strict=False)]
+    told = weighed(hits, by_id, NOW)
+    assert sorted(one.memory_id for one in told) == sorted(by_id)
+    score_of = {hit.key: hit.score for hit in hits}
+    for one, other in pairwise(told):
+        if worth(one, NOW) <= worth(other, NOW):
+            assert score_of[one.memory_id] >= score_of[other.memory_id]
+
+
+def test_who_asks_for_more_gets_the_same_first() -> None:
+    """What stands far behind is not lifted before what was told."""
+    by_id = named_by_place([fact("tea", importance=1.0 if place >= BLOCK else 0.0) for place in range(2 * BLOCK)])
+    hits = [Hit(name, 1 - place / 1000) for place, name in enumerate(by_id)]
+    assert weighed(hits, by_id, NOW)[:BLOCK] == weighed(hits[:BLOCK], by_id, NOW)
+
+
+def test_what_is_no_memory_of_the_view_is_left_out() -> None:
+    """A hit whose memory is not there."""
+    assert weighed([Hit("gone", 0.9)], {}, NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("The kettle is blue.", "the kettle: blue!", True),
+        ("Ann likes tea.", "Ann doesn't like tea.", False),
+        ("Ann likes tea.", "Ann never likes tea.", False),
+        (f"{LONG} of room 17", f"{LONG} of room 18", False),
+        (f"{LONG} of room 17", f"A {LONG} of room 17", True),
+        ("Ann lives in Oslo.", "Ann lives in Paris.", False),
+        ("!", "?", False),
+    ],
+)  # fmt: skip
+def test_what_says_the_same_is_told_once(one: str, other: str, *, same: bool) -> None:
+    """The first of them; numbers and negations are no small difference."""
+    memories = [fact(one), fact(other)]
+    assert distinct(memories) == memories[: 1 if same else 2]
+
+
+@given(st.lists(MEMORIES, max_size=12))
+def test_what_is_told_once_is_the_first_and_tells_all(memories: list[Memory]) -> None:
+    """In order; what is left out says what one before it said; a second time changes nothing."""
+    kept = distinct(memories)
+    rest = iter(memories)
+    assert all(one in rest for one in kept)
+    assert distinct(kept) == kept
+    assert all(distinct([*kept, one]) == kept for one in memories)
