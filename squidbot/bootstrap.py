@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +19,20 @@ from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
+from squidbot.core.withdrawing import Facts
 from squidbot.hookspecs import PROJECT
 from squidbot.models.catalog import Catalog
 from squidbot.offers import INDEXES, TIMERS, BuiltIn, Registry, make
 from squidbot.relay import Relay
-from squidbot.remembering import Remembering, Vectors
+from squidbot.remembering import Remembering, Vectors, withdraw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.config import Loaded
     from squidbot.core.jobs.due import JobSettings
+    from squidbot.core.memories import Scope
+    from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Lease
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.settings import HistorySettings
@@ -237,6 +242,24 @@ class Wired:
         """Return what the settings count with for a model."""
         settings = self.loaded.settings
         return self.counter(settings.model(alias).tokenizer or settings.budget.counter)
+
+    def memories(self, meter: Meter, scope: Scope, session_id: str = "") -> Memories:
+        """Return the durable facts that a scope sees; what is forgotten of them goes from what sessions were told, too.
+
+        Raises:
+            ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
+            StoreError: the store can't be opened.
+        """
+        return replace(self.remembering.memories(meter, scope, session_id), forgot=self.withdraw)
+
+    def withdraw(self, memory_ids: Iterable[str], replaced_by: str = "", reason: str = "") -> list[str]:
+        """Take facts out of all that sessions of the store were told of them, and return the ids of these sessions.
+
+        `replaced_by` has taken the place of one, and answers may quote it there. What fails is told by the event
+        `degraded`: the next request of such a session tries again.
+        """
+        facts = Facts(frozenset(memory_ids), frozenset({replaced_by} - {""}), reason, time.time())
+        return withdraw(self.store, partial(self.engine.withdraw, meter=self.meter(), facts=facts), self.relay)
 
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""

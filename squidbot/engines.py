@@ -106,7 +106,7 @@ class Engine:
             ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
             StoreError: the store can't be opened.
         """
-        return self.wired.remembering.memories(self.wired.meter(), scope)
+        return self.wired.memories(self.wired.meter(), scope)
 
     def reindex(
         self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False

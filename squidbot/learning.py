@@ -112,5 +112,6 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
 
     ids = forget_said(store, session_id, seqs)
     if ids:
+        wired.withdraw(ids, reason="facts went with the messages that alone said them")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))
     return tuple(ids)

@@ -7,10 +7,10 @@ import re
 import threading
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from squidbot.core import events
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
 from squidbot.embedding import Behind, Guarded
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Embedder, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.withdrawing import Withdrawn
     from squidbot.offers import Registry
 
-__all__ = ["NOBODY", "Remembering", "Vectors", "provider_of", "vectors_path"]
+__all__ = ["NOBODY", "Remembering", "Vectors", "provider_of", "vectors_path", "withdraw"]
 
 _LOG = logging.getLogger("squidbot")
 NOBODY = Scope()
@@ -62,6 +63,28 @@ def vectors_path(path: str, model: str) -> str:
         return ""
     digest = blake2b(model.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"{path}.{re.sub('[^A-Za-z0-9_-]+', '-', model)[:NAME_CHARS]}-{digest}.vectors"
+
+
+@runtime_checkable
+class _Lists(Protocol):
+    def sessions(self) -> list[tuple[str, int]]:
+        """Return the sessions of a store, each with how many messages it has."""
+
+
+def withdraw(store: object, out_of: Callable[[str], Withdrawn | None], observer: Observer) -> list[str]:
+    """Take facts out of every session of a store that can list them; return the ids of those that were told of them.
+
+    What fails is told.
+    """
+    found = []
+    for session_id, _ in store.sessions() if isinstance(store, _Lists) else ():
+        try:
+            if out_of(session_id) is not None:
+                found.append(session_id)
+        except StoreError as error:
+            cause = f"what was forgotten is not yet taken out of what was told of it: {error}"
+            observer.notify(Event(events.DEGRADED, session_id, cause))
+    return found
 
 
 class Vectors(NamedTuple):

@@ -345,7 +345,7 @@ class Session:
         """
         from squidbot.tool_memory import Caller, answer_memory  # noqa: PLC0415  # no turn needs it
 
-        memories = self.wired.remembering.memories(self.meter, self.scope, self.session_id)
+        memories = self.wired.memories(self.meter, self.scope, self.session_id)
         # In words or tokens: nothing has more words than tokens.
         limit_tokens = min(memories.limit_tokens, *self._history.free())
         last_seq = self.wired.store.head(self.session_id)[0] - 1

@@ -59,7 +59,11 @@ class Unasked:
         """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
         if not self._wired.remembering.may_hold():
             return frozenset()
-        return self._tried(lambda: self._memories.untold(memory_ids), frozenset())
+        nothing: frozenset[str] = frozenset()
+        found = self._tried(lambda: self._memories.untold(memory_ids), nothing)
+        if found:  # what was read before may tell them
+            self._sections = None
+        return found
 
     def _head(self, limit_tokens: int) -> tuple[Section, ...]:
         from squidbot.core.memory.heads import sections  # noqa: PLC0415  # few calls need it

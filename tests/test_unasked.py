@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -299,13 +300,13 @@ def test_no_request_waits_for_an_embedder() -> None:
             register.embedder("slow", lambda _: Slow())
 
     class Slow:
-        """Counts how often it is asked."""
+        """Counts how often it is asked by the thread that makes requests."""
 
         name, dimensions, asked = "slow", 2, 0
 
         def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
             """Count it."""
-            Slow.asked += 1
+            Slow.asked += threading.current_thread() is threading.main_thread()
             return [(1.0, 0.0) for _ in texts]
 
     with squidbot.load({"memory": {"embedder": "slow"}}, extensions=[Embeds()]) as engine:

@@ -78,6 +78,9 @@ def _print_all(paper: Paper, found: Explained, now: float) -> None:
     paper.heading("Budget of the next request (bounds, in tokens)")
     paper.numbers([line for line in found.budget() if line[1] or line[0] in {"window", "free"}])
     paper.blank()
+    if found.remembered:
+        said = "; ".join(f"{name.removeprefix('remembered ')} {tokens:,}" for name, tokens in found.remembered.items())
+        paper.say(f"memory says unasked (head, and behind the first words): {said} tokens")
     _print_pressure(paper, found)
     if any(run.how in {"summary", "absent"} for run in found.runs):
         paper.say("squidbot explain SESSION m17 tells of one message, squidbot recall SESSION m17 shows it", "dim")

@@ -92,12 +92,16 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool
     """Remove facts for good, from all that is searched, and from the file's bytes."""
     if not yes:
         click.confirm(f"Forget {count(len(memory_ids), 'fact')} for good?", abort=True, err=True)
-    with opened(whose) as (memories, _):
+    sessions: set[str] = set()
+    with opened(whose, told=sessions) as (memories, _):
         told = [memories.forget(one, reason) for one in memory_ids]
     if as_json:
-        options.print_json({"forgotten": list(memory_ids)})
-    else:
-        click.echo("\n".join(_for_people(one.text) for one in told))
+        options.print_json({"forgotten": list(memory_ids), "sessions": sorted(sessions)})
+        return
+    click.echo("\n".join(_for_people(one.text) for one in told))
+    if sessions:
+        count_of = count(len(sessions), "session")
+        click.echo(f"taken out of what {count_of} {'was' if len(sessions) == 1 else 'were'} told")
 
 
 @memory.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,13 @@ def scoped(command: Callable[..., object]) -> Callable[..., object]:
 
 
 @contextmanager
-def opened(whose: dict[str, str], *, makes: bool = False) -> Iterator[tuple[Memories, Loaded]]:
+def opened(
+    whose: dict[str, str], *, makes: bool = False, told: set[str] | None = None
+) -> Iterator[tuple[Memories, Loaded]]:
     """Give the facts that a scope sees, of the file that is named, else of the settings, and these.
 
-    `makes` one that is missing.
+    `makes` one that is missing. With `told` what is forgotten goes from what sessions were told of it, too: those of
+    the file that is named, else of the settings; the ids of those that were told are added to it.
 
     Raises:
         ConfigError: a setting is wrong, or facts would be kept in memory only.
@@ -54,10 +58,20 @@ def opened(whose: dict[str, str], *, makes: bool = False) -> Iterator[tuple[Memo
         raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
-    # Sessions have nothing to do with it: their store is neither opened nor made.
+    # Else sessions have nothing to do with it: their store is neither opened nor made.
+    store = Store() if told is None else _sessions(loaded, Store(file) if file else settings.store)
     kept = attrs.evolve(settings.memory, provider=name, path=path)
-    wired = wire(attrs.evolve(loaded, settings=attrs.evolve(settings, memory=kept, store=Store())))
+    wired = wire(attrs.evolve(loaded, settings=attrs.evolve(settings, memory=kept, store=store)))
     try:
-        yield wired.remembering.memories(wired.meter(), Scope(**whose)), wired.loaded
+        memories = wired.remembering.memories(wired.meter(), Scope(**whose))
+        if told is not None:
+            memories = replace(memories, forgot=lambda *fact: told.update(wired.withdraw(*fact)))
+        yield memories, wired.loaded
     finally:
         wired.close()
+
+
+def _sessions(loaded: Loaded, store: Store) -> Store:
+    """Return where the sessions are, none where that is a file which is not there: nothing is made by forgetting."""
+    is_missing = store.path and not Path(loaded.absolute(store.path)).exists()
+    return Store() if is_missing else store

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from squidbot.core.events import FORGOTTEN, Event
 from squidbot.core.leases import newest_lease
 from squidbot.core.request import Inputs
 from squidbot.core.session import RETENTION, Session
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
     from squidbot.core.snapshots import Retention
+    from squidbot.core.withdrawing import Facts, Withdrawn
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
 
@@ -73,6 +75,21 @@ class ContextEngine:
 
         turns = Turns(self._transcripts, session.session_id, self._codecs.__getitem__)
         return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
+
+    def withdraw(self, session_id: str, meter: Meter, facts: Facts) -> Withdrawn | None:
+        """Take facts out of all that a session has told of them; None where it told none (`withdrawing.withdraw`).
+
+        The session may be in use meanwhile.
+
+        Raises:
+            StoreError: nothing was taken out.
+        """
+        from squidbot.core.withdrawing import withdraw  # noqa: PLC0415  # no turn needs it
+
+        gone = withdraw(self._shelf(session_id, meter), facts)
+        if gone is not None and self._observer is not None:
+            self._observer.notify(Event(FORGOTTEN, session_id, facts.reason))
+        return gone
 
     def desk(
         self,

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["FORGOTTEN", "Forgetting", "Forgotten", "Told", "change_without", "forgotten_since"]
+__all__ = ["FORGOTTEN", "Forgetting", "Forgotten", "Told", "change_without", "forgotten_since", "tombstone"]
 
 FORGOTTEN = "forgotten"
 # How many messages are read at once while copies of the forgotten ones are looked for.
@@ -115,7 +116,9 @@ class Forgetting:
         every = shelf.summaries.for_range(shelf.session_id, 0, stored.messages - 1)
         told = tuple(one.summary_id for one in every if any(one.first_seq <= seq <= one.last_seq for seq in gone))
         self.forgotten = Forgotten(asked, copies, told)
-        self._tombstones = {row.seq: self._tombstone(row) for row in shelf.transcripts.pick(shelf.session_id, gone)}
+        self._tombstones = {
+            row.seq: tombstone(shelf.renderer, row) for row in shelf.transcripts.pick(shelf.session_id, gone)
+        }
         self._notes = self._renewed_notes()
 
     @property
@@ -149,23 +152,6 @@ class Forgetting:
         gone = set(self.forgotten.summaries)
         return any(block.segment.summary_id in gone for block in self._stored.blocks)
 
-    def _tombstone(self, row: StoredMessage) -> StoredMessage:
-        renderer = self._shelf.renderer
-        codec = renderer.codecs[row.codec]
-        payload = codec.tombstone(row.payload, f"[m{row.seq} was forgotten on request]")
-        cost = renderer.meter.said(codec.decode(payload), codec.extra_tokens(payload))
-        return replace(
-            row,
-            category=Category.FORGOTTEN,
-            payload=payload,
-            cost=cost,
-            sent_cost=cost,
-            counter=renderer.meter.name,
-            sent_text=None,
-            sent_arguments=None,
-            notice=None,
-        )
-
     def _renewed_notes(self) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
         """Return the records of notes that take the place of stored ones, and those that come behind them."""
         transcripts, session_id = self._shelf.transcripts, self._shelf.session_id
@@ -179,6 +165,24 @@ class Forgetting:
         without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
         notes = Notebook(session_id, self._shelf.renderer, transcripts)
         return (*unmarked, *replaced), retold(notes, without, gone)
+
+
+def tombstone(renderer: Renderer, row: StoredMessage) -> StoredMessage:
+    """Return what takes the place of a message that is forgotten."""
+    codec = renderer.codecs[row.codec]
+    payload = codec.tombstone(row.payload, f"[m{row.seq} was forgotten on request]")
+    cost = renderer.meter.said(codec.decode(payload), codec.extra_tokens(payload))
+    return replace(
+        row,
+        category=Category.FORGOTTEN,
+        payload=payload,
+        cost=cost,
+        sent_cost=cost,
+        counter=renderer.meter.name,
+        sent_text=None,
+        sent_arguments=None,
+        notice=None,
+    )
 
 
 def change_without(

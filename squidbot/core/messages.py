@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -339,6 +339,7 @@ class Erasure:
         replaced: records that take the place of stored ones of their kind and number.
         appended: records that come behind the others of their kinds.
         summaries: ids of the summaries that go with them.
+        unnoticed: stored rows with another notice, or none, behind them, and what they cost with that; else unchanged.
     """
 
     expected: tuple[int, int]
@@ -346,3 +347,10 @@ class Erasure:
     replaced: tuple[Record, ...] = ()
     appended: tuple[Record, ...] = ()
     summaries: tuple[str, ...] = ()
+    unnoticed: tuple[StoredMessage, ...] = ()
+
+    @staticmethod
+    def is_unnoticed(stored: StoredMessage, row: StoredMessage) -> bool:
+        """Return whether a row is a stored one with nothing changed but its notice and its costs."""
+        costs = {"cost": row.cost, "sent_cost": row.sent_cost, "counter": row.counter}
+        return replace(stored, notice=row.notice, **costs) == row  # type: ignore[arg-type]  # its own fields

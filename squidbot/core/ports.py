@@ -136,13 +136,14 @@ class TranscriptStore(Protocol):
     def forget(self, session_id: str, erasure: Erasure) -> None:
         """Put tombstones where messages stand, for good; the only way in which anything is ever taken out.
 
-        In one transaction: rows and records are replaced, records appended, what search knows of the rows removed; a
-        store that keeps summaries, too, removes those that are named. What was there can't be read back from its
-        files afterwards. A search finds tombstones by no word.
+        In one transaction: rows and records are replaced, records appended, what search knows of tombstones' rows
+        removed; a store that keeps summaries, too, removes those that are named. What was there can't be read back from
+        its files afterwards. A search finds tombstones by no word, and rows without their notices as before.
 
         Raises:
             StoreError: nothing was changed: the session has other numbers of messages or records than `expected`, a
-                seq or a record to be replaced is not there, or the disk failed.
+                seq or a record to be replaced is not there, more than a notice would change of a row, or the disk
+                failed.
         """
 
 

@@ -14,6 +14,7 @@ from squidbot.core.plan import Representation
 from squidbot.core.view.assembly import Assembly
 from squidbot.core.view.loading import marked, under
 from squidbot.core.view.standing import bare
+from squidbot.core.withdrawing import withdrawn_since
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Lease, Part
@@ -44,6 +45,9 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
     gone = sorted(seq for seq in forgotten_since(shelf, past.number) if seq < past.messages)
     if gone:
         raise NotFoundError(f"request {past.number} can't be rebuilt: m{gone[0]} was forgotten since")
+    facts = withdrawn_since(shelf, past.number, past.messages, past.plan_id)
+    if facts:
+        raise NotFoundError(f"request {past.number} can't be rebuilt: a fact that it told was forgotten since")
     plan = None if past.plan_id == RAW else plan_of(shelf, past.plan_id)
     lease = lease_named(shelf.transcripts, shelf.session_id, past.lease_id) or lease
     _check_counter(shelf, lease, plan, past)

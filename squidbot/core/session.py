@@ -18,6 +18,7 @@ from squidbot.core.snapshots import SNAPSHOT, Retention, Saved, Snapshot, Snapsh
 from squidbot.core.state import State
 from squidbot.core.turn import Turn
 from squidbot.core.view.renderer import spent
+from squidbot.core.withdrawing import Facts, newly_told, standing_facts, told_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Lease, Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
-    from squidbot.core.request import Outcome
+    from squidbot.core.request import Outcome, Unasked
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.assembly import Assembly
     from squidbot.core.view.standing import Shelf, Standing
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 RETENTION = Retention()
+NO_LONGER = "a fact that was told was forgotten, or is another one's"
 
 
 class Session:
@@ -56,6 +58,8 @@ class Session:
         self._state = State(shelf, lease, observer)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
         self._snapshot_due = False
+        # What memory says unasked, as the newest call gave it.
+        self._unasked: Unasked | None = None
         # What came with that request.
         self._sent: tuple[StoredMessage, ...] = ()
 
@@ -240,17 +244,27 @@ class Session:
         return Turn(state.shelf, self.lease, self.settings, lambda: state.notes, state.past, mark)
 
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
-        state = self._state
+        state, self._unasked = self._state, given.unasked
+        if self._untold(standing_facts(stored), given.now):
+            stored = state.current()
         outcome = self._turn.outcome(stored, incoming, given)
         state.decided(outcome)
         assembly = outcome.assembly
         if outcome.change is not None:
             plan = self._evented(stored, outcome, outcome.change)
+            if self._untold(frozenset(each for one in plan.remembered for each in one.memories), given.now):
+                # Forgotten while the plan was made.
+                return self._assembled(state.current(), incoming, given)
             assembly = replace(assembly, event=plan, standing=assembly.standing._replace(plan=plan))
         state.waiting, self._sent = outcome.leaves, assembly.incoming
         self._snapshot_due = outcome.pressing and outcome.change is None
         state.notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
         return assembly
+
+    def _untold(self, told: frozenset[str], now: float | None) -> bool:
+        """Take out what must not be told any more of what stands, and return whether there was any."""
+        gone = self._unasked.untold(told) if self._unasked and told else frozenset[str]()
+        return bool(gone) and self._state.withdraw(Facts(gone, reason=NO_LONGER, now=now)) is not None
 
     def _evented(self, stored: Standing, outcome: Outcome, change: Change) -> PlanRecord:
         """Store an event; where history has reached the mark, with a snapshot of what stood before it."""
@@ -276,6 +290,8 @@ class Session:
         records = [answered.record(usage)] if answered else []
         marked = [said for said in map(state.shelf.renderer.said_by, rows) if said]
         records += [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
+        told = newly_told(state.shelf, rows)
+        records += told
         state.append(stored, rows, [*records, saved.record] if saved else records)
         grown = stored.extended(rows, state.shelf.renderer)
         state.hold(grown._replace(markers=stored.markers.taking(marked)))
@@ -283,6 +299,8 @@ class Session:
         if answered:
             state.check_reported(answered, usage)
             state.past, state.waiting, self._snapshot_due = answered, None, False
+        if told:  # what was told in it may have been forgotten since it was asked for
+            self._untold(told_facts(state.shelf, rows), now)
         return rows
 
     def _compacted(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord | None:

@@ -14,6 +14,7 @@ from squidbot.core.messages import Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import SCOPE, due_number, scope_record
 from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
+from squidbot.core.withdrawing import newly_told, withdraw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.request import Outcome
     from squidbot.core.view.standing import Shelf, Standing
+    from squidbot.core.withdrawing import Facts, Withdrawn
 
 __all__ = ["State"]
 
@@ -174,7 +176,8 @@ class State:
         for summary in change.batch.summaries:
             self.shelf.summaries.put(summary)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
-        self.append(stored, (), (*extra, *records, Record("plan", plan.plan_id, plan.to_json())))
+        told = newly_told(self.shelf, (), plan)
+        self.append(stored, (), (*extra, *records, *told, Record("plan", plan.plan_id, plan.to_json())))
         if stored.messages and plan.repeats is None and plan.cause != "restore":
             # Held on to, so that a huge message behind the notes is not read again.
             self.hold(settled(self.shelf, plan, stored, change.standing))
@@ -204,7 +207,7 @@ class State:
         plan = replace(change.record, made_at_seq=stored.messages, notes=forgetting.counts) if change else None
         for summary in change.batch.summaries if change else ():
             shelf.summaries.put(summary)
-        record = (Record("plan", plan.plan_id, plan.to_json()),) if plan else ()
+        record = (*newly_told(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         erasure = forgetting.erasure(told, (*self._lease_due, *record))
         shelf.transcripts.forget(shelf.session_id, erasure)
         self._lease_due = ()
@@ -216,6 +219,18 @@ class State:
         if plan:
             self.changed(events.VIEW_PLAN_CHANGED, plan)
         return plan
+
+    def withdraw(self, facts: Facts) -> Withdrawn | None:
+        """Take facts out of all that was told of them; None where nothing was.
+
+        Raises:
+            StoreError: nothing was taken out.
+        """
+        gone = withdraw(self.shelf, facts)
+        if gone is not None:
+            self._standing = None
+            self.notify(events.FORGOTTEN, facts.reason)
+        return gone
 
     def answered(
         self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage], usage: Usage | None

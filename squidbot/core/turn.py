@@ -19,6 +19,7 @@ from squidbot.core.unasked import share_of, start_of, without_remembered
 from squidbot.core.view.birth import Births
 from squidbot.core.view.loading import released
 from squidbot.core.view.renderer import spent
+from squidbot.core.withdrawing import Withdrawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -220,6 +221,8 @@ class Turn(NamedTuple):
         """Return the cause that lies outside the history, or None."""
         if stored.opened:
             return "opened"
+        if stored.withdrawn is not None and Withdrawn.of(stored.withdrawn).is_missed(stored):
+            return "forget"
         # The first request of all, or under another window: nothing of it is cached.
         if stored.plan is None and self.past.lease_id != self.lease.lease_id:
             wanted = self.wanted(stored, given)

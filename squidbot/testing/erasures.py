@@ -104,4 +104,24 @@ def _checks_refusals(store: TranscriptStore) -> None:
     assert store.head("s") == (3, 3), "forgetting nothing changes nothing"
 
 
-ERASURE_CHECKS = (_checks_places, _checks_search, _checks_refusals)
+def _checks_notices(store: TranscriptStore) -> None:
+    said = [replace(made_message(seq, f"tea own{seq}"), notice=f"walrus {LONG}") for seq in range(3)]
+    store.append("s", 0, said, [Record("plan", 0, "a")])
+    bare = replace(said[1], notice=None, sent_cost=said[1].cost, counter="x")
+    grave = made_tombstone(said[0])
+    for promise, wrong in (
+        ("another text", (replace(bare, payload="x"),)),
+        ("a message that is not there", (replace(bare, seq=3),)),
+        ("a message before the first", (replace(bare, seq=-1),)),
+        ("a tombstone", (grave,)),
+    ):
+        refuses(f"a notice taken from {promise}", store.forget, "s", Erasure((3, 1), (), unnoticed=wrong))
+        assert store.read("s", 0, 9) == said, f"refused for {promise}, nothing is changed"
+    less = replace(said[2], notice="rest")
+    store.forget("s", Erasure((3, 1), (grave,), (), (Record("x", 0, ""),), unnoticed=(bare, less)))
+    assert store.read("s", 0, 9) == [grave, bare, less], "notices go, what they stood behind stays"
+    assert _found(store, "tea") == [1, 2], "it is found as before"
+    assert store.head("s") == (3, 2), "records are appended with it"
+
+
+ERASURE_CHECKS = (_checks_places, _checks_search, _checks_notices, _checks_refusals)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import squidbot
+from squidbot.core.memory.asking import Added
 
 from .conftest import BEGAN
 
@@ -142,3 +143,20 @@ def test_explain_says_that_no_request_fits(copied: Callable[..., Result]) -> Non
     assert "no request can be made now: " in result.output
     assert "turn in flight" in json.loads(copied("explain", "support/42", "--json").output)["unfit"]
     assert copied("show", "support/42", "--request").exit_code == 3
+
+
+def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -> None:
+    """By name, with what it costs; nothing where it says nothing."""
+    scope = squidbot.Scope(user="ann")
+    with squidbot.load() as engine:
+        for text, category in (("Ann lives in Lisbon.", "core"), ("The boat is called Dora.", "background")):
+            engine.memories(scope).add(Added(text, category, trust="user"), 0.0)  # type: ignore[arg-type]  # two of them
+        session = engine.session("told", scope=scope)
+        made = session.assemble("What is the boat called?", tools=[squidbot.memory_tool()], now=5.0)
+        session.record(*made.incoming, "Dora.", now=5.0)
+        assert [name for name, _ in made.report.remembered] == ["remembered profile", "remembered index"]
+    told = json.loads(copied("explain", "told", "--json").stdout)
+    assert list(told["remembered"]) == ["remembered_profile", "remembered_index", "first_words"]
+    assert told["budget"]["head"] == told["remembered"]["remembered_profile"] + told["remembered"]["remembered_index"]
+    assert "memory says unasked (head, and behind the first words): profile" in copied("explain", "told").stdout
+    assert "memory says unasked" not in copied("explain", "support/42").stdout

@@ -15,14 +15,14 @@ from squidbot.adapters.sqlite3 import index, queries, rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.files import SETTINGS, connect
 from squidbot.core.errors import StoreError
-from squidbot.core.messages import Category
+from squidbot.core.messages import Category, Erasure
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
     from squidbot.adapters.sqlite3.queries import Session
-    from squidbot.core.messages import Erasure
+    from squidbot.core.messages import StoredMessage
 
 __all__ = ["forget", "is_unscrubbed", "mark", "remove_summaries", "scrub"]
 
@@ -56,7 +56,9 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
     is_indexed = bool(seqs) and not renewed
     if is_indexed:
         _unindex(connection, session, seqs)
-    cells = [rows.encode(session.first_key + tombstone.seq, tombstone) for tombstone in erasure.tombstones]
+    _refuse_changes(connection, session, erasure.unnoticed)
+    changed = (*erasure.unnoticed, *erasure.tombstones)
+    cells = [rows.encode(session.first_key + row.seq, row) for row in changed]
     connection.executemany(REPLACE_MESSAGE, cells)
     connection.executemany(REPLACE_RECORD, [rows.encode_record(session.no, record) for record in erasure.replaced])
     if is_indexed:
@@ -64,7 +66,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
     remove_summaries(connection, session, erasure.summaries)
     if erasure.appended:
         session = queries.append(connection, queries.add(connection, session), (), erasure.appended)
-    if erasure.tombstones or erasure.replaced:
+    if changed or erasure.replaced:
         mark(connection)
 
 
@@ -103,6 +105,20 @@ def _refuse_misfit(session: Session, erasure: Erasure) -> None:
             raise StoreError(
                 f"record {record.number} of kind {record.kind!r} is not in session {session.named}; nothing was changed"
             )
+
+
+def _refuse_changes(connection: sqlite3.Connection, session: Session, unnoticed: Sequence[StoredMessage]) -> None:
+    """Pass rows that change nothing but notices; what search knows of them stays.
+
+    Raises:
+        StoreError: another thing would change, or the row is not there.
+        rows.DamagedRowError: a stored row does not match its checksum.
+    """
+    seqs = sorted({row.seq for row in unnoticed})
+    there = {row.seq: row for row in queries.picked(connection, session, seqs)} if seqs else {}
+    for row in unnoticed:
+        if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):
+            raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
 
 
 def remove_summaries(connection: sqlite3.Connection, session: Session, summary_ids: Sequence[str]) -> None:

@@ -175,14 +175,14 @@ class InMemoryStore:
         """
         with self._lock:
             session = self._find(session_id)
-            _refuse_misfit(erasure, len(session.messages), session.records)
+            _refuse_misfit(erasure, session.messages, session.records)
             kinds = {kind: records[:] for kind, records in session.records.items()}
             for record in erasure.replaced:
                 kinds[record.kind][record.number] = record
             kinds |= _extended(kinds, erasure.appended)
             messages = session.messages[:]
-            for tombstone in erasure.tombstones:
-                messages[tombstone.seq] = tombstone
+            for row in (*erasure.unnoticed, *erasure.tombstones):
+                messages[row.seq] = row
             if erasure != Erasure(erasure.expected, ()):
                 summaries = _without(session.summaries, erasure.summaries)
                 self._sessions[session_id] = _Session(messages, kinds, summaries, _Index())
@@ -258,12 +258,13 @@ def _without(summaries: dict[str, Summary], summary_ids: Sequence[str]) -> dict[
     return {name: summary for name, summary in summaries.items() if name not in gone}
 
 
-def _refuse_misfit(erasure: Erasure, messages: int, kinds: dict[str, list[Record]]) -> None:
-    """Pass an erasure that fits a session of so many messages and of these records.
+def _refuse_misfit(erasure: Erasure, rows: Sequence[StoredMessage], kinds: dict[str, list[Record]]) -> None:
+    """Pass an erasure that fits a session of these messages and records.
 
     Raises:
         StoreError: it was made for another state of the session.
     """
+    messages = len(rows)
     stored = messages, sum(map(len, kinds.values()))
     if erasure.expected != stored:
         raise StoreError(
@@ -275,6 +276,9 @@ def _refuse_misfit(erasure: Erasure, messages: int, kinds: dict[str, list[Record
             raise StoreError(f"message {tombstone.seq} is not there; nothing was changed")
         if tombstone.category is not Category.FORGOTTEN:
             raise StoreError(f"what takes the place of message {tombstone.seq} is no tombstone; nothing was changed")
+    for row in erasure.unnoticed:
+        if not 0 <= row.seq < messages or not Erasure.is_unnoticed(rows[row.seq], row):
+            raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
     for record in erasure.replaced:
         if not 0 <= record.number < len(kinds.get(record.kind, ())):
             raise StoreError(f"record {record.number} of kind {record.kind!r} is not there; nothing was changed")

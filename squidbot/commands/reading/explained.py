@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.commands.reading.requests import plan_json, plans
-from squidbot.commands.reading.terms import session_of, terms_of
+from squidbot.commands.reading.terms import seen_of, session_of, terms_of
 from squidbot.commands.texts import span
 from squidbot.core.budget.ladder import pressure_of
 from squidbot.core.budget.reliability import level_of, reliability
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import Representation
-from squidbot.core.view.assembly import account
+from squidbot.core.view.assembly import account, remembered
+from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_user_part, spent
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.commands.reading.opened import Opened
     from squidbot.commands.reading.terms import Terms
+    from squidbot.core.counting.meter import Meter
     from squidbot.core.messages import Part
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.request import Room
@@ -81,7 +83,7 @@ class Explained:
     """What the next request holds of a session, and why; `spans` has each message once.
 
     `due` is the event that the next request brings if nothing new is said, which changes all that; `unfit` says why
-    none can be made; None for none.
+    none can be made; None for none. `first_tokens` is what facts cost that stand behind the first words, as a bound.
     """
 
     session_id: str
@@ -93,6 +95,7 @@ class Explained:
     plan: PlanRecord | None
     due: PlanRecord | None = None
     unfit: str | None = None
+    first_tokens: int = 0
 
     @property
     def limit_tokens(self) -> int:
@@ -129,13 +132,19 @@ class Explained:
             ("input limit", self.limit_tokens, "what a request may cost"),
             ("system", lead, "system messages of the transcript"),
             ("outside", max(0, outside), "the host's system text and tools, in the newest request"),
-            ("head", head, "documents and pinned texts"),
+            ("head", head, "documents, pinned texts, and what memory says"),
             ("notes", shares["notes"], "what stands for messages that are not sent"),
             ("users", shares["users"], "the user's words beside the notes"),
             ("older", shares["older"], "other messages before the tail"),
             ("tail", standing.tail.cost.bound, "the newest messages, as they were born"),
             ("free", self.room.whole.bound, f"{max(0, self.room.marked.bound):,} of them until the high-water mark"),
         ]
+
+    @property
+    def remembered(self) -> dict[str, int]:
+        """What durable memory says unasked: the sections of the head by name, and "first words"; tokens, as bounds."""
+        head = {name: cost.bound for name, cost in remembered(self.room.standing)}
+        return head | ({"first words": self.first_tokens} if self.first_tokens else {})
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
@@ -149,6 +158,7 @@ class Explained:
             "due": plan_json(self.due) if self.due else None,
             "unfit": self.unfit,
             "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
+            "remembered": {name.replace(" ", "_"): tokens for name, tokens in self.remembered.items()},
             "pressure": self.pressure_fraction,
             "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
             "rungs": list(self.rungs),
@@ -189,7 +199,13 @@ def explained(place: Opened, session_id: str) -> Explained:
         _spans(standing),
         standing.plan,
         *_outlook(session),
+        first_tokens=_first_tokens(standing, seen_of(place, session_id).meter),
     )
+
+
+def _first_tokens(standing: Standing, meter: Meter) -> int:
+    notices = (part.notice for part in standing.sent if part.notice)
+    return sum(meter.text(said).bound for one in notices for said in memory_texts(one))
 
 
 def _outlook(session: Session) -> tuple[PlanRecord | None, str | None]:

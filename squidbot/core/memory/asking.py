@@ -16,7 +16,7 @@ from squidbot.core.memory.telling import Teller, Told, framed, safe, when
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
     from squidbot.core.memories import Hit, MemoryStore, Trust, View
@@ -90,6 +90,8 @@ class Memories:
         session_id: the session that is spoken in.
         min_relevance: hits with a lower score, 0 to 1, are not told.
         limit_tokens: what an answer may cost, as a bound.
+        forgot: called behind each `forget` with the ids, that of the memory that had taken its place ("" for none), and
+            the reason: what was told of it has to go, too. None: nothing was told.
     """
 
     store: MemoryStore
@@ -99,6 +101,7 @@ class Memories:
     session_id: str = ""
     min_relevance: float = 0.3
     limit_tokens: int = ANSWER_TOKENS
+    forgot: Callable[[Sequence[str], str, str], object] | None = None
 
     def search(self, asked: Asked, now: float) -> Told:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
@@ -200,8 +203,16 @@ class Memories:
             RecallError: there is no such memory.
             StoreError: nothing was removed.
         """
-        memory = self._one(memory_id)
+        try:
+            memory = self._one(memory_id)
+        except RecallError:
+            # Forgotten before: whoever did so may have been stopped before all that was told of it was gone.
+            if self.forgot and self.store.forgotten([read_id(memory_id)]):
+                self.forgot([read_id(memory_id)], "", reason)
+            raise
         self.store.forget([memory.memory_id], reason)
+        if self.forgot:
+            self.forgot([memory.memory_id], memory.superseded_by, reason)
         older = self._seen([memory.supersedes])
         kept = f" What it had replaced is still kept as {older[0].memory_id}; forget that, too?" if older else ""
         where = f"of {memory.category}"

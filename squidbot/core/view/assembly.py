@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
     from squidbot.core.view.standing import Standing
 
-__all__ = ["Assembly", "Report", "Span", "account"]
+__all__ = ["Assembly", "Report", "Span", "account", "remembered"]
 
 
 class Span(NamedTuple):
@@ -46,6 +46,7 @@ class Report(NamedTuple):
         pressure_fraction: history's share of its room.
         spans: each message of the transcript once, in order of seq.
         reliability: the share of what was said that the model can be relied on to go by (O-17).
+        remembered: what durable memory says in the head unasked: the name of each section, and what it costs.
     """
 
     cost: Cost
@@ -54,6 +55,7 @@ class Report(NamedTuple):
     pressure_fraction: float
     spans: tuple[Span, ...]
     reliability: float = 1.0
+    remembered: tuple[tuple[str, Cost], ...] = ()
 
     @property
     def usage(self) -> ContextUsage:
@@ -118,7 +120,8 @@ class Assembly:
         }
         spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
         left = reliability(self.standing.generations, self.lease.parameters_billion)
-        return Report(self.cost, self.limit, self.certificate, pressure, spans, left)
+        said = remembered(self.standing)
+        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said)
 
 
 def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
@@ -130,6 +133,13 @@ def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
     if part.arguments is not None:
         said = said.with_arguments(part.arguments)
     return codecs[form].adopt(said if part.notice is None else said.noticed(part.notice))
+
+
+def remembered(standing: Standing) -> tuple[tuple[str, Cost], ...]:
+    """Return what durable memory says in the head that stands: the name of each section, and what it costs."""
+    sections = standing.plan.sections if standing.plan else ()
+    shown = zip(sections, standing.head, strict=False)
+    return tuple((section.name, part.cost) for section, part in shown if section.is_remembered)
 
 
 def account(

@@ -36,9 +36,9 @@ __all__ = ["READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "set
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
 READ_BACK_WINDOWS = 4
-PLAN = "plan"
+PLAN, WITHDRAWN = "plan", "withdrawn"
 # The kinds of records that say what stands.
-STOOD_WITH = (PIN, MARKED, PLAN)
+STOOD_WITH = (PIN, MARKED, PLAN, WITHDRAWN)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
@@ -54,7 +54,7 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | Non
     valid = plan if plan and plan.lease_id == lease_id else None
     other = plan is not None and valid is None
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
-    counts = _with_kept(shelf, counts, opening)
+    counts = _with_kept(shelf, counts, opening)._replace(withdrawn=opening.newest.get(WITHDRAWN))
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:

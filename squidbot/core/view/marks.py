@@ -13,8 +13,11 @@ __all__ = [
     "is_history",
     "is_memory",
     "is_ours",
+    "memories_in",
+    "memory_texts",
     "recalled_ids",
     "tells_memories",
+    "without_memories",
     "without_recalled",
 ]
 
@@ -27,6 +30,8 @@ MEMORIES: Final = "memories"
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
 _ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|refused): ")
 _MEMORIES: Final = re.compile(rf"<squidbot {MEMORIES}: [^\n]*\n(.*?)\n?</squidbot {MEMORIES}>", re.DOTALL)
+# A line that tells one; no id is longer.
+_MEMORY: Final = re.compile(r"^- ([^\s:]{1,1024}): ", re.MULTILINE)
 _FENCED: Final = re.compile(rf"<squidbot recalled ({_IDS}): .*?\n</squidbot recalled \1>", re.DOTALL)
 
 
@@ -43,6 +48,22 @@ def answers(text: str) -> bool:
 def tells_memories(text: str) -> bool:
     """Return whether memories stand in a text, between our marks."""
     return _MEMORIES.search(text) is not None
+
+
+def memory_texts(text: str) -> tuple[str, ...]:
+    """Return the parts of a text that tell memories, their marks included."""
+    return tuple(block[0] for block in _MEMORIES.finditer(text))
+
+
+def memories_in(text: str) -> tuple[str, ...]:
+    """Return the ids of the memories that a text tells, between our marks."""
+    return tuple(named for block in _MEMORIES.finditer(text) for named in _MEMORY.findall(block[1]))
+
+
+def without_memories(text: str, memory_ids: frozenset[str]) -> str:
+    """Return a text without the parts between our marks that tell one of these memories, and without their lines."""
+    kept = _MEMORIES.sub(lambda block: "" if memory_ids.intersection(_MEMORY.findall(block[1])) else block[0], text)
+    return text if kept == text else "\n".join(line for line in kept.splitlines() if line)
 
 
 def is_history(name: str) -> bool:

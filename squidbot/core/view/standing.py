@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.messages import Part, Record, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.renderer import Renderer
 
@@ -72,6 +72,7 @@ class Standing(NamedTuple):
         markers: the goals and decisions that messages in the store mark.
         opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
         asked: what the message that opened the newest turn costs, where it is not sent.
+        withdrawn: the newest record of facts that were taken out of what was told; None where none ever was.
     """
 
     plan: PlanRecord | None
@@ -90,6 +91,7 @@ class Standing(NamedTuple):
     pins: Pins = NO_PINS
     markers: Markers = NO_MARKERS
     asked: Cost = NOTHING
+    withdrawn: Record | None = None
 
     def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
         """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
@@ -196,6 +198,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
         pins=counts.pins,
         markers=counts.markers,
         asked=counts.asked,
+        withdrawn=counts.withdrawn,
     )
 
 

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 def test_assembling_adds_at_most_one_plan_and_only_with_an_event(
     history: list[Message], setup: Setup, given: list[Inputs]
 ) -> None:
-    """Messages are what they were; summaries, the lease and a snapshot are added with a plan only."""
+    """Messages are what they were; summaries, the lease, a snapshot and that facts were told come with a plan only."""
     host = Host(InMemoryStore(), setup, inputs=lambda number: given[number % len(given)])
     for call in host.run(history):
         plans = call.after.records["plan"]
         added = plans[len(call.before.records["plan"]) :]
         assert call.after.messages == call.before.messages
-        beside = [{**held.records, "plan": (), "lease": (), "snapshot": ()} for held in (call.before, call.after)]
+        with_plans = dict.fromkeys(("plan", "lease", "snapshot", "told"), ())
+        beside = [{**held.records, **with_plans} for held in (call.before, call.after)]
         assert beside[0] == beside[1]
         assert plans[: len(plans) - len(added)] == call.before.records["plan"]
         if call.assembly is not None and call.assembly.event is not None:
