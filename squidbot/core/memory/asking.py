@@ -230,7 +230,9 @@ class Memories:
     def _hits(self, asked: Asked, now: float) -> list[list[Hit]]:
         """Return what is found of facts, and of what files say."""
         limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1))
-        views = [self.view, self._files] if asked.category in _OF_FILES else [self.view]
+        # Whoever has no files pays for one search, and for one vector of the query.
+        has_files = asked.category in _OF_FILES and bool(self.store.listed(self._cards, limit=1))
+        views = [self.view, self._files] if has_files else [self.view]
         try:
             return [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
         except ValueError as error:
@@ -240,6 +242,11 @@ class Memories:
     def _files(self) -> View:
         """The view of what files say; it is searched with the facts, and listed, counted and told unasked nowhere."""
         return self.view._replace(scope=self.view.scope._replace(shelf=FILES))
+
+    @property
+    def _cards(self) -> View:
+        """The view of which files are indexed."""
+        return self.view._replace(scope=self.view.scope._replace(shelf=CARDS))
 
     def _found(self, asked: Asked, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and of the one behind it, what says the same once, and the scores of all."""
@@ -343,8 +350,7 @@ class Memories:
 
     def _files_told(self) -> str:
         """Return how many files are indexed, as "9 files"; "" for none."""
-        cards = self.view._replace(scope=self.view.scope._replace(shelf=CARDS))
-        count = len(self.store.listed(cards, limit=COUNTED + 1))
+        count = len(self.store.listed(self._cards, limit=COUNTED + 1))
         return f"{_counted(count)} file{'s' * (count != 1)}" if count else ""
 
     def _plain(self, about: str, line: str, *memories: Memory) -> Told:
