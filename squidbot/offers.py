@@ -216,9 +216,7 @@ def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:
 def _lancedb(path: str, model: str, dimensions: int) -> VectorIndex:
     from squidbot.adapters.lancedb import LanceIndex  # noqa: PLC0415  # as above
 
-    # A name of its own, for what FAISS leaves is a file and no folder, with the ending by which it is removed.
-    own = f"{path.removesuffix('.vectors')}.lance.vectors" if path else None
-    return LanceIndex(own, model, dimensions)
+    return LanceIndex(path or None, model, dimensions)
 
 
 def _compared(_: str, model: str, dimensions: int) -> VectorIndex:

@@ -249,6 +249,17 @@ def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["vectors"]
 
 
+def test_index_of_another_kind_is_replaced(tmp_path: Path) -> None:
+    """The setting was changed: what lies there, a folder, is a view of the same truth."""
+    path = tmp_path / "vectors"
+    (path / "1").mkdir(parents=True)
+    (path / "index.json").write_text("{}")
+    nearest = Nearest(index := _opened(path), _truth(30))
+    assert str(path) in index.fault
+    nearest.save()
+    assert (_opened(path).stamp(), _opened(path).fault) == (index.stamp(), "")
+
+
 def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     """The disk refuses: a StoreError, the old file, and nothing beside it."""
     truth, path = _truth(30), tmp_path / "vectors"
@@ -256,11 +267,10 @@ def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     nearest.save()
     whole = path.read_bytes()
     truth.put(_memory(70), _vector(70))
-    (tmp_path / "folder").mkdir()
-    bad = Nearest(_opened(tmp_path / "folder"), truth)
+    bad = Nearest(_opened(tmp_path / "nowhere" / "vectors"), truth)
     with pytest.raises(StoreError, match="the file is as it was"):
         bad.save()
-    assert (path.read_bytes(), sorted(each.name for each in tmp_path.iterdir())) == (whole, ["folder", "vectors"])
+    assert (path.read_bytes(), sorted(each.name for each in tmp_path.iterdir())) == (whole, ["vectors"])
 
 
 def test_lists_are_made_for_as_many_as_there_will_be(tmp_path: Path) -> None:

@@ -321,7 +321,7 @@ def test_engine_finds_by_lancedb_and_forgets_in_all_its_files(tmp_path: Path) ->
         meaning.add(facts)
         assert meaning.embed()
         meaning.opened().nearest.save()
-    (folder,) = tmp_path.glob("facts.db.*.lance.vectors")
+    (folder,) = tmp_path.glob("facts.db.*.vectors")
     assert _held_by(folder, packed(gone))
     with squidbot.load(settings, extensions=[Offering()]) as engine:
         store = engine.wired.remembering.store
@@ -330,7 +330,7 @@ def test_engine_finds_by_lancedb_and_forgets_in_all_its_files(tmp_path: Path) ->
         assert not any(_held_by(each, packed(gone)) for each in tmp_path.glob("*.vectors"))
         assert facts[7].memory_id not in [hit.key for hit in store.search("beagle number7", View(ANN), now=2e9)]
         assert store.search("beagle number8", View(ANN), now=2e9)[0].key == facts[8].memory_id
-    (folder,) = tmp_path.glob("facts.db.*.lance.vectors")
+    (folder,) = tmp_path.glob("facts.db.*.vectors")
     assert _held_by(folder, packed(HashedWords().embed([facts[8].text])[0]))
     assert _held_by(folder, packed(gone)) == []
     assert LanceIndex(folder, "hashed-words", 64).stamp().vectors == 299

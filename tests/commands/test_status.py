@@ -169,7 +169,9 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
     found = facts_of(here, 3, "numpy")
     assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
     assert found["vectors"] == "numpy: hashed, 8 dimensions; 3 of 3 wait for a vector"
-    assert found["nearest"].endswith(": made when it is needed")
+    assert found["nearest"].endswith(
+        "(auto: the first that is installed of faiss, lancedb, stdlib): made when it is needed"
+    )
     with SqliteMemoryStore(here / "facts.db") as store:
         store.put_vectors("hashed", 8, {made_memory("number1").memory_id: (1.0,) * 8})
     assert "2 of 3 wait for a vector" in " ".join(shown().stdout.split())
@@ -207,3 +209,17 @@ def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = answer()
     assert (found["settings"], len(found["models"]), found["store"]["adapter"]) == ("default", 1, "stdlib")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("embedder", "said"),
+    [("tiny", "a model of the settings; it is not loaded"), ("openai:m@http://127.0.0.1:9/v1", "it is not asked")],
+)
+def test_status_asks_no_server_what_makes_vectors(here: Path, embedder: str, said: str) -> None:
+    """Who makes them, and what would find the nearest, and why."""
+    text = f'[memory]\nembedder = "{embedder}"\nindex = "stdlib"\n{SETTINGS}\n[models.tiny2]\nadapter = "ollama"\n'
+    (here / "squidbot.toml").write_text(text.replace('"tiny"', '"tiny2"'), encoding="utf-8")
+    found = answer()["memory"]
+    assert said in found["vectors"]
+    assert found["nearest"] == "stdlib (memory.index)"
+    assert "nearest by stdlib (memory.index)" in " ".join(shown().stdout.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 import sys
 from contextlib import contextmanager, suppress
@@ -69,6 +70,8 @@ def write(path: Path, said: Mapping[str, object]) -> Iterator[Out]:
             os.fsync(file.fileno())
             if sys.platform == "win32":
                 file.close()  # no open file is renamed there
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)  # an index of another kind, which is a view of the same truth
             Path(file.name).replace(path)
         _sync_folder(path.parent)
     except OSError as error:

