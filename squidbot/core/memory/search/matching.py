@@ -112,9 +112,15 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
         if by_subject or by_letters or by_family:  # not so for most of a vocabulary
             near = dict(by_subject)
             near.update((at, _alike(word, terms[at])) for at in by_letters)
-            near.update((at, FAMILY) for at in by_family)
-            found[word] = tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
-    return {word: places for word, places in found.items() if places}
+            near.update(dict.fromkeys(by_family, FAMILY))
+            if places := _others(near, word, terms):
+                found[word] = places
+    return found
+
+
+def _others(near: Mapping[int, float], word: str, terms: Sequence[str]) -> Near:
+    """Return the places of those terms that a word is near to, without itself."""
+    return tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
 
 
 def _alike(word: str, other: str) -> float:
