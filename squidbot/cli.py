@@ -33,7 +33,7 @@ COMMANDS = {
     "compact": ("changes", "Shorten what is sent now."),
     "undo": ("changes", "Take the newest event back."),
     "memory": ("memory", "Search, list, add and forget durable facts."),
-    "jobs": ("jobs", "List the summaries that are due of a language model, or have them written."),
+    "jobs": ("jobs", "List messages to be read for facts and summaries that are due, or do them."),
     "snapshot": ("snapshots", "Keep what is sent now under a name."),
     "snapshots": ("snapshots", "List the snapshots of a session."),
     "restore": ("snapshots", "Go back to a snapshot."),

@@ -123,13 +123,21 @@ class Remembering:
         return self._opened()
 
     def kept(self) -> MemoryStore | None:
-        """Return what keeps facts where there may be any, though memory may be switched off by now; None else.
+        """Return what keeps facts where there may be any, or messages were read for some; None else.
+
+        Memory may be switched off by now.
 
         Raises:
             ConfigError: as `store` does.
             StoreError: the store can't be opened.
         """
-        return self._opened() if self._store is not None or self._is_there() else None
+        if self._store is None and not self._is_there():
+            from squidbot.adapters.sqlite3.memory.marks import are_in  # noqa: PLC0415  # only where it is used
+
+            name, path = provider_of(self._loaded)
+            if name != "sqlite3" or not are_in(path):
+                return None
+        return self._opened()
 
     @property
     def learns(self) -> bool:

@@ -1,4 +1,4 @@
-"""`squidbot jobs`: the summaries that are due of a language model, listed or written."""
+"""`squidbot jobs`: messages to be read for facts, and summaries that are due of a language model, listed or done."""
 
 from __future__ import annotations
 
@@ -7,24 +7,35 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from squidbot.commands import options
-from squidbot.commands.ending import ANSWER_IS_NO, complain, exit_code
+from squidbot.commands.ending import ANSWER_IS_NO, USAGE, complain, exit_code
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.due import due_of
 from squidbot.commands.reading.opened import opened
+from squidbot.commands.reading.terms import seen_of
+from squidbot.commands.reading.unread import facts_of
 from squidbot.commands.texts import count, shorter, span
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
+from squidbot.core.memory.learning import Studied
 from squidbot.jobs import Jobs
+from squidbot.learning import ByModel, ByRules, reader_of
 from squidbot.replay.table import progress
+from squidbot.working import Order, Worker
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from squidbot.commands.reading.due import Due
     from squidbot.commands.reading.opened import Opened
+    from squidbot.commands.reading.unread import Facts
     from squidbot.core.jobs.desk import Done
+    from squidbot.core.memory.learning import Unread
     from squidbot.core.messages import Completion, Job
+    from squidbot.working import Outcome
 
 __all__ = ["jobs"]
 
 COLUMNS = ("session", "messages", "level", "reason", "said", "room", "saves")
+UNREAD_COLUMNS = ("session", "messages", "to be read for facts by")
 ID_CHARS = 28
 REASONS = ("schedule", "request")
 
@@ -32,26 +43,37 @@ REASONS = ("schedule", "request")
 class _Found(NamedTuple):
     """What is due, what became of it (None where nothing was to be done), and how to name a model where none is."""
 
+    facts: Facts
+    read: list[Studied] | None
     due: Due
     done: list[Done] | None
     missing: str | None
+
+    @property
+    def failed(self) -> dict[str, SquidbotError]:
+        """What is wrong with sessions, by id."""
+        return {**self.facts.failed, **self.due.failed}
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
         done = self.done
         return {
+            "facts": [_unread(one) for one in self.facts.unread],
+            "read": None if self.read is None else [_read(one) for one in self.read],
             "jobs": [_json(one) for one in self.due.jobs],
             "total": self.due.every,
             "done": None if done is None else [_told(one) for one in done],
             "model": self.missing is None,
-            "failed": [{"session": name, "why": str(error)} for name, error in self.due.failed.items()],
+            "failed": [{"session": name, "why": str(error)} for name, error in self.failed.items()],
         }
 
     @property
     def exit_code(self) -> int:
         """That of the worst that happened: a session that can't be worked on, a summary that was not written."""
         unwritten = self.done is not None and sum(one.summary is not None for one in self.done) < len(self.due.jobs)
-        return max(ANSWER_IS_NO if unwritten else 0, *map(exit_code, self.due.failed.values()), 0)
+        unread = any(one.why for one in self.read or ())
+        usage = USAGE if unwritten and self.missing is not None else 0
+        return max(ANSWER_IS_NO if unwritten or unread else 0, usage, *map(exit_code, self.failed.values()), 0)
 
 
 @click.command()
@@ -64,10 +86,10 @@ class _Found(NamedTuple):
 def jobs(  # noqa: PLR0913  # one for each option
     *, session_id: str | None, run: bool, reason: str | None, limit: int, store: str | None, as_json: bool
 ) -> None:
-    """List the summaries that are due of a language model, those that save most first; --run has them written.
+    """List messages to be read for facts, and summaries that are due of a language model; --run has both done.
 
-    Without SESSION those of all sessions that can be opened. said: what was said in the block, the user's messages
-    left out; room: what its summary may cost; both are bounds, in tokens.
+    Without SESSION those of all sessions that can be opened. Of summaries those come first that save most. said: what
+    was said in the block, the user's messages left out; room: what its summary may cost; both are bounds, in tokens.
     """
     with opened(store, writes=run) as place:
         found = _found(place, session_id, reason or "", limit, run=run)
@@ -80,9 +102,43 @@ def jobs(  # noqa: PLR0913  # one for each option
 
 
 def _found(place: Opened, session_id: str | None, reason: str, limit: int, *, run: bool) -> _Found:
-    made = Jobs(place.wired.llm() if run else _Nobody(), place.wired.job_settings())
-    due = due_of(place, made, session_id, reason, limit)
-    return _Found(due, _done(made, due, reason) if run else None, _missing(place))
+    facts, missing = facts_of(place, session_id), _missing(place)
+    read = _read_now(place, facts, reason) if run else None
+    due = due_of(place, Jobs(_Nobody(), place.wired.job_settings()), session_id, reason, limit)
+    done: list[Done] | None = None
+    if run:
+        able = missing is None and due.jobs
+        done = _done(Jobs(place.wired.llm(), place.wired.job_settings()), due, reason) if able else []
+    return _Found(facts, read, due, done, missing)
+
+
+def _read_now(place: Opened, facts: Facts, reason: str) -> list[Studied]:
+    """Have messages read for facts, and return what became of each portion; a session that fails is noted.
+
+    Raises:
+        ConfigError: the language model that the settings want can't be made.
+    """
+    read: list[Studied] = []
+    if not facts.unread:
+        return read
+    model = reader_of(place.wired)
+    by_model = (ByModel(model, place.wired.job_settings().backoff_seconds),) if model else ()
+    worker = Worker(ByRules(), *by_model)
+    with progress(sum(one.last_seq - one.first_seq + 1 for one in facts.unread), "reading") as tick:
+
+        def told(one: Outcome) -> None:
+            if isinstance(one, Studied):
+                read.append(one)
+                for _ in range(one.unread.first_seq, one.unread.last_seq + 1):
+                    tick()
+
+        for name in dict.fromkeys(one.session_id for one in facts.unread):
+            try:
+                # Whoever asks waits for no turn to end.
+                worker.work(seen_of(place, name), Order(reason=reason or "schedule", told=told))
+            except SquidbotError as error:
+                facts.failed[name] = error
+    return read
 
 
 class _Nobody:
@@ -128,6 +184,20 @@ def _told(one: Done) -> dict[str, object]:
     return {**_json(one.job), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
 
 
+def _unread(one: Unread) -> dict[str, object]:
+    return {
+        "session": one.session_id,
+        "first": f"m{one.first_seq}",
+        "last": f"m{one.last_seq}",
+        "reader": one.reader,
+    }
+
+
+def _read(one: Studied) -> dict[str, object]:
+    learnt = [memory.memory_id for memory in one.memories]
+    return {**_unread(one.unread), "learned": learnt, "passed": len(one.passed), "why": one.why or None}
+
+
 def _json(job: Job) -> dict[str, object]:
     return {
         "session": job.session_id,
@@ -148,36 +218,61 @@ def _level(job: Job) -> str:
 
 def _complain(found: _Found) -> None:
     """Say on standard error what went wrong, a line for each."""
-    for name, error in found.due.failed.items():
-        complain(f"{name}: {error}")
-    if found.done is None:
-        return
-    for one in found.done:
+    lines = [f"{name}: {error}" for name, error in found.failed.items()]
+    unread = [(one.unread, one.why) for one in found.read or () if one.why]
+    lines += [f"{one.session_id} {span(one.first_seq, one.last_seq)}: {why}" for one, why in unread]
+    if found.done is not None and found.missing is None:
+        lines += _unwritten(found.due, found.done)
+    for text in lines:
+        complain(text)
+
+
+def _unwritten(due: Due, done: list[Done]) -> Iterator[str]:
+    for one in done:
         if one.summary is None:
-            complain(f"{one.job.session_id} {span(one.job.first_seq, one.job.last_seq)}: {one.why}")
-    left = sum(job.session_id not in found.due.failed for job in found.due.jobs)
-    left -= sum(one.job.session_id not in found.due.failed for one in found.done)
+            yield f"{one.job.session_id} {span(one.job.first_seq, one.job.last_seq)}: {one.why}"
+    left = sum(job.session_id not in due.failed for job in due.jobs)
+    left -= sum(one.job.session_id not in due.failed for one in done)
     if left > 0:
-        complain(f"{count(left, 'job')} left: another process works there, or the model rests")
+        yield f"{count(left, 'job')} left: another process works there, or the model rests"
 
 
 def _print(found: _Found) -> None:
-    paper, (due, done, missing) = Paper(), found
-    if done is not None:
+    paper = Paper()
+    _put_facts(paper, found)
+    _put_summaries(paper, found)
+    if found.missing is not None:
+        paper.say(found.missing, "dim")
+    paper.print()
+
+
+def _put_facts(paper: Paper, found: _Found) -> None:
+    if found.read:
+        learnt = sum(len(one.memories) for one in found.read)
+        messages = sum(one.unread.last_seq - one.unread.first_seq + 1 for one in found.read if one.succeeded)
+        paper.say(f"{count(messages, 'message')} read for facts; learned {count(learnt, 'fact')}")
+    elif found.facts.unread and found.read is None:
+        paper.table(UNREAD_COLUMNS, [_unread_row(one) for one in found.facts.unread], texts=UNREAD_COLUMNS)
+
+
+def _put_summaries(paper: Paper, found: _Found) -> None:
+    due, done = found.due, found.done
+    if done is not None and (found.missing is None or due.jobs):
         written = [one for one in done if one.summary]
         saved = sum(one.job.said_tokens - one.summary.cost.bound for one in done if one.summary)
         paper.say(
             f"{len(written)} of {count(len(due.jobs), 'job')} done; they stand for {saved:,} tokens more than they cost"
         )
-    elif not due.jobs:
-        paper.say("nothing is due")
-    else:
+    elif due.jobs:
         paper.table(COLUMNS, [_row(job) for job in due.jobs], texts=("session", "messages", "level", "reason"))
+    elif not found.facts.unread:
+        paper.say("nothing is due")
     if due.every > len(due.jobs):
         paper.say(f"… {due.every - len(due.jobs):,} more; --limit {due.every} takes all", "dim")
-    if missing is not None:
-        paper.say(missing, "dim")
-    paper.print()
+
+
+def _unread_row(one: Unread) -> tuple[str, ...]:
+    return shorter(one.session_id, ID_CHARS), span(one.first_seq, one.last_seq), one.reader
 
 
 def _row(job: Job) -> tuple[str, ...]:

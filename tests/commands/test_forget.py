@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.cli import main
 from squidbot.core.errors import StoreError
@@ -93,3 +94,22 @@ def test_forget_of_what_is_not_there_is_no(copied: Callable[..., Result]) -> Non
     assert result.exit_code == 1
     assert "nothing was forgotten" in result.output
     assert GONE in copied("show", "support/42", "m14").output
+
+
+def test_forgotten_message_takes_its_facts_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that it alone says, beside the sessions: out of every list, and out of the file's bytes."""
+    monkeypatch.chdir(tmp_path)
+    Path("squidbot.toml").write_text('[store]\npath = "talk.db"\n[summary]\nscheduler = "none"\n')
+    with squidbot.load() as engine:
+        session = engine.session("ann/1", scope=squidbot.Scope(user="ann"))
+        session.record({"role": "user", "content": "I live in Lisbon."}, "Noted.", {"role": "user", "content": "Hm."})
+        engine.run_jobs()
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments)
+
+    assert json.loads(run("forget", "ann/1", "m2", "--yes", "--json").output)["facts"] == []
+    result = run("forget", "ann/1", "m0", "--yes")
+    assert "1 fact that nothing else said, forgotten too\n" in result.output
+    assert json.loads(run("memory", "list", "--past", "--user", "ann", "--json").output)["memories"] == []
+    assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())

@@ -215,3 +215,52 @@ def test_jobs_without_a_model_can_not_run(run: Callable[..., Result], tmp_path: 
         "no language model 'nobody', known: none; a model's alias is one where the model has an adapter, others come "
         "with extensions @ squidbot.toml.summary.llm" in " ".join(result.output.split())
     )
+
+
+# -- facts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def said(tmp_path: Path, run: Callable[..., Result]) -> Callable[..., Result]:
+    """As `run`, with a session in which a user has said something that nobody has read."""
+    settings = {"store": {"path": str(tmp_path / "kept.db")}, "summary": {"scheduler": "none"}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("ann/1", scope=squidbot.Scope(user="ann", bot="helper"))
+        session.record({"role": "user", "content": "I live in Lisbon, and I prefer tabs."}, "Noted.", now=1.7e9)
+    return run
+
+
+def test_jobs_list_messages_to_be_read_for_facts_and_read_them(said: Callable[..., Result], tmp_path: Path) -> None:
+    """Only where a user is named; without `--run` no byte is written, and with it they are found from then on."""
+    before = (tmp_path / "kept.db").read_bytes()
+    shown = said("ann/1")
+    assert shown.output.splitlines()[0].split() == ["session", "messages", "to", "be", "read", "for", "facts", "by"]
+    assert shown.output.splitlines()[1].split() == ["ann/1", "m0-m1", "rules"]
+    found = json.loads(said("--json").output)
+    assert found["facts"] == [{"session": "ann/1", "first": "m0", "last": "m1", "reader": "rules"}]
+    assert found["read"] is None
+    assert (tmp_path / "kept.db").read_bytes() == before
+    result = said("ann/1", "--run")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("2 messages read for facts; learned 2 facts\n")
+    assert json.loads(said("--json").output)["facts"] == []
+    listed = CliRunner().invoke(main, ["memory", "list", "--user", "ann", "--bot", "helper"])
+    assert "The user lives in Lisbon." in listed.output
+    assert said("ann/1").output.startswith("nothing is due\n")
+
+
+def test_jobs_say_which_facts_a_model_could_not_read(said: Callable[..., Result], tmp_path: Path) -> None:
+    """Exit code 1, and the rules have read."""
+    (tmp_path / "squidbot.toml").write_text('[store]\npath = "kept.db"\n[memory]\nllm = "acme:bad"\n')
+    assert [one["reader"] for one in json.loads(said("ann/1", "--json").output)["facts"]] == ["rules", "model"]
+    result = said("ann/1", "--run", "--json")
+    assert result.exit_code == 1
+    read = json.loads(result.stdout)["read"]
+    assert [(one["reader"], len(one["learned"]), one["why"] is None) for one in read] == [
+        ("rules", 2, True),
+        ("model", 0, False),
+    ]
+    assert "squidbot: ann/1 m0-m1: " in result.stderr
+    assert "is not between <facts> and </facts>" in result.stderr
+    (tmp_path / "squidbot.toml").write_text('[store]\npath = "kept.db"\n[memory]\nextract = "off"\n')
+    assert json.loads(said("ann/1", "--json").output)["facts"] == []

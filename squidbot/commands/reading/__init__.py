@@ -13,6 +13,7 @@
 | recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |
 | due       | summaries that are due of a language model, of one session or of all |
+| unread    | messages that were not read for facts yet |
 | memories  | durable facts as JSON lines, and back |
 | machine   | what there is on this machine: devices, models, packages, the store |
 | vectors   | who keeps durable facts and makes their vectors, and what waits |

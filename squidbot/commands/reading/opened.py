@@ -14,6 +14,7 @@ from squidbot.commands.texts import count
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, DamagedStoreError, SquidbotError, StoreError
 from squidbot.hookspecs import hookimpl
+from squidbot.remembering import provider_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -166,7 +167,10 @@ def opened(path: str | None, *, writes: bool = False) -> Iterator[Opened]:
     if store.path and store.adapter in {None, "sqlite3"}:
         _check_there(loaded.absolute(store.path), store.path)
         named = attrs.evolve(store, adapter=_Looking.name)
-        loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named))
+        # Facts stay where they were: beside the sessions, whatever opens these.
+        provider, facts = provider_of(loaded)
+        memory = attrs.evolve(loaded.settings.memory, provider=provider, path=facts)
+        loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named, memory=memory))
     wired = wire(loaded, [_Looking(writes=writes)])
     try:
         yield Opened(wired)

@@ -6,8 +6,12 @@ A squidbot that knows no marks passes it over; copies of the file by `doctor` ha
 from __future__ import annotations
 
 import json
+import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from squidbot.adapters.sqlite3.access import FOREIGN
+from squidbot.adapters.sqlite3.files import open_reading
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.rows import checksum, json_text, plain, stored
 from squidbot.core.errors import StoreError
@@ -16,7 +20,7 @@ from squidbot.core.memories import Mark
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["put", "read"]
+__all__ = ["are_in", "put", "read"]
 
 # Four cells in an index: what is salvaged from damaged files are rows of two, five, six, seven and more.
 TABLE = """CREATE TABLE IF NOT EXISTS memory_marks(
@@ -29,6 +33,17 @@ TABLE = """CREATE TABLE IF NOT EXISTS memory_marks(
 HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'memory_marks'"
 READ = "SELECT mark, checksum FROM memory_marks WHERE session = ? AND reader = ?"
 PUT = "REPLACE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
+
+
+def are_in(path: str) -> bool:
+    """Say whether a file has marks; nothing is made where there are none. One that can't be read may."""
+    if not os.path.exists(path):  # noqa: PTH110  # as for all paths of stores
+        return False
+    try:
+        with closing(open_reading(path, 0.0)) as connection:
+            return connection.execute(HAS_TABLE).fetchone() is not None
+    except (*FOREIGN, OSError, StoreError):
+        return True  # who opens it says what is wrong
 
 
 def read(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark | None:
