@@ -148,3 +148,23 @@ def test_server_that_is_gone_when_the_model_is_opened_is_named() -> None:
             engine.model("m")
         assert session.assemble("hello").messages
         assert session.lease.window_tokens == 8192
+
+
+def test_facts_are_found_by_vectors_of_a_model_behind_ollama() -> None:
+    """`memory.embedder` names it by its alias: what is added is embedded, and so is what is asked."""
+    model = {"adapter": "ollama", "model": "tiny"}
+    with Ollama(models={"tiny:latest": told()}) as server:
+        settings = {
+            "gpu": {"probe": "none"},
+            "models": {"m": {**model, "url": server.url}},
+            "memory": {"embedder": "m"},
+        }
+        with squidbot.load(settings) as engine:
+            session = engine.session("s", scope=squidbot.Scope(user="ann", bot="helper"))
+            session.memory({"action": "add", "text": "Ann has a beagle.", "category": "core"})
+            assert "Ann has a beagle." in session.memory({"action": "search", "query": "beagle"}).text
+            embedder = engine.wired.embedder()
+            assert embedder is not None
+            assert (embedder.name, embedder.dimensions) == ("ollama/tiny", 3)
+        asked = [text for body in server.sent("/api/embed") for text in body["input"]]  # type: ignore[attr-defined]
+    assert {"Ann has a beagle.", "beagle"} <= {*asked}

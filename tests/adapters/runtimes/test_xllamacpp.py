@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Reply, Usage
@@ -367,3 +368,19 @@ def test_log_is_read_as_sizes_and_reasons() -> None:
     assert sizes(["nothing of it"]) is None
     assert reason(["I load: x", "E open: no such file", "E load: failed", "I end"]) == "open: no such file"
     assert (reason(["I a", "W b"]), reason([])) == ("b", "nothing")
+
+
+def test_facts_are_found_by_vectors_of_a_file(path: Path) -> None:
+    """`memory.embedder` names a model by its alias; its file is opened for that, and closed with the engine."""
+    models = {"tiny": {"adapter": "xllamacpp", "path": str(path), "context_window": WINDOW_TOKENS}}
+    settings = {"gpu": {"probe": "none"}, "models": models, "memory": {"embedder": "tiny"}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("s", scope=squidbot.Scope(user="ann", bot="helper"))
+        session.memory({"action": "add", "text": "Ann has a beagle.", "category": "core"})
+        assert "Ann has a beagle." in session.memory({"action": "search", "query": "beagle"}).text
+        meaning = engine.wired.remembering.meaning
+        assert meaning is not None
+        assert meaning.embed()
+        assert meaning.opened().nearest.behind() == 0
+        assert meaning.opened().embedder.dimensions == 32
+        assert meaning.fault == ""
