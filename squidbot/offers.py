@@ -129,6 +129,7 @@ class BuiltIn:
         register.embedder("numpy", _numpy)
         register.embedder("onnxruntime", _onnxruntime)
         register.embedder("openai", _openai)
+        register.llm("anthropic", _anthropic)
         register.vector_index("faiss", _faiss)
         register.vector_index("lancedb", _lancedb)
         register.vector_index("stdlib", _compared)
@@ -205,6 +206,13 @@ def _openai(rest: str) -> Embedder:
 
     model, _, url = rest.partition("@http")
     return OpenAIEmbedder(model, url and f"http{url}")
+
+
+def _anthropic(rest: str) -> LLM:
+    from squidbot.adapters.anthropic import AnthropicModel  # noqa: PLC0415  # as above
+
+    model, _, url = rest.partition("@http")
+    return AnthropicModel(model, url and f"http{url}")
 
 
 def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:

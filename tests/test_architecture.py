@@ -194,7 +194,12 @@ def test_core_reaches_nothing_outside(path: Path) -> None:
 
 # Adapters that need no package: named after what they read, where they look, or whom they ask.
 # Packages whose values another one takes and returns: they come with it.
-COMPANIONS = {"faiss": {"numpy"}, "lancedb": {"numpy", "pyarrow"}, "onnxruntime": {"numpy"}}
+COMPANIONS = {
+    "anthropic": {"httpx2"},
+    "faiss": {"numpy"},
+    "lancedb": {"numpy", "pyarrow"},
+    "onnxruntime": {"numpy"},
+}
 PACKAGELESS = frozenset({"stdlib", "gguf", "gpus", "hub", "ollama", "servers"})
 
 

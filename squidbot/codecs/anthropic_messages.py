@@ -31,7 +31,20 @@ __all__ = ["TRANSCRIPT_KEYS", "AnthropicMessages"]
 
 # The envelope of an answer, and what recordings write beside a message: a request may not hold them.
 TRANSCRIPT_KEYS: Final = frozenset(
-    {"container", "context_management", "id", "model", "stop_reason", "stop_sequence", "timestamp", "type", "usage"}
+    {
+        "container",
+        "context_management",
+        "diagnostics",
+        "id",
+        "input_transformations",
+        "model",
+        "stop_details",
+        "stop_reason",
+        "stop_sequence",
+        "timestamp",
+        "type",
+        "usage",
+    }
 )
 
 _ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}

@@ -4,6 +4,7 @@ SquidbotError
 ├── BudgetError            a request can't fit its window: who takes the room, how much of how much, which key to change
 ├── ContextOverflowError   the provider said that a request was too long
 ├── LLMError               a language model gave no answer: it was not reached, refused, or was cut off
+│   └── StaleThinkingError the provider refused reasoning that came back: what stood before it has changed
 ├── InvalidRequestError    a request would break a provider's rule (R1 to R11)
 ├── RecallError            nothing can be brought back for an id, an offset or a query: what would do
 ├── ConfigError            a setting is wrong: what, where, what would be right
@@ -31,6 +32,7 @@ __all__ = [
     "RecallError",
     "SizingError",
     "SquidbotError",
+    "StaleThinkingError",
     "StoreError",
     "TranscriptError",
 ]
@@ -80,6 +82,10 @@ class LLMError(SquidbotError):
         """Say what kind of failure it is, and what happened; never in the words of an answer."""
         super().__init__(f"{kind}: {message}")
         self.kind = kind
+
+
+class StaleThinkingError(LLMError):
+    """The provider refused reasoning that came back: what stood before it has changed, or it was touched (R3, R4)."""
 
 
 class InvalidRequestError(SquidbotError):

@@ -213,6 +213,10 @@ def test_encode_leaves_the_envelope_out_when_it_sends_an_answer_back() -> None:
         "content": [{"type": "text", "text": "4"}],
         "stop_reason": "end_turn",
         "stop_sequence": None,
+        "stop_details": None,
+        "container": None,
+        "diagnostics": None,
+        "input_transformations": [],
         "usage": {"input_tokens": 3, "output_tokens": 1},
     }
     message = CODEC.to_message(answer)

@@ -197,6 +197,7 @@ class Messages:
             "content": blocks,
             "stop_reason": short if not whole else "tool_use" if called else "end_turn",
             "stop_sequence": None,
+            "stop_details": None,
             "usage": self._usage(bill, kept),
         }
         if prompt.dropped and BINDING_BETA in asked.headers.get("anthropic-beta", ""):

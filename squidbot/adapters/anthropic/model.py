@@ -1,0 +1,266 @@
+"""A model of Anthropic's: it answers jobs, goes on with conversations, and counts what they take."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.adapters.anthropic.breakpoints import marked
+from squidbot.adapters.anthropic.client import Account, UnfitError
+from squidbot.core.errors import ConfigError, LLMError
+from squidbot.core.messages import Completion, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from anthropic import MessageStream, MessageStreamEvent
+
+__all__ = ["AnthropicModel"]
+
+Json = dict[str, object]
+
+_FINISHES: Final = {
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+_NO_THINKING: Final[Json] = {"type": "disabled"}
+# Counts that are kept: a conversation asks for each request once, and again where it changed.
+_MOST_COUNTS: Final = 256
+
+
+class _Said(NamedTuple):
+    """A whole answer: as it was on the wire, and what it says."""
+
+    message: Json
+    text: str
+
+    @property
+    def reason(self) -> str:
+        """Why it ended."""
+        return str(self.message.get("stop_reason"))
+
+    def tokens(self, name: str) -> int:
+        """Return what its usage says under a name, in tokens; 0 for nothing."""
+        usage = self.message.get("usage")
+        value = usage.get(name) if isinstance(usage, dict) else None
+        return value if type(value) is int else 0
+
+    @property
+    def cached_tokens(self) -> int:
+        """Of the input, read from the cache."""
+        return self.tokens("cache_read_input_tokens")
+
+    @property
+    def input_tokens(self) -> int:
+        """All of the input, whether the cache had it, was written to, or neither."""
+        return self.tokens("input_tokens") + self.tokens("cache_creation_input_tokens") + self.cached_tokens
+
+
+class AnthropicModel:
+    """A `Chat` whose messages have the form "anthropic.messages". Threads may share it.
+
+    Answers come as a stream, whatever is asked: the SDK refuses to wait for a long one without. Conversations are
+    cached by the provider, with breakpoints of ours in place of any that messages bring.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        url: str = "",
+        *,
+        account: Account | None = None,
+        thinking: Mapping[str, object] | None = None,
+        cache_ttl: str = "5m",
+    ) -> None:
+        """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
+
+        `thinking` is what requests of a conversation say of it; None: nothing, which is the model's own default. Jobs
+        go without. `cache_ttl` is "5m" or "1h".
+
+        Raises:
+            ConfigError: no model is named, the address is none, or there is no key for it.
+        """
+        if not model or model != model.strip() or not model.isprintable():
+            raise ConfigError(f"{model!r:.80} is no name of a model; write one such as claude-sonnet-5-5")
+        self._account = account or Account(url)
+        self._model = model
+        self._thinking = dict(thinking) if thinking else None
+        self._mark: Json = {"type": "ephemeral"} if cache_ttl == "5m" else {"type": "ephemeral", "ttl": cache_ttl}
+        self._takes_no_thinking = True
+        self._told_window: int | None = None
+        self._asked_window = False
+        self._counts: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name at its provider."""
+        return self._model
+
+    @property
+    def form(self) -> str:
+        """Messages go in and come out as Anthropic writes them."""
+        return "anthropic.messages"
+
+    @property
+    def window_tokens(self) -> int | None:
+        """What the provider tells of the model, or less where it has refused less; None where neither is known."""
+        with self._lock:
+            if not self._asked_window:
+                self._asked_window = True
+                self._told_window = self._described()
+        known = [tokens for tokens in (self._told_window, self._account.refused_window_tokens) if tokens]
+        return min(known, default=None)
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the answer to a prompt, without thinking, since that takes the answer's room.
+
+        Raises:
+            ContextOverflowError: the prompt does not fit.
+            LLMError: there is no whole answer.
+        """
+        request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": max_output_tokens}
+        if system:
+            request["system"] = system
+        said = self._job(request)
+        if _FINISHES.get(said.reason) == "length":
+            raise LLMError("cut", f"{self._model} reached {max_output_tokens} tokens, or its window, in mid-answer")
+        if not said.text.strip():
+            raise LLMError("empty", f"{self._model} answered nothing")
+        return Completion(said.text, said.input_tokens, said.tokens("output_tokens"))
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_output_tokens: int,
+        tools: Sequence[Mapping[str, object]] = (),
+        told: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Return the next message of the assistant, as it was on the wire, its envelope with it.
+
+        Raises:
+            ContextOverflowError: messages and tools don't fit.
+            StaleThinkingError: reasoning among the messages is refused: what stood before it has changed.
+            LLMError: there is no answer.
+        """
+        request = {**self._conversation(messages, tools, mark=True), "max_tokens": max_output_tokens}
+        if self._thinking is not None:
+            request["thinking"] = self._thinking
+        said = self._said(request, told)
+        finish = _FINISHES.get(said.reason, "stop")
+        return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
+
+    def count_tokens(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()) -> int:
+        """Return what a request takes by the provider's own count, in tokens; an equal one is asked for once.
+
+        Raises:
+            ContextOverflowError: it does not fit.
+            LLMError: the provider does not say.
+        """
+        request = self._conversation(messages, tools, mark=False)
+        key = hashlib.sha256(json.dumps(request).encode()).hexdigest()
+        with self._lock:
+            if key in self._counts:
+                return self._counts[key]
+        with self._account.failures():
+            counted = self._account.client.messages.count_tokens(model=self._model, **request).input_tokens
+        if not isinstance(counted, int):
+            raise LLMError("unusable", f"{self._model} counts {counted!r:.40} tokens")
+        with self._lock:
+            if len(self._counts) >= _MOST_COUNTS:
+                self._counts.pop(next(iter(self._counts)))
+            self._counts[key] = counted
+        return counted
+
+    def close(self) -> None:
+        """Close its connections; a second call does nothing."""
+        self._account.close()
+
+    def _described(self) -> int | None:
+        try:
+            with self._account.failures():
+                told = self._account.client.models.retrieve(self._model).max_input_tokens
+        except LLMError:  # not every server that speaks like Anthropic's tells it
+            return None
+        return told if isinstance(told, int) and told > 0 else None
+
+    def _job(self, request: Json) -> _Said:
+        if self._takes_no_thinking:
+            try:
+                return self._said({**request, "thinking": _NO_THINKING}, None)
+            except UnfitError as error:
+                if "thinking" not in str(error):
+                    raise
+                self._takes_no_thinking = False  # a model that always thinks, or never
+        return self._said(request, None)
+
+    def _conversation(
+        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]], *, mark: bool
+    ) -> Json:
+        first = next((at for at, message in enumerate(messages) if message.get("role") != "system"), len(messages))
+        system = [block for message in messages[:first] for block in _texts(message.get("content"))]
+        # A message has no more than these; what an answer has beside them is its envelope.
+        said = [{key: message[key] for key in ("role", "content") if key in message} for message in messages[first:]]
+        if mark:
+            system, said = marked(system, said, self._mark)
+        request: Json = {"messages": said}
+        if system:
+            request["system"] = system
+        if tools:
+            request["tools"] = [dict(tool) for tool in tools]
+        return request
+
+    def _said(self, request: Mapping[str, object], told: Callable[[str], None] | None) -> _Said:
+        """Return the answer to a request.
+
+        Raises:
+            ContextOverflowError, LLMError: as `Account.failures` lets them out; or the provider's filter ended it.
+        """
+        clean = {key: _writable(value) for key, value in request.items()}
+        account, texts = self._account, []
+        with ExitStack() as opened:
+            with account.failures():
+                stream = opened.enter_context(account.client.messages.stream(model=self._model, **clean))
+            ended = False
+            for event in self._events(stream):
+                if event.type == "text":
+                    texts.append(str(event.text))
+                    if told is not None:
+                        told(texts[-1])
+                ended = ended or event.type == "message_stop"
+            if not ended:
+                raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
+            message = stream.get_final_message().model_dump(mode="json", by_alias=True, exclude_unset=True)
+        said = _Said(message, "".join(texts))
+        if said.reason == "refusal":
+            raise LLMError("refused", f"{self._model} may not answer this")
+        return said
+
+    def _events(self, stream: MessageStream) -> Iterator[MessageStreamEvent]:
+        """Yield what comes; what is done with it is not among the failures of the provider."""
+        coming = iter(stream)
+        while True:
+            with self._account.failures():
+                event = next(coming, None)
+            if event is None:
+                return
+            yield event
+
+
+def _texts(content: object) -> list[Json]:
+    """Return a system text as blocks; one that says nothing has none."""
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [dict(block) for block in blocks if block.get("text") != ""] if isinstance(blocks, list) else []
+
+
+def _writable(value: object) -> object:
+    """Return a JSON value whose texts can be sent: halves of surrogate pairs become U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not value.isascii() else value
+    if isinstance(value, dict):
+        return {_writable(key): _writable(inner) for key, inner in value.items()}
+    return [_writable(inner) for inner in value] if isinstance(value, list | tuple) else value
