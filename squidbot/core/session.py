@@ -290,8 +290,7 @@ class Session:
         records = [answered.record(usage)] if answered else []
         marked = [said for said in map(state.shelf.renderer.said_by, rows) if said]
         records += [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
-        told = newly_told(state.shelf, rows)
-        records += told
+        records += newly_told(state.shelf, rows)
         state.append(stored, rows, [*records, saved.record] if saved else records)
         grown = stored.extended(rows, state.shelf.renderer)
         state.hold(grown._replace(markers=stored.markers.taking(marked)))
@@ -299,8 +298,8 @@ class Session:
         if answered:
             state.check_reported(answered, usage)
             state.past, state.waiting, self._snapshot_due = answered, None, False
-        if told:  # what was told in it may have been forgotten since it was asked for
-            self._untold(told_facts(state.shelf, rows), now)
+        # What was told in it may have been forgotten since it was asked for.
+        self._untold(told_facts(state.shelf, rows), now)
         return rows
 
     def _compacted(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord | None:

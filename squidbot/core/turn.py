@@ -219,19 +219,21 @@ class Turn(NamedTuple):
 
     def _changed(self, stored: Standing, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
-        if stored.opened:
+        if stored.opened or self._opens(stored, given):
             return "opened"
         if stored.withdrawn is not None and Withdrawn.of(stored.withdrawn).is_missed(stored):
             return "forget"
-        # The first request of all, or under another window: nothing of it is cached.
-        if stored.plan is None and self.past.lease_id != self.lease.lease_id:
-            wanted = self.wanted(stored, given)
-            if (wanted.told and not stored.messages) or wanted.remembered():
-                return "opened"
         last = self.last_made(stored)
         if last is None or not self._outside_changed(stored, given):
             return None
         return "tools-changed" if last.tools != given.tools_digest else "system-changed"
+
+    def _opens(self, stored: Standing, given: Inputs) -> bool:
+        """Return whether a head is made for the first request of all, or under another window: nothing is cached."""
+        if stored.plan is not None or self.past.lease_id == self.lease.lease_id:
+            return False
+        wanted = self.wanted(stored, given)
+        return bool((wanted.told and not stored.messages) or wanted.remembered())
 
     def _outside_changed(self, stored: Standing, given: Inputs) -> bool:
         """Return whether system text or tools are others than in the newest request, where there has been one."""

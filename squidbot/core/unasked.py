@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.messages import Cost, Message
+    from squidbot.core.plan import Section
     from squidbot.core.request import Unasked
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Standing
@@ -41,8 +42,14 @@ def start_of(stored: Standing, incoming: Sequence[Message], unasked: Unasked | N
     if before >= COLD_MESSAGES or any(tells_memories(part.notice or "") for part in stored.sent):
         return None
     share = share_of(limit)
-    head = stored.plan.remembered if stored.plan else () if stored.messages else unasked.head(share)
-    return unasked.start(incoming[newest].text, share, head)
+    return unasked.start(incoming[newest].text, share, _head(stored, unasked, share))
+
+
+def _head(stored: Standing, unasked: Unasked, share_tokens: int) -> tuple[Section, ...]:
+    """Return what memory says in the head: as the plan has it, or as the first request of all makes it."""
+    if stored.plan is not None:
+        return stored.plan.remembered
+    return () if stored.messages else unasked.head(share_tokens)
 
 
 def without_remembered(standing: Standing, renderer: Renderer) -> Standing:
