@@ -12,6 +12,7 @@ import click
 
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
+from squidbot.commands.merged import merge, restore, show
 from squidbot.commands.reading.memories import as_lines, from_lines
 from squidbot.commands.reindex import reindex
 from squidbot.commands.texts import count
@@ -39,7 +40,8 @@ def memory() -> None:
     """Search, list, add and forget durable facts, beyond any session; and find what files say."""
 
 
-memory.add_command(reindex)
+for inner in (reindex, merge, restore, show):
+    memory.add_command(inner)
 
 
 @memory.command()

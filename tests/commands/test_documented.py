@@ -29,6 +29,7 @@ LONGEST_HELP_CHARS = 80
 
 PRINTED = [
     ["memory", "list"],
+    ["memory", "merge"],
     ["memory", "reindex", "gone.md"],
     ["status"],
     ["size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],

@@ -204,7 +204,7 @@ class Memories:
             StoreError: nothing was removed.
         """
         try:
-            memory = self._one(memory_id)
+            memory = self.one(memory_id)
         except RecallError:
             # Forgotten before: whoever did so may have been stopped before all that was told of it was gone.
             if self.forgot and self.store.forgotten([read_id(memory_id)]):
@@ -272,7 +272,13 @@ class Memories:
     def _sees(self, memory: Memory) -> bool:
         return self.view._replace(scope=memory.scope).key in {self.view.key, self._files.key}
 
-    def _one(self, said: str) -> Memory:
+    def one(self, said: str) -> Memory:
+        """Return the memory of an id that a model or a person wrote.
+
+        Raises:
+            RecallError: there is no such memory in this view.
+            StoreError: the store failed.
+        """
         memory_id = read_id(said)
         found = self._seen([memory_id])
         if not found:
@@ -283,7 +289,7 @@ class Memories:
 
     def _held(self, said: str) -> Memory:
         """Return the fact of an id, which holds."""
-        old = self._one(said)
+        old = self.one(said)
         if old.scope.shelf:
             raise RecallError(f"{old.memory_id} is what a file says, {safe(old.sources[0].path)}: it is changed there")
         if old.superseded_by:

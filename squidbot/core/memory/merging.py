@@ -9,11 +9,11 @@ from squidbot.core.memory.deciding import words_of
 from squidbot.core.memory.facts import about, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Memory
 
-__all__ = ["Merge", "alike", "merges"]
+__all__ = ["Merge", "alike", "as_near", "merges", "places_of"]
 
 # From these on two memories are one: of one category, and of two (behaviours, section 7: cosine of their vectors).
 SAME_CATEGORY, OTHER_CATEGORY = 0.75, 0.90
@@ -57,6 +57,21 @@ def merges(memories: Sequence[Memory], similar: Callable[[Memory, Memory], float
                 continue
             gone[other.memory_id] = kept, other, score
     return tuple(_merged(gone.values()))
+
+
+def places_of(plan: Sequence[Merge]) -> dict[str, str]:
+    """Return a plan as `MemoryStore.supersede` takes it: of each memory, the one that takes its place."""
+    return {other.memory_id: merge.kept.memory_id for merge in plan for other in merge.gone}
+
+
+def as_near(vectors: Mapping[str, Sequence[float]]) -> Callable[[Memory, Memory], float]:
+    """Return how near two memories are by their vectors, of length 1, by id: the cosine, not below 0."""
+
+    def near(one: Memory, other: Memory) -> float:
+        pairs = zip(vectors[one.memory_id], vectors[other.memory_id], strict=True)
+        return max(0.0, sum(first * second for first, second in pairs))
+
+    return near
 
 
 def _merged(gone: Collection[tuple[Memory, Memory, float]]) -> Iterator[Merge]:

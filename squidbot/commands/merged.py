@@ -1,0 +1,146 @@
+"""`squidbot memory merge`, `restore`, `show`: facts that stand for others, what takes that back, why each is there."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from squidbot.commands import options
+from squidbot.commands.paper import Paper
+from squidbot.commands.texts import count
+from squidbot.commands.whose import opened, scoped
+from squidbot.core.memory.meaning import ByMeaning, spoken
+from squidbot.core.memory.merging import MOST_COMPARED, as_near, merges, places_of
+from squidbot.core.memory.telling import when
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from squidbot.core.memories import Memory
+    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.merging import Merge
+
+__all__ = ["merge", "restore", "show", "similar"]
+
+COLUMNS = ("stays", "fact", "goes", "why")
+# Texts that an embedder gets at once.
+EMBEDDED = 32
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
+@scoped
+def merge(*, yes: bool, as_json: bool, **whose: str) -> None:
+    """Have one fact stand for others that say nearly the same, at most ten at once; these are kept as history.
+
+    The more trusted stays, of equals the newer. They are compared by what they mean where settings name an embedder,
+    else by their words. `restore` takes it back.
+    """
+    with opened(whose) as (memories, _):
+        held = memories.store.listed(memories.view, limit=MOST_COMPARED)
+        plan = merges(held, similar(memories, held))
+        if yes and plan:
+            memories.store.supersede(places_of(plan))
+    if as_json:
+        options.print_json({"merged": yes, "merges": [_json(one) for one in plan]})
+        return
+    paper = Paper()
+    rows = [
+        (
+            one.kept.memory_id,
+            one.kept.text,
+            "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone),
+            one.reason,
+        )
+        for one in plan
+    ]
+    if rows:
+        paper.table(COLUMNS, rows, texts=COLUMNS)
+    gone = sum(len(one.gone) for one in plan)
+    done = f"{count(gone, 'fact')} {'kept as history' if yes else 'would be kept as history; --yes does it'}"
+    paper.say(done if gone else "no two facts say nearly the same", "" if yes else "dim")
+    paper.print()
+
+
+@click.command()
+@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
+@scoped
+def restore(*, memory_ids: tuple[str, ...], as_json: bool, **whose: str) -> None:
+    """Have facts hold again that others took the places of; these hold, too, until they are forgotten."""
+    with opened(whose) as (memories, _):
+        old = [memories.one(memory_id) for memory_id in memory_ids]
+        memories.store.supersede({one.memory_id: "" for one in old})
+    if as_json:
+        options.print_json({"restored": [one.memory_id for one in old]})
+        return
+    for one in old:
+        click.echo(
+            f"{one.memory_id} holds again; {one.superseded_by}, which had taken its place, holds, too"
+            if one.superseded_by
+            else f"{one.memory_id} was no history"
+        )
+
+
+@click.command()
+@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
+@scoped
+def show(*, memory_ids: tuple[str, ...], as_json: bool, **whose: str) -> None:
+    """Show facts whole: what they say, since when, from which messages, why they are there, what took their places."""
+    with opened(whose) as (memories, _):
+        found = [memories.one(memory_id) for memory_id in memory_ids]
+    if as_json:
+        options.print_json({"memories": [asdict(one) for one in found]})
+        return
+    paper, now = Paper(), time.time()
+    for number, one in enumerate(found):
+        if number:
+            paper.blank()
+        paper.heading(f"{one.memory_id}: {one.text}")
+        paper.pairs([(name, text) for name, text in _pairs(one, now) if text])
+    paper.print()
+
+
+def _pairs(one: Memory, now: float) -> list[tuple[str, str]]:
+    places = [
+        source.path or f"m{source.first_seq} of session {source.session_id}"
+        for source in one.sources
+        if source.path or source.session_id
+    ]
+    return [
+        ("category", one.category),
+        ("said", when(one.time, now)),
+        ("by", ", ".join(filter(None, (one.speaker, one.trust)))),
+        ("from", "; ".join(places)),
+        ("why", one.reason),
+        ("tags", ", ".join(one.tags)),
+        ("replaces", one.supersedes),
+        ("replaced by", one.superseded_by),
+    ]
+
+
+def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Memory], float] | None:
+    """Return how near facts are by their vectors; None where the settings name no embedder.
+
+    Raises:
+        LLMError: there are no vectors.
+    """
+    store = memories.store
+    if not isinstance(store, ByMeaning) or not held:
+        return None
+    embedder = store.opened().embedder
+    vectors: dict[str, tuple[float, ...]] = {}
+    for first in range(0, len(held), EMBEDDED):
+        some = held[first : first + EMBEDDED]
+        vectors |= zip((one.memory_id for one in some), embedder.embed([spoken(one) for one in some]), strict=True)
+    return as_near(vectors)
+
+
+def _named(memories: Sequence[Memory]) -> str:
+    return "; ".join(f"{one.memory_id}: {one.text}" for one in memories)
+
+
+def _json(one: Merge) -> dict[str, object]:
+    return {"kept": asdict(one.kept), "gone": [asdict(each) for each in one.gone], "reason": one.reason}
