@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core import events
 from squidbot.core.events import Event
+from squidbot.core.memories import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,7 +72,9 @@ class ByRules:
 
     def doing(self, one: Watched, order: Order) -> Iterator[Studied]:
         """Read them."""
-        return study_of(one.wired, one.session_id).by_rules(order.at)
+        for done in study_of(one.wired, one.session_id).by_rules(order.at):
+            _merge(one.wired, done)
+            yield done
 
 
 class ByModel:
@@ -96,7 +99,9 @@ class ByModel:
         if order.reason == "request":
             self._rests.worked(one.session_id)
         study = study_of(one.wired, one.session_id, self._model, self._rests)
-        return study.by_model(order.at, waits=not order.reason)
+        for done in study.by_model(order.at, waits=not order.reason):
+            _merge(one.wired, done)
+            yield done
 
 
 def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str, ...]:
@@ -115,3 +120,25 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
         wired.withdraw(ids, reason="facts went with the messages that alone said them")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))
     return tuple(ids)
+
+
+def _merge(wired: Wired, done: Studied) -> None:
+    """Where the settings want it, have one fact stand for others that say nearly the same as what was just learned.
+
+    Raises:
+        StoreError: nothing was merged; what was learned is stored.
+    """
+    memory = wired.loaded.settings.memory
+    if not memory.merge or not done.memories:
+        return
+    from squidbot.core.memory.merging import MOST_COMPARED, merges, places_of  # noqa: PLC0415
+
+    store = wired.remembering.store
+    view = View(done.memories[0].scope, memory.isolation)  # type: ignore[arg-type]  # one of them, checked when read
+    # By their words: no embedder is asked behind every turn.
+    plan = merges(store.listed(view, limit=MOST_COMPARED), only=[one.memory_id for one in done.memories])
+    if plan:
+        places = places_of(plan)
+        store.supersede(places)
+        told = ", ".join(f"{gone} by {kept}" for gone, kept in places.items())
+        wired.relay.notify(Event(events.FACTS_MERGED, done.unread.session_id, told))

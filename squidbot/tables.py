@@ -264,6 +264,7 @@ class Memory:
     cold_start_tokens: Whole = MEMORY_COLD_START
     extract: Extract | None = None
     llm: str | None = None
+    merge: bool = False
     embedder: str = "none"
     index: str = "auto"
     redact_names: Names | None = None

@@ -76,7 +76,7 @@ OTHER_KEYS = {
     *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
     *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),
     *(f"memory.{key}" for key in ("enabled", "provider", "path", "isolation", "min_relevance", "write")),
-    *(f"memory.{key}" for key in ("extract", "llm")),
+    *(f"memory.{key}" for key in ("extract", "llm", "merge")),
     *(f"memory.{key}" for key in ("redact_names", "redact_patterns", "embedder", "index")),
     *(f"memory.{key}" for key in ("in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),

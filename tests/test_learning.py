@@ -137,6 +137,22 @@ def test_facts_are_read_where_the_settings_want_it(memory: dict[str, object], sc
         assert "squidbot-jobs" not in {thread.name for thread in threading.enumerate()}
 
 
+@pytest.mark.parametrize("merge", [False, True])
+def test_what_says_nearly_the_same_is_merged_where_settings_want_it(*, merge: bool) -> None:
+    """The newer fact stands for the older one, which is history, and is told of."""
+    host = Host()
+    with squidbot.load({"memory": {"merge": merge}, "summary": {"scheduler": "none"}}, extensions=[host]) as engine:
+        session = engine.session("s", scope=ANN)
+        for text in ("to deploy the parser from the blue cluster", "to deploy the new parser from the blue cluster"):
+            session.record(user(f"We decided {text}."), "Good.")
+            engine.run_jobs()
+        older = "Decided to deploy the parser from the blue cluster."
+        newer = "Decided to deploy the new parser from the blue cluster."
+        assert held(engine) == ([newer] if merge else [older, newer])
+        assert len(host.causes(events.FACTS_MERGED)) == merge
+        assert older in session.memory({"action": "list", "past": True}).text
+
+
 # -- a language model -----------------------------------------------------------------------------------------------
 
 FACT = {

@@ -39,16 +39,22 @@ class Merge(NamedTuple):
     reason: str
 
 
-def merges(memories: Sequence[Memory], similar: Callable[[Memory, Memory], float] | None = None) -> tuple[Merge, ...]:
+def merges(
+    memories: Sequence[Memory],
+    similar: Callable[[Memory, Memory], float] | None = None,
+    only: Collection[str] = (),
+) -> tuple[Merge, ...]:
     """Return which memories of one view to merge, at most 10 of them gone; the same from the same.
 
     `similar` says how near two are, 0 to 1: the cosine of their vectors, or (None) `alike`. The more trusted stays, of
     equals the newer. Memories about different things, as far as that is known, are never merged, nor those that were
-    replaced; nor is one that numbers or negations tell from the other.
+    replaced; nor is one that numbers or negations tell from the other. With `only` one of two must be of these ids.
     """
     near = similar or alike
     held = [one for one in memories if not one.superseded_by][:MOST_COMPARED]
-    pairs = sorted(_pairs(held, near), key=lambda pair: (-pair[0], pair[1].memory_id, pair[2].memory_id))
+    pairs = sorted(
+        _pairs(held, near, frozenset(only)), key=lambda pair: (-pair[0], pair[1].memory_id, pair[2].memory_id)
+    )
     gone: dict[str, tuple[Memory, Memory, float]] = {}
     for score, kept, other in pairs:
         if len(gone) < MOST_MERGES and kept.memory_id not in gone and other.memory_id not in gone:
@@ -82,8 +88,12 @@ def _merged(gone: Collection[tuple[Memory, Memory, float]]) -> Iterator[Merge]:
         yield Merge(first, tuple(other for other, _ in others), f"says nearly the same, {100 * least:.0f} % alike")
 
 
-def _pairs(held: Sequence[Memory], near: Callable[[Memory, Memory], float]) -> Iterator[tuple[float, Memory, Memory]]:
+def _pairs(
+    held: Sequence[Memory], near: Callable[[Memory, Memory], float], only: frozenset[str]
+) -> Iterator[tuple[float, Memory, Memory]]:
     for one, other in combinations(held, 2):
+        if only and one.memory_id not in only and other.memory_id not in only:
+            continue
         if _may_merge(one, other):
             score = near(one, other)
             if score >= (SAME_CATEGORY if one.category == other.category else OTHER_CATEGORY):
