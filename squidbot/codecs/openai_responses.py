@@ -95,6 +95,14 @@ class OpenAIResponses:
             made = []
         return [*found, {"output": made}] if made else found
 
+    def thoughts(self, payload: str) -> int:
+        """Return how many items of reasoning a payload has.
+
+        Raises:
+            ValueError: the payload is not of this form.
+        """
+        return sum(of.type_of(item) == "reasoning" for item in of.items_of(as_object(payload))[0])
+
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request: an item, or a list of them for a step.
 

@@ -97,6 +97,28 @@ def test_export_to_another_form_can_be_replayed(run: Callable[..., Result], tmp_
         ]
 
 
+def test_export_of_responses_leaves_reasoning_behind(run: Callable[..., Result], tmp_path: Path) -> None:
+    """Words, calls and results in either form, each result once; what was thought is counted."""
+    step = (
+        '{"id":"resp_1","output":[{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},'
+        '{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"Look:"}]},'
+        '{"id":"fc_1","type":"function_call","call_id":"t1","name":"read","arguments":"{\\"path\\": \\"a\\"}"}]}'
+    )
+    output = '{"type":"function_call_output","call_id":"t1","output":[{"type":"input_text","text":"1"}]}'
+    kept(tmp_path / "s.db", ['{"role":"user","content":"hi"}', step, output], "openai.responses")
+    result = run("export", "s", "--store", str(tmp_path / "s.db"), "--format", "openai")
+    call = {"id": "t1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Look:", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "t1", "content": "1"},
+    ]
+    assert "1 reasoning" in result.stderr
+    result = run("export", "s", "--store", str(tmp_path / "s.db"), "--format", "anthropic")
+    assert "hm" not in result.stdout
+    assert json.loads(result.stdout.splitlines()[-1])["content"][0]["content"] == "1"
+
+
 def test_export_to_markdown_can_be_read(run: Callable[..., Result]) -> None:
     """A heading for each message; results between fences that they can't close."""
     text = run("export", "support/42", "--format", "markdown").stdout

@@ -12,10 +12,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from squidbot.codecs import jsontext
+from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.commands.texts import clock
+from squidbot.core.portable import Media, Outcome, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.commands.reading.entries import Entry
 
@@ -107,6 +109,8 @@ def results_of(entry: Entry) -> dict[str, str]:
 
 def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
     """Return what a message says in text, and its tool results by the ids of their calls; count what is left out."""
+    if entry.row.codec == OpenAIResponses.tag:
+        return _said_in_items(entry, left)
     payload = _payload(entry)
     if entry.row.codec == "openai.chat":
         left.update(f"key {key}" for key in payload if key not in _KNOWN_KEYS)
@@ -123,6 +127,20 @@ def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
     }
     text = _text([block for block in blocks if block.get("type") not in {"tool_result", "tool_use"}], left)
     return ("", _same_for(entry, text)) if entry.answers and not results else (text, results)
+
+
+def _said_in_items(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
+    codec = OpenAIResponses()
+    said = codec.portable(entry.row.payload).pieces
+    left.update(["reasoning"] * codec.thoughts(entry.row.payload))
+    results = {one.call_id: _words(one.said, left) for one in said if isinstance(one, Outcome)}
+    return _words([one for one in said if isinstance(one, Words | Media)], left), results
+
+
+def _words(pieces: Iterable[Words | Media], left: Left) -> str:
+    said = list(pieces)
+    left.update(piece.mime for piece in said if isinstance(piece, Media))
+    return "\n".join(piece.text for piece in said if isinstance(piece, Words))
 
 
 def _payload(entry: Entry) -> dict[str, object]:
