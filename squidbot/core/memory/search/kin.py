@@ -21,7 +21,7 @@ _ROWS = """
 family: mother father parent sister brother sibling son daughter child kid baby husband wife spouse partner aunt uncle
  cousin grandma grandmother grandpa grandfather grandparent niece nephew relative twin
 child: kid son daughter baby toddler teen boy girl little youth
-parent: mother father mom dad parenthood
+parent: mother father mom dad
 spouse: husband wife partner wedding marry marriage fiance fiancee
 wedding: marry marriage engaged engagement bride groom propose ceremony anniversary honeymoon vow
 relationship: date dating boyfriend girlfriend partner couple single married love breakup divorce relation
@@ -55,8 +55,8 @@ read: book novel article story reader
 write: writer author novel poem poetry script screenplay journal blog story essay article draft publish
 author: writer novelist book poet
 story: tale novel narrative plot script book
-film: movie cinema director actor actress scene screen watch trilogy documentary series show
-movie: film cinema screen watch theater theatre trilogy comedy drama thriller actor director
+film: movie cinema director actor actress scene screen watch documentary series show
+movie: film cinema screen watch theater theatre comedy drama thriller actor director
 show: series tv episode season watch program
 watch: see view movie film show
 music: song band album concert sing guitar piano violin drum instrument musician jazz rock classical tune playlist
@@ -83,7 +83,7 @@ enjoy: love like fun fond passion
 favorite: favourite love best prefer fan beloved adore
 like: love enjoy prefer favorite fan adore
 dislike: hate despise avoid annoying annoy
-relax: destress unwind calm rest stress peace chill meditate yoga bath spa soothe therapeutic de-stress
+relax: unwind calm rest stress peace chill meditate yoga bath spa soothe therapeutic
 stress: anxiety pressure overwhelm tense burnout worry relax
 sport: game team football soccer basketball baseball tennis hockey golf swim run athlete league match season coach
  cricket volleyball surf ski climb rugby marathon boxing
@@ -106,7 +106,7 @@ beach: ocean sea sand wave coast surf shore
 water: sea ocean lake river swim
 garden: plant flower grow vegetable tomato seed yard soil
 plant: flower tree garden seed succulent
-trip: travel vacation journey visit roadtrip flight tour abroad holiday cruise getaway
+trip: travel vacation journey visit flight tour abroad holiday cruise getaway
 travel: trip visit vacation journey tour fly flight abroad explore tourist country city destination backpack
 vacation: trip travel holiday getaway resort
 visit: trip travel tour see
@@ -119,9 +119,7 @@ live: home house apartment reside move stay settle
 move: relocate relocation moving new house apartment home
 home: house apartment room rent mortgage condo cottage neighborhood
 house: home apartment property mortgage
-country: home
 origin: from hometown roots native born immigrant
-roots: heritage origin ancestry
 food: eat meal dish recipe cook bake dinner lunch breakfast restaurant taste cuisine snack dessert pizza pasta salad
  chicken soup sandwich vegetable fruit cheese rice
 cook: recipe meal bake dish kitchen chef food dinner ingredient roast grill
@@ -132,7 +130,7 @@ bake: cake cookie bread pie muffin pastry dessert oven
 dessert: cake cookie pie ice cream chocolate sweet pastry tart brownie
 drink: coffee tea beer wine juice soda cocktail water smoothie
 restaurant: dinner eat cafe diner food menu
-diet: eat healthy vegan vegetarian food calorie nutrition dairy-free gluten sugar
+diet: eat healthy vegan vegetarian food calorie nutrition gluten sugar
 allergy: allergic intolerant sensitive reaction
 health: doctor hospital sick illness pain medical disease diagnose surgery fitness medicine weight diet injury therapy
 illness: sick disease flu cold fever diagnose cancer diabetes hospital
@@ -143,7 +141,6 @@ accident: crash hurt injury hit collide
 symptom: pain fever headache cough tired nausea
 mental: therapy anxiety depression counseling therapist psychology emotional
 therapy: counseling therapist counselor mental psychologist
-counsel: counselor therapy advice support guidance mentor
 sleep: insomnia bed nap tired rest
 car: vehicle drive truck suv auto garage engine prius license jeep van
 vehicle: car truck bike motorcycle van
@@ -152,7 +149,6 @@ repair: fix restore broken mechanic maintenance
 buy: purchase shop get new order pay bought store own
 sell: sale sold store shop
 shop: store mall market buy
-own: have belong possess
 item: object thing collect collection piece memorabilia
 collect: collection collector memorabilia
 gift: present give receive surprise birthday
@@ -187,8 +183,6 @@ create: make build design develop invent
 build: construct make create
 change: transform transition new different
 problem: issue trouble challenge difficulty error bug setback obstacle
-challenge: difficult struggle hard obstacle hurdle tough problem
-setback: fail lose problem obstacle rejection reject
 success: achieve accomplish milestone win proud
 achieve: accomplish success goal milestone complete
 lose: loss lost died missing
@@ -206,7 +200,6 @@ inspire: motivate motivation inspiration influence role
 motivate: inspire drive motivation
 personality: trait kind caring thoughtful shy outgoing honest brave
 trait: personality attribute characteristic
-describe: call feel like
 belief: religion faith church god spiritual pray value
 religion: church faith christian muslim jewish buddhist pray god
 politics: political election vote party government liberal conservative policy campaign
@@ -221,23 +214,28 @@ size: big small large tall huge
 clothes: shirt dress shoe jacket hat wear jeans outfit fashion sneaker sweater necklace
 fashion: clothes style design dress trend
 jewelry: necklace ring bracelet earring pendant
-necklace: pendant jewelry chain
 shoe: boot sneaker footwear
 furniture: table chair couch sofa desk bed shelf
-tattoo: ink body
-symbol: represent mean reminder sign significance stand
-meaning: symbol mean represent significance
 computer: laptop pc software hardware code program desktop gpu
 software: app code program computer developer tool
 program: code software app python java
 code: program software function repository script bug commit
 language: spanish french german english japanese chinese italian python java korean
-database: sqlite postgres mysql sql table query
-server: host deploy cloud machine
-deploy: release ship production rollout server
-test: pytest check suite coverage ci
-bug: error fix crash issue failure
-error: exception fail failure bug crash traceback
+database: sqlite postgres mysql sql table query schema migration
+server: host deploy cloud machine container docker
+deploy: release ship production rollout server staging rollback
+test: pytest check suite coverage ci fixture assertion
+bug: error fix crash issue failure regression
+error: exception fail failure bug crash traceback timeout
+file: folder directory path document script
+repository: git commit branch merge clone fork
+branch: merge commit pull review rebase
+config: setting option configuration environment variable
+dependency: package library version upgrade install
+endpoint: api url route request response
+permission: access role token password key secret
+log: trace message output monitor metric
+slow: performance latency timeout cache memory
 version: release upgrade update
 device: phone laptop tablet gadget computer watch headphone camera
 phone: call mobile iphone android text
@@ -259,14 +257,10 @@ give: gave gift hand offer
 time: hour minute day week month year often long
 often: frequency times week daily weekly regularly
 duration: long hour week month year
-remember: memory reminder remind
+remember: memory remind
 memory: remember childhood nostalgic
-childhood: child young grew kid growing
-child: childhood
-adopt: adoption agency foster
 pregnant: baby expecting birth born due
 born: birth birthday
-nickname: name
 address: street live home
 """
 

@@ -33,14 +33,14 @@ brought; build built; buy bought; catch caught; choose chose chosen; come came; 
 dream dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight
 fought; find found; flee fled; fly flew flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen;
 get got gotten; give gave given; go went gone goes; grow grew grown; hang hung; hear heard; hide hid hidden; hold
-held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lie lay lain; light lit; lose lost; make
+held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lie lain; light lit; lose lost; make
 made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say said; see saw
 seen; seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot shot; show shown; sing sang sung; sink
 sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen; stick
 stuck; strike struck; swear swore sworn; sweep swept; swim swam swum; take took taken; teach taught; tear tore torn;
 tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn; weave wove
 woven; win won; write wrote written; child children; man men; woman women; person people; mouse mice; foot feet; tooth
-teeth; goose geese; wife wives; knife knives; leaf leaves; shelf shelves; half halves; wolf wolves; thief
+teeth; goose geese; wife wives; knife knives; shelf shelves; half halves; wolf wolves; thief
 thieves; loaf loaves; good better best; bad worse worst; far farther further; mom mum mother mommy mummy; dad father
 daddy; kid kids; tv television; photo photos photograph photographs; bike bicycle; phone telephone; fridge
 refrigerator; exam examination; gym gymnasium; math maths mathematics; ad advertisement; die died dying; lie lied
@@ -48,7 +48,7 @@ lying; tie tied tying; color colour colors colours colored coloured; favorite fa
 neighbour neighbors neighbours; neighborhood neighbourhood; theater theatre theaters theatres; center centre; gray
 grey; behavior behaviour; jewelry jewellery; program programme programmes
 """
-_STEM_OF = {
+_BASE_OF = {
     form: row.split()[0] for row in _IRREGULAR.replace("\n", " ").split(";") for form in row.split()[1:] if row.strip()
 }
 _VOWELS = frozenset("aeiouy")
@@ -65,12 +65,11 @@ FAMILY_LETTERS = 4
 @lru_cache(65_536)
 def stem(word: str) -> str:
     """Return a word, in lower case, without its inflection."""
-    if (known := _STEM_OF.get(word)) is not None:
-        return known
+    word = _BASE_OF.get(word, word)
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     bare = _unconjugated(_singular(word))
-    return _unended(_STEM_OF.get(bare, bare))
+    return _unended(_BASE_OF.get(bare, bare))
 
 
 @lru_cache(65_536)

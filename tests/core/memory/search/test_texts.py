@@ -127,3 +127,30 @@ def test_words_stand_beside_the_terms_that_they_became() -> None:
     """For a store whose index has words of its own."""
     query = Query.of("Which kettles did Ada's children buy?", names=["Ada"])
     assert dict(zip(query.terms, query.words, strict=True)) == {"kettl": "kettles", "child": "children", "buy": "buy"}
+
+
+@pytest.mark.parametrize(
+    ("form", "base"),
+    [
+        ("wrote", "write"),
+        ("left", "leave"),
+        ("leaves", "leave"),
+        ("came", "come"),
+        ("flew", "fly"),
+        ("driven", "drive"),
+        ("wives", "wife"),
+        ("laid", "lay"),
+        ("caching", "cache"),
+        ("died", "die"),
+    ],
+)
+def test_every_form_of_a_word_meets_the_word(form: str, base: str) -> None:
+    """Irregular ones, too: one by one, and wherever rules cut the base itself."""
+    assert stem(form) == stem(base)
+
+
+def test_no_word_of_one_subject_is_nearer_than_its_subject() -> None:
+    """The words of software are subjects as others are; none stands for itself."""
+    assert {"crash", "fix"} <= {each.word for each in kin(stem("bugs"))}
+    assert {"folder", "path"} <= {each.word for each in kin(stem("file"))}
+    assert all(each.stem != term and 0 < each.near < 1 for term in ("bug", "fil", "hous") for each in kin(term))
