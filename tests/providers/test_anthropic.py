@@ -184,14 +184,58 @@ def test_what_a_listener_raises_goes_to_the_caller(providers: Providers, claude:
     assert claude.reply([user("hi")], 100).finish == "stop"
 
 
-def test_stale_thinking_is_an_error_of_its_own(providers: Providers, claude: AnthropicModel) -> None:
-    """Whoever changed what stood before it strips it and asks again."""
+def test_stale_thinking_is_left_out_when_it_is_refused(providers: Providers, claude: AnthropicModel) -> None:
+    """The provider is asked again to leave it out, and each time from then on; it tells what went."""
     providers.script = saying([Thought("hm"), Text("One.")], "Two.")
     said = claude.reply([user("hi")], 100).message
     answer = {"role": "assistant", "content": said["content"]}
-    assert claude.reply([user("hi"), answer, user("and?")], 100)
+    assert "input_transformations" not in claude.reply([user("hi"), answer, user("and?")], 100).message
+    for _ in range(2):
+        gone = claude.reply([user("hi!"), answer, user("and?")], 100).message["input_transformations"]
+        assert [one["path"] for one in gone] == ["messages.1.content.0"]  # type: ignore[attr-defined]  # a list
+    assert len(providers.refused) == 1
+    asked = model(providers, drops_stale=True)
+    assert asked.reply([user("hi!"), answer, user("and?")], 100)
+    assert len(providers.refused) == 1
+    asked.close()
+
+
+def test_thinking_that_was_touched_is_an_error_of_its_own(providers: Providers, claude: AnthropicModel) -> None:
+    """No provider takes it; nor does one that is told not to think leave it out."""
+    providers.script = saying([Thought("hm"), Text("One.")], "Two.")
+    said = claude.reply([user("hi")], 100).message
+    touched = assistant({"type": "thinking", "thinking": "oh", "signature": "c2ln"}, text("One."))
+    with pytest.raises(StaleThinkingError, match="Invalid `signature`"):
+        claude.reply([user("hi"), touched, user("and?")], 100)
+    quiet = model(providers, thinking={"type": "disabled"})
     with pytest.raises(StaleThinkingError, match="different conversation"):
-        claude.reply([user("hi!"), answer, user("and?")], 100)
+        quiet.reply([user("hi!"), assistant(*_listed(said["content"])), user("and?")], 100)
+    quiet.close()
+
+
+def test_a_conversation_that_outgrows_its_window_goes_on(providers: Providers) -> None:
+    """Events between turns and in the middle of tool loops: each request is answered, whatever has to give way."""
+
+    def thinks(asked: Asked) -> Sequence[Piece]:
+        if asked.number % 2:
+            return [Thought(f"so {asked.number}"), Text(f"Answer {asked.number}: " + "word " * 60)]
+        return [Thought(f"hm {asked.number}"), *[Call("look", f'{{"at": {at}}}') for at in range(asked.number % 5 + 1)]]
+
+    providers.script = thinks
+    providers.world.models = {"tiny": Model(window=4_000)}
+    claude = model(providers, ONCE._replace(answer_seconds=10.0), drops_stale=True)
+    session = squidbot.load({}).session("s", form="anthropic.messages", window_tokens=4_000)
+    events = 0
+    for turn in range(24):
+        for step in range(2):
+            made = session.assemble(*([f"Question {turn}?"] if step == 0 else []), tools=[TOOL])
+            events += made.event is not None
+            stored = session.record(made.incoming, claude.reply(made.messages, 400, [TOOL]).message)
+            calls = stored[-1].call_ids
+            session.record(*([user(*[result(call, "data " * 40) for call in calls])] if calls else []))
+    assert events >= 3
+    assert providers.refused == []
+    claude.close()
 
 
 def test_tokens_are_counted_by_the_provider_once(providers: Providers, claude: AnthropicModel) -> None:

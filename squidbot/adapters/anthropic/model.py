@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.adapters.anthropic.breakpoints import marked
 from squidbot.adapters.anthropic.client import Account, UnfitError
-from squidbot.core.errors import ConfigError, LLMError
+from squidbot.core.errors import ConfigError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ _FINISHES: Final = {
     "model_context_window_exceeded": "length",
 }
 _NO_THINKING: Final[Json] = {"type": "disabled"}
+# What models with preserved thinking do where nothing is said, and the beta in which one says what becomes of stale
+# thinking (Anthropic's documentation, prefix checks).
+_ADAPTIVE: Final[Json] = {"type": "adaptive"}
+_BINDING: Final = "thinking-binding-controls-2026-08-01"
 # Counts that are kept: a conversation asks for each request once, and again where it changed.
 _MOST_COUNTS: Final = 256
 
@@ -67,7 +71,7 @@ class AnthropicModel:
     cached by the provider, with breakpoints of ours in place of any that messages bring.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each has a default, and is what a user may want to say
         self,
         model: str,
         url: str = "",
@@ -75,11 +79,13 @@ class AnthropicModel:
         account: Account | None = None,
         thinking: Mapping[str, object] | None = None,
         cache_ttl: str = "5m",
+        drops_stale: bool = False,
     ) -> None:
         """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
 
         `thinking` is what requests of a conversation say of it; None: nothing, which is the model's own default. Jobs
-        go without. `cache_ttl` is "5m" or "1h".
+        go without. `cache_ttl` is "5m" or "1h". `drops_stale` asks from the start that stale reasoning be left out,
+        and not only once some has been refused; models that can't think adaptively refuse to be asked.
 
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
@@ -91,6 +97,7 @@ class AnthropicModel:
         self._thinking = dict(thinking) if thinking else None
         self._mark: Json = {"type": "ephemeral"} if cache_ttl == "5m" else {"type": "ephemeral", "ttl": cache_ttl}
         self._takes_no_thinking = True
+        self._leaves_out = drops_stale
         self._told_window: int | None = None
         self._asked_window = False
         self._counts: dict[str, int] = {}
@@ -142,15 +149,16 @@ class AnthropicModel:
     ) -> Reply:
         """Return the next message of the assistant, as it was on the wire, its envelope with it.
 
+        Where reasoning is refused because what stood before it has changed, as in the middle of a tool loop that
+        overflowed, the provider is asked again to leave such reasoning out, and from then on each time.
+
         Raises:
             ContextOverflowError: messages and tools don't fit.
-            StaleThinkingError: reasoning among the messages is refused: what stood before it has changed.
+            StaleThinkingError: reasoning among the messages was touched, or is refused all the same.
             LLMError: there is no answer.
         """
         request = {**self._conversation(messages, tools, mark=True), "max_tokens": max_output_tokens}
-        if self._thinking is not None:
-            request["thinking"] = self._thinking
-        said = self._said(request, told)
+        said = self._answered(request, told)
         finish = _FINISHES.get(said.reason, "stop")
         return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
 
@@ -198,6 +206,18 @@ class AnthropicModel:
                 self._takes_no_thinking = False  # a model that always thinks, or never
         return self._said(request, None)
 
+    def _answered(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+        if not self._leaves_out:
+            thinking = {} if self._thinking is None else {"thinking": self._thinking}
+            try:
+                return self._said({**request, **thinking}, told)
+            except StaleThinkingError as error:
+                if "prefix_mismatch_behavior" not in str(error) or (self._thinking or {}).get("type") == "disabled":
+                    raise
+                self._leaves_out = True
+        asked = {**(self._thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        return self._said({**request, "thinking": asked, "betas": [_BINDING]}, told)
+
     def _conversation(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]], *, mark: bool
     ) -> Json:
@@ -224,7 +244,8 @@ class AnthropicModel:
         account, texts = self._account, []
         with ExitStack() as opened:
             with account.failures():
-                stream = opened.enter_context(account.client.messages.stream(model=self._model, **clean))
+                side = account.client.beta.messages if "betas" in clean else account.client.messages
+                stream = opened.enter_context(side.stream(model=self._model, **clean))
             ended = False
             for event in self._events(stream):
                 if event.type == "text":
