@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +11,14 @@ from hypothesis import strategies as st
 from squidbot.core.memories import Passage
 from squidbot.core.memory.search.index import Index, lookups
 from squidbot.core.memory.search.query import Query
-from squidbot.core.memory.search.ranking import MIN_RELEVANCE
+from squidbot.core.memory.search.ranking import MIN_RELEVANCE, score
+from squidbot.core.memory.search.signals import Candidate
+from squidbot.core.memory.search.texts import prepared
 
 from .talk import NOW, at, passages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=60)
 SAID = "kettle blue gate sheep pond heron ferry I you was the in May 2031 ?"
@@ -207,3 +214,25 @@ def test_verb_is_found_in_its_other_forms_when_a_noun_looks_like_one_of_them() -
     (first, *_) = Index([home, rain]).search("where does Ann live")
     assert first.key == "home"
     assert first.score > MIN_RELEVANCE
+
+
+class Many(NamedTuple):
+    """So many passages, of which nothing else is known."""
+
+    passages: int
+    average_terms: float = 8.0
+
+    def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return nothing: all terms are rare."""
+        del terms
+        return {}
+
+
+def test_the_same_hit_tells_less_among_very_many() -> None:
+    """Where there is much, much is found by chance; among few nothing changes."""
+    passage = Passage("a", "The ferry was late.")
+    scores = [
+        score(Query.of("the late harbour"), [Candidate(passage, prepared(passage))], Many(passages))[0].score
+        for passages in (1, 600, 10_000, 1_000_000)
+    ]
+    assert scores[0] == scores[1] > scores[2] > scores[3] > 0
