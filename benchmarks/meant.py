@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmarks.finders import Form, FullText, fused
+from benchmarks.stored import Stored
 from squidbot.core.memory.search.index import Index
 from squidbot.core.memory.search.likeness import Meaning
 
@@ -30,7 +31,8 @@ def finders() -> dict[str, Make]:
         "MiniLM, bare": lambda passages: Nearest(passages, has_speaker=False),
         "MiniLM, speaker": Nearest,
         "FTS5 porter + MiniLM, fused": fused([lambda passages: FullText(passages, Form(has_head=False)), Nearest]),
-        "squidbot, MiniLM": Both,
+        "squidbot, MiniLM, all compared": Both,
+        **({"squidbot, MiniLM + FAISS": lambda passages: Stored(passages, Once)} if find_spec("faiss") else {}),
     }
 
 
@@ -67,11 +69,26 @@ def _spoken(passage: Passage) -> str:
     return f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text
 
 
+class Once:
+    """The embedder, which is asked for each text once, however many find by it."""
+
+    known: ClassVar[dict[str, tuple[float, ...]]] = {}
+
+    def __init__(self) -> None:
+        self.name, self.dimensions, self.even = (getattr(_embedder(), each) for each in ("name", "dimensions", "even"))
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector for each text."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.known]
+        self.known.update(zip(new, _embedder().embed(new), strict=True))
+        return [self.known[text] for text in texts]
+
+
 @lru_cache(4096)
 def _vectors(texts: tuple[str, ...]) -> Any:  # noqa: ANN401  # an array, where NumPy is installed
     import numpy as np  # noqa: PLC0415  # an extra
 
-    return np.array(_embedder().embed(texts), np.float32)
+    return np.array(Once().embed(texts), np.float32)
 
 
 @lru_cache(1)
