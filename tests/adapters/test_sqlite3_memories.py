@@ -307,3 +307,18 @@ def test_damaged_vector_is_told_when_a_byte_was_changed(tmp_path: Path) -> None:
     changed(path, "UPDATE memory_vectors SET vector = x'0000000000000000'")
     with SqliteMemoryStore(path) as store, pytest.raises(DamagedStoreError, match="the vector of memory"):
         store.vectors("mini")
+
+
+@pytest.mark.parametrize("wrong", [(float("nan"), 1.0), (0.0, 0.0), (float("inf"), 1.0)])
+def test_vector_without_a_direction_is_refused_with_all_that_came_with_it(
+    wrong: tuple[float, float], tmp_path: Path
+) -> None:
+    """It would be near to nothing, or to everything."""
+    memories = [made_memory(f"number {number}") for number in range(2)]
+    with SqliteMemoryStore(tmp_path / "s.db") as store:
+        store.add(memories)
+        with pytest.raises(StoreError, match=r"has no direction; nothing was written"):
+            store.put_vectors("m", 2, {memories[0].memory_id: (1.0, 0.0), memories[1].memory_id: wrong})
+        assert store.models() == {}
+        assert store.newest_without("m", 5) == memories
+        assert store.waiting("m") == 2
