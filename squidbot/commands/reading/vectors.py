@@ -91,13 +91,10 @@ def _with_vectors(wired: Wired, kept: str, held: Holding | None, path: str) -> F
     if embedder is None:
         return FactsFound(kept)
     model, dimensions = embedder.name, embedder.dimensions
-    ours, remarks = held is not None and held.models.get(model) == dimensions, list[str]()
-    waiting = held.waiting[model] if held and ours else held.memories if held else 0
-    said = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions"
-    said += f"; {waiting:,} of {held.memories:,} wait for a vector" if held else ""
-    if held and (others := [name for name in held.models if name != model or not ours]):
-        names = ", ".join(f"{name}, {held.models[name]:,} dimensions" for name in others)
-        remarks.append(f"vectors of {names} are not used, and dropped when all are made anew: squidbot memory reindex")
+    said, remarks = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions", list[str]()
+    if held:
+        said += f"; {_waiting(held, model, dimensions):,} of {held.memories:,} wait for a vector"
+        remarks += _unused(held, model, dimensions)
     place = vectors_path(path, model)
     is_there = bool(place) and Path(place).exists()
     index = wired.vector_index(place if is_there else "", model, dimensions)
@@ -107,6 +104,19 @@ def _with_vectors(wired: Wired, kept: str, held: Holding | None, path: str) -> F
         return FactsFound(kept, said, f"{_chosen(wired, index)}: {holds}", tuple(remarks))
     finally:
         index.close()
+
+
+def _waiting(held: Holding, model: str, dimensions: int) -> int:
+    return held.waiting[model] if held.models.get(model) == dimensions else held.memories
+
+
+def _unused(held: Holding, model: str, dimensions: int) -> list[str]:
+    """Say of which models there are vectors that nobody compares with anything."""
+    others = [
+        f"{name}, {size:,} dimensions" for name, size in held.models.items() if (name, size) != (model, dimensions)
+    ]
+    said = f"vectors of {', '.join(others)} are not used, and dropped when all are made anew: squidbot memory reindex"
+    return [said] if others else []
 
 
 def _chosen(wired: Wired, index: VectorIndex) -> str:
