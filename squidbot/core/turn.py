@@ -104,7 +104,7 @@ class Turn(NamedTuple):
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """
-        started = start_of(stored, incoming, given.unasked, self.limit)
+        started = start_of(self.shelf, stored, incoming, given.unasked, self.limit)
         if started is not None:
             try:
                 return self._outcome(stored, incoming, given, started)
@@ -118,7 +118,9 @@ class Turn(NamedTuple):
         wanted = self.wanted(stored, given)
         known = self._told(stored)
         news = known.news(wanted.told) if stored.messages else None
-        outside = self._outside(given, (*wanted.told, *self._remembered(stored.plan)))
+        # Without what memory says: it gives way, and an event of this call may bring it. Tried again behind that, the
+        # call has to cut what comes with it as before.
+        outside = self._outside(given, wanted.told)
         given = replace(given, notice=_lines(given.notice, news))
         met = self._met(stored, incoming, given, outside, started)
         born, trial, moment, notice = met

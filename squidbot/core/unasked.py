@@ -11,11 +11,10 @@ from squidbot.core.view.renderer import spent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.messages import Cost, Message
-    from squidbot.core.plan import Section
+    from squidbot.core.messages import Cost, Message, StoredMessage
     from squidbot.core.request import Unasked
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.standing import Standing
+    from squidbot.core.view.standing import Shelf, Standing
 
 __all__ = ["COLD_MESSAGES", "share_of", "start_of", "without_remembered"]
 
@@ -30,26 +29,31 @@ def share_of(limit: Cost) -> int:
     return max(0, limit.bound) // SHARE
 
 
-def start_of(stored: Standing, incoming: Sequence[Message], unasked: Unasked | None, limit: Cost) -> str | None:
+def start_of(
+    shelf: Shelf, stored: Standing, incoming: Sequence[Message], unasked: Unasked | None, limit: Cost
+) -> str | None:
     """Return facts to freeze behind the newest of the user's messages where a conversation begins; None for none.
 
-    They are told once: not where any message that is sent carries some already.
+    They are told once: not where any message before it carries some already. Nothing of this depends on the plan in
+    force: a call that brought an event says the same when it is tried again.
+
+    Raises:
+        StoreError: the store failed.
     """
     newest = max((place for place, one in enumerate(incoming) if _speaks(one)), default=-1)
     if unasked is None or newest < 0:
         return None
     before = stored.messages - stored.lead_count + sum(one.role != "system" for one in incoming[:newest])
-    if before >= COLD_MESSAGES or any(tells_memories(part.notice or "") for part in stored.sent):
+    if before >= COLD_MESSAGES or any(tells_memories(row.notice or "") for row in _said(shelf, stored)):
         return None
     share = share_of(limit)
-    return unasked.start(incoming[newest].text, share, _head(stored, unasked, share))
+    # The head as an event of this very call would make it: once it has, that head stands.
+    return unasked.start(incoming[newest].text, share, unasked.head(share))
 
 
-def _head(stored: Standing, unasked: Unasked, share_tokens: int) -> tuple[Section, ...]:
-    """Return what memory says in the head: as the plan has it, or as the first request of all makes it."""
-    if stored.plan is not None:
-        return stored.plan.remembered
-    return () if stored.messages else unasked.head(share_tokens)
+def _said(shelf: Shelf, stored: Standing) -> Sequence[StoredMessage]:
+    """Return all that was said so far of a conversation that begins, sent still or not."""
+    return shelf.read(stored.lead_count, stored.messages - 1) if stored.messages > stored.lead_count else ()
 
 
 def without_remembered(standing: Standing, renderer: Renderer) -> Standing:

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Message, Usage
+from squidbot.core.request import Inputs
 from squidbot.core.settings import strategy
 
 from .driver import Call, Host, Setup, assistant, result, user
-from .histories import WORDS, effort, histories, schedules, setups
+from .histories import WORDS, Remembering, effort, histories, schedules, setups
 
 if TYPE_CHECKING:
-    from squidbot.core.engine import Inputs
     from squidbot.core.view.assembly import Assembly
 
 
@@ -83,6 +83,31 @@ def test_assembling_again_gives_the_same_bytes(history: list[Message], setup: Se
             assert second.request.payloads == first.assembly.payloads
             assert second.request.event is None
         host.reply(one)
+
+
+def test_second_try_cuts_outputs_as_the_first_did_although_its_event_brought_facts() -> None:
+    """An output gets the room that it has without what memory says, which its own call may bring into the head."""
+    setup = Setup(2048, None, replace(strategy("coherence", 1536), policy_limit=400), WORDS)
+    inputs = Inputs(unasked=Remembering(("Likes tea.",)))
+    host = Host(InMemoryStore(), setup, inputs=lambda _: inputs, watch=False)
+    host.reply(assistant("", *[("a", "read", "")] * 4))
+    dense = "0000000\x80\x80\x80" + 5 * "\U00010000"
+    host.pending.extend(result("a", text) for text in ("", "", "", 3 * dense))
+    first, second = host.call(), host.call()
+    assert first.request.event is not None
+    assert second.request.payloads == first.request.payloads
+
+
+def test_second_try_says_the_facts_that_the_first_said_although_its_event_put_them_in_the_head() -> None:
+    """What is told behind the first words does not depend on the head of a plan that this very call has made."""
+    setup = Setup(2048, 0, replace(strategy("balanced", 1536), policy_limit=100), WORDS)
+    inputs = Inputs(unasked=Remembering(("Likes tea.",)))
+    host = Host(InMemoryStore(), setup, inputs=lambda _: inputs, watch=False)
+    host.reply(assistant(""))
+    host.pending.append(user(""))
+    first, second = host.call(), host.call()
+    assert first.request.event is not None
+    assert second.request.payloads == first.request.payloads
 
 
 def test_second_try_cuts_outputs_as_the_first_did_although_its_event_took_the_question_away() -> None:
