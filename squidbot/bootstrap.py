@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pluggy
-
-from squidbot import hookspecs
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.counting.meter import Meter
@@ -20,14 +17,16 @@ from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
 from squidbot.core.withdrawing import Facts
-from squidbot.hookspecs import PROJECT
+from squidbot.extensions import collected, counter_specs, split_spec, store_name
 from squidbot.models.catalog import Catalog
-from squidbot.offers import INDEXES, TIMERS, BuiltIn, Registry, make
+from squidbot.offers import INDEXES, TIMERS, make
 from squidbot.relay import Relay
 from squidbot.remembering import Remembering, Vectors, withdraw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pluggy
 
     from squidbot.config import Loaded
     from squidbot.core.jobs.due import JobSettings
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.settings import HistorySettings
     from squidbot.core.vectors.values import VectorIndex
-    from squidbot.offers import Timer
+    from squidbot.offers import Registry, Timer
     from squidbot.tables import Prices
 
 __all__ = ["Wired", "wire"]
@@ -65,11 +64,11 @@ class Wired:
         self.relay = relay
         self._registry = registry
         self._counters: dict[str, TokenCounter] = {}
-        for spec in _counter_specs(loaded):
+        for spec in counter_specs(loaded):
             self.counter(spec)
         path = loaded.settings.store.path
-        offers = registry.stores
-        self.store = make("store", offers, _store_name(loaded), loaded.absolute(path) if path else "", loaded.source)
+        offers, place = registry.stores, f"{loaded.source}.store.adapter"
+        self.store = make("store", offers, store_name(loaded), loaded.absolute(path) if path else "", place)
         retention = loaded.settings.snapshots.retention
         self.models = Catalog(loaded, registry, relay, self._counter_of)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay)
@@ -87,9 +86,9 @@ class Wired:
             ConfigError: there is no such counter, or its package is not installed.
         """
         if spec not in self._counters:
-            name, rest = _split(spec)
+            name, rest = split_spec(spec)
             rest = self.loaded.absolute(rest) if name in FILE_COUNTERS else rest
-            made = make("token counter", self._registry.counters, name, rest, self.loaded.source)
+            made = make("token counter", self._registry.counters, name, rest, _counter_place(self.loaded, spec))
             self._counters[spec] = made
         return self._counters[spec]
 
@@ -236,7 +235,8 @@ class Wired:
             ConfigError: its package is not installed.
         """
         name = self.loaded.settings.summary.scheduler
-        return make("scheduler", TIMERS, name, "", self.loaded.source) if name in TIMERS else None
+        place = f"{self.loaded.source}.summary.scheduler"
+        return make("scheduler", TIMERS, name, "", place) if name in TIMERS else None
 
     def _counter_of(self, alias: str) -> TokenCounter:
         """Return what the settings count with for a model."""
@@ -280,52 +280,13 @@ def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
             installed.
         StoreError: the store can't be opened.
     """
-    plugins = pluggy.PluginManager(PROJECT)
-    plugins.add_hookspecs(hookspecs)
-    plugins.register(BuiltIn(), "squidbot")
-    for number, extension in enumerate(extensions, 1):
-        name = str(getattr(extension, "__name__", type(extension).__name__))
-        plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
-    _load_named(plugins, loaded)
-    try:
-        plugins.check_pending()
-    except pluggy.PluginValidationError as error:
-        raise ConfigError(f"{error}; known hooks: {', '.join(_hooks())}") from error
-    registry = Registry()
-    plugins.hook.register_adapters(register=registry)
+    plugins, registry = collected(loaded, extensions)
     return Wired(loaded, registry, _relay(plugins, registry, loaded))
-
-
-def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
-    """Load the entry points that the settings name.
-
-    Raises:
-        ConfigError: an extension is not installed, or can't be imported.
-    """
-    settings, own = loaded.settings, Registry()
-    BuiltIn().register_adapters(own)
-    counters = {_split(spec)[0] for spec in _counter_specs(loaded)} - set(own.counters)
-    models = {_split(llm)[0] for llm in _llm_specs(loaded)}
-    runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
-    probes = {settings.gpu.probe} - set(own.probes)
-    memories = {settings.memory.provider} - {"auto", *own.memories}
-    embedder = settings.memory.embedder
-    vectors = {settings.memory.index} - {"auto", *own.vector_indexes}
-    if not settings.model(embedder).adapter:
-        vectors |= {embedder.partition(":")[0]} - {"none", *own.embedders}
-    adapters = {_store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *vectors, *settings.extensions}):
-        try:
-            found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
-        except ImportError as error:
-            raise ConfigError(f"the extension {name} can't be imported: {error} @ {loaded.source}") from error
-        if not found and name in settings.extensions:
-            raise ConfigError(f"no extension {name} is installed @ {loaded.source}.extensions")
 
 
 def _relay(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
     observers = [
-        (name, make("observer", registry.observers, name, "", loaded.source).notify)
+        (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers").notify)
         for name in loaded.settings.observers
     ]
     return Relay(
@@ -348,10 +309,6 @@ def _call(hook: pluggy.HookCaller, argument: str) -> Callable[[object], object]:
     return lambda value: hook(**{argument: value})
 
 
-def _hooks() -> list[str]:
-    return [name for name in hookspecs.__all__ if hasattr(getattr(hookspecs, name), "squidbot_spec")]
-
-
 def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
     """Return settings under the prices that are set; the others stay."""
     cost = settings.prices
@@ -365,24 +322,8 @@ def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
     return settings.charged(charged, kept_seconds)
 
 
-def _llm_specs(loaded: Loaded) -> list[str]:
-    """Return what the settings name as language models, but for models of the settings that have an adapter."""
-    settings = loaded.settings
-    return [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
-
-
-def _counter_specs(loaded: Loaded) -> list[str]:
-    models = loaded.settings.models.values()
-    return [loaded.settings.budget.counter, *(model.tokenizer for model in models if model.tokenizer)]
-
-
-def _store_name(loaded: Loaded) -> str:
-    return loaded.settings.store.adapter or ("sqlite3" if loaded.settings.store.path else "stdlib")
-
-
-def _split(spec: str) -> tuple[str, str]:
-    """Return the name of a counter, and what its factory gets; a rank file stands for tiktoken."""
-    if spec.endswith(".tiktoken"):
-        return "tiktoken", spec.removeprefix("tiktoken:")
-    name, _, rest = spec.partition(":")
-    return name, rest
+def _counter_place(loaded: Loaded, spec: str) -> str:
+    """Return the key that names a counter."""
+    aliases = [alias for alias, model in loaded.settings.models.items() if model.tokenizer == spec]
+    is_common = loaded.settings.budget.counter == spec or not aliases
+    return f"{loaded.source}.{'budget.counter' if is_common else f'models[{aliases[0]!r}].tokenizer'}"

@@ -14,7 +14,7 @@ from squidbot.core.jobs.prompts import MODES
 from squidbot.core.settings import STRATEGIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
     "AUTO_LAYERS",
@@ -38,6 +38,7 @@ __all__ = [
     "Strategy",
     "Tokens",
     "Whole",
+    "meant",
     "structured",
 ]
 
@@ -171,14 +172,22 @@ def _shares(value: object, _: object) -> tuple[float, ...]:
     return shares
 
 
+def meant(unknown: Iterable[str], known: Iterable[str]) -> str:
+    """Return a question after the known names that the unknown ones are nearest to; "" where none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415  # only who has mistyped waits for it
+
+    every = tuple(known)
+    near = [close for one in unknown for close in get_close_matches(one, every, 1)]
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
 def _wrong(error: BaseException, _: type | None) -> str:
     """Return what is wrong, in front of its path."""
     if isinstance(error, _RefusedError):
         return str(error)
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        unknown = ", ".join(sorted(error.extra_fields))
-        known = ", ".join(field.name for field in attrs.fields(error.cl))
-        return f"unknown key {unknown}, known: {known}"
+        unknown, known = sorted(error.extra_fields), [field.name for field in attrs.fields(error.cl)]
+        return f"unknown key {', '.join(unknown)}, known: {', '.join(known)}{meant(unknown, known)}"
     return "invalid value for type, expected table"
 
 

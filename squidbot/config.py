@@ -9,12 +9,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import attrs
 
 from squidbot.checks import AUTO_LAYERS, structured
 from squidbot.core.errors import ConfigError
+from squidbot.environment import check_secrets, with_aliases
+from squidbot.origins import Origin, lines_of
 from squidbot.prices import FILE_NAME as PRICES_NAME
 from squidbot.prices import entry_of
 from squidbot.tables import Budget, Prices, Settings
@@ -22,17 +23,6 @@ from squidbot.tables import Budget, Prices, Settings
 __all__ = ["FILE_NAME", "Loaded", "Origin", "load_settings"]
 
 FILE_NAME = "squidbot.toml"
-
-
-class Origin(NamedTuple):
-    """One setting: its key with dots, its value, and where it is from.
-
-    `source` is a file's name, "argument", "default", or the entry of the price table that the value is from.
-    """
-
-    key: str
-    value: object
-    source: str
 
 
 @attrs.frozen
@@ -43,13 +33,17 @@ class Loaded:
         settings: the values.
         source: the name of the file, "argument", or "default" where there is neither.
         folder: what relative paths are relative to: the file's folder, else the current one.
-        raw: what the source sets.
+        raw: what the source sets, and the environment.
+        text: the file's own text; "" where there is none.
+        named: by the keys that the environment has set the names that it has for them.
     """
 
     settings: Settings
     source: str
     folder: Path
     raw: Mapping[str, object] = attrs.Factory(dict)
+    text: str = ""
+    named: Mapping[tuple[str, ...], str] = attrs.Factory(dict)
 
     @property
     def policy(self) -> bool:
@@ -69,7 +63,8 @@ class Loaded:
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that is from, in the order of `Settings`."""
-        return [self._origin(path, value) for path, value in _leaves((), self.settings)]
+        lines = lines_of(self.text)
+        return [self._origin(path, value, lines) for path, value in _leaves((), self.settings)]
 
     def prices(self, alias: str = "") -> Prices:
         """Return what tokens cost with a model, with the values of the entry of the price table that is named."""
@@ -81,7 +76,7 @@ class Loaded:
         missing = [name for name in _names_of(Prices) if getattr(prices, name) is None]
         return attrs.evolve(prices, **{name: getattr(entry, name) for name in missing})
 
-    def _origin(self, path: tuple[str, ...], value: object) -> Origin:
+    def _origin(self, path: tuple[str, ...], value: object, lines: Mapping[tuple[str, ...], int]) -> Origin:
         *table, key = path
         if value is None and table in (["prices"], ["models", *table[1:2], "prices"]):
             prices = self.prices(table[1] if len(table) > 1 else "")
@@ -89,7 +84,16 @@ class Loaded:
                 return Origin(_dotted(path), getattr(prices, key), self._entry(prices.entry))
         if key == "n_gpu_layers" and value == AUTO_LAYERS:
             value = "auto"
-        return Origin(_dotted(path), value, self.source if self.sets(*path) else "default")
+        return Origin(_dotted(path), value, self._place(path, lines) if self.sets(*path) else "default")
+
+    def _place(self, path: tuple[str, ...], lines: Mapping[tuple[str, ...], int]) -> str:
+        """Return where a key that is set stands: under its own name, another one of it, or as one word for a table."""
+        if path in self.named:
+            return f"env {self.named[path]}"
+        *table, key = path
+        others = [(*table, other) for other, own in WINDOW_ALIASES.items() if own == key and table == ["window"]]
+        line = next((lines[one] for one in (path, *others, tuple(table)) if one in lines), 0)
+        return f"{self.source}:{line}" if line else self.source
 
     def _entry(self, name: str) -> str:
         """Return which entry of the price table a name means, and when it was true."""
@@ -114,17 +118,19 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
         return Loaded(Settings(), "default", Path.cwd())
     path = Path(source or FILE_NAME)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"can't be read: {error.strerror or error} @ {path}") from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise ConfigError(f"{error} @ {path.name}") from error
-    return _structured(raw, path.name, path.absolute().parent)
+    return _structured(raw, path.name, path.absolute().parent, text)
 
 
-def _structured(raw: Mapping[str, object], source: str, folder: Path) -> Loaded:
+def _structured(raw: Mapping[str, object], source: str, folder: Path, text: str = "") -> Loaded:
+    check_secrets(raw, source)
     _check_aliases(raw, source)
-    spelled = _spelled_out(raw)
+    spelled, named = with_aliases(_spelled_out(raw))
     settings = structured(spelled, Settings, source)
     try:
         _ = settings.budget.caps
@@ -134,7 +140,7 @@ def _structured(raw: Mapping[str, object], source: str, folder: Path) -> Loaded:
     if least > most:
         raise ConfigError(f"min must be at most max, not {least} > {most} @ {source}.window")
     _check_entries(settings, source)
-    return Loaded(settings, source, folder, spelled)
+    return Loaded(settings, source, folder, spelled, text, named)
 
 
 # The names of document 004 (O-15) for keys of `[window]`; its buffer is in MB of 2^20 bytes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
@@ -13,7 +14,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from squidbot.core.memories import MemoryStore
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, Observer, TokenCounter
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Register, Store
 
-__all__ = ["INDEXES", "OPEN_FILES", "TIMERS", "BuiltIn", "Registry", "Timer", "make"]
+__all__ = ["INDEXES", "OPEN_FILES", "TIMERS", "BuiltIn", "Registry", "Timer", "check_offered", "make"]
 
 Offer = TypeVar("Offer")
 Given = TypeVar("Given")
@@ -296,18 +297,31 @@ def _apscheduler(_: str) -> Timer:
 TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _apscheduler}
 
 
+def check_offered(kind: str, offers: Iterable[str], name: str, source: str) -> None:
+    """Check that somebody offers what settings name.
+
+    Raises:
+        ConfigError: nobody does; the text says what there is, and which of these is nearest.
+    """
+    every = sorted(offers)
+    if name not in every:
+        known = ", ".join(every) or "none"
+        raise ConfigError(
+            f"no {kind} {name!r}, known: {known}; others come with extensions{meant([name], every)} @ {source}"
+        )
+
+
 def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, rest: Given, source: str) -> Made:
     """Return what the factory of that name makes.
 
     Raises:
-        ConfigError: nobody offers it, or the package that it needs is not installed.
+        ConfigError: nobody offers it, the package that it needs is not installed, or it wants something else to be set.
     """
-    if name not in offers:
-        raise ConfigError(
-            f"no {kind} {name!r}, known: {', '.join(sorted(offers)) or 'none'}; others come with extensions @ {source}"
-        )
+    check_offered(kind, offers, name, source)
     try:
         return offers[name](rest)
+    except ConfigError as error:
+        raise error if " @ " in str(error) else ConfigError(f"{error} @ {source}") from error
     except ImportError as error:
         raise ConfigError(
             f"the {kind} {name!r} can't be imported: {error}; pip install 'squidbot[{name}]' @ {source}"

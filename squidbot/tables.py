@@ -33,6 +33,7 @@ from squidbot.prices import Entry
 
 __all__ = [
     "Budget",
+    "Compat",
     "Gpu",
     "History",
     "Memory",
@@ -274,6 +275,13 @@ class Memory:
 
 
 @attrs.frozen
+class Compat:
+    """`[compat]`: how other systems are met."""
+
+    env: bool = False
+
+
+@attrs.frozen
 class Settings:
     """All of squidbot.toml."""
 
@@ -291,6 +299,7 @@ class Settings:
     store: Store = Store()
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES
+    compat: Compat = Compat()
 
     def model(self, alias: str) -> Model:
         """Return what is known of a model; nothing but defaults for one that is not named."""

@@ -158,7 +158,7 @@ def test_store_adapter_goes_before_the_path_when_both_are_set(tmp_path: Path) ->
 
 def test_load_refuses_sqlite_when_it_has_no_file() -> None:
     """A database in no file would be lost in silence."""
-    with pytest.raises(ConfigError, match=r"^the store sqlite3 needs a file; set store\.path$"):
+    with pytest.raises(ConfigError, match=r"^the store sqlite3 needs a file; set store\.path @ argument\.store"):
         squidbot.load({"store": {"adapter": "sqlite3"}})
 
 

@@ -130,6 +130,7 @@ OTHER_KEYS = {
     "summary.interval_minutes",
     "observers",
     "extensions",
+    "compat.env",
 }
 
 

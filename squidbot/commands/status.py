@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["status"]
 
 MIB = 2**20
+# Whom settings are for, by the tiers of `Origin`.
+TIERS = {"job": "for the engine", "physical": "for models", "policy": "for how conversations are kept"}
 
 
 @click.command()
@@ -138,7 +140,11 @@ def _put_settings(paper: Paper, found: Found, *, every: bool) -> None:
     rows = [one for one in found.loaded.origins() if every or one.source != "default"]
     if rows:
         paper.heading(f"Settings of {found.loaded.source}")
-        paper.pairs([(one.key, f"{one.value}  ({one.source})") for one in rows], indent="  ")
+        for tier in ("job", "physical", "policy"):
+            of_tier = [(one.key, f"{one.value}  ({one.source})") for one in rows if one.tier == tier]
+            if of_tier:
+                paper.say(TIERS[tier], "dim", indent="  ")
+                paper.pairs(of_tier, indent="    ")
         paper.blank()
 
 
@@ -152,7 +158,7 @@ def _json(found: Found) -> dict[str, object]:
         "packages": [_package_json(found, package, version) for package, version in found.packages],
         "store": found.store._asdict(),
         "memory": found.facts._asdict(),
-        "origins": [{"key": one.key, "value": one.value, "source": one.source} for one in found.loaded.origins()],
+        "origins": [{**one._asdict(), "tier": one.tier} for one in found.loaded.origins()],
         "problems": found.problems,
     }
 

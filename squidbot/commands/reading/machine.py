@@ -13,7 +13,9 @@ from squidbot.commands.reading.installed import PACKAGES, Package, installed
 from squidbot.commands.reading.vectors import FactsFound, facts_found
 from squidbot.commands.texts import count
 from squidbot.core.budget.tiers import tier_of
-from squidbot.core.errors import SquidbotError
+from squidbot.core.errors import ConfigError, SquidbotError
+from squidbot.extensions import collected
+from squidbot.offers import check_offered
 from squidbot.probes import Machine
 from squidbot.tables import Store as InMemory
 
@@ -135,7 +137,7 @@ def _store(loaded: Loaded) -> StoreFound:
     if adapter == "stdlib":
         return StoreFound(adapter, "", "sessions live in memory, and are gone with the process", "")
     if adapter != "sqlite3":
-        return StoreFound(adapter, store.path, "an extension's", "")
+        return _others(loaded, adapter)
     path = Path(loaded.absolute(store.path))
     if not path.exists():
         return StoreFound(adapter, str(path), "there is no file yet; the first session makes it", "")
@@ -143,6 +145,16 @@ def _store(loaded: Loaded) -> StoreFound:
     if size_bytes > CHECKED_BYTES:
         return StoreFound(adapter, str(path), f"{size_bytes:,} bytes; squidbot doctor reads them all", "")
     return _checked(path)
+
+
+def _others(loaded: Loaded, adapter: str) -> StoreFound:
+    """Return the store of an extension, which is not opened."""
+    path = loaded.settings.store.path
+    try:
+        check_offered("store", collected(loaded)[1].stores, adapter, f"{loaded.source}.store.adapter")
+    except ConfigError as error:
+        return StoreFound(adapter, path, "", str(error))
+    return StoreFound(adapter, path, "an extension's", "")
 
 
 def _checked(path: Path) -> StoreFound:

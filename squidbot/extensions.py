@@ -1,0 +1,101 @@
+"""Finds what settings name among installed distributions, and collects what all of them offer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from squidbot import hookspecs
+from squidbot.core.errors import ConfigError
+from squidbot.hookspecs import PROJECT
+from squidbot.offers import BuiltIn, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from squidbot.config import Loaded
+
+__all__ = ["collected", "counter_specs", "split_spec", "store_name"]
+
+
+def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy.PluginManager, Registry]:
+    """Return all extensions that there are, and what they and squidbot itself offer.
+
+    A name of the settings that squidbot does not bring itself is looked for among the entry points of the group
+    "squidbot"; `extensions` are modules or objects with hooks beside these.
+
+    Raises:
+        ConfigError: an extension is unknown, can't be imported, has a misspelt hook, fails while it offers its
+            adapters, or offers what another one does.
+    """
+    plugins = pluggy.PluginManager(PROJECT)
+    plugins.add_hookspecs(hookspecs)
+    plugins.register(BuiltIn(), "squidbot")
+    for number, extension in enumerate(extensions, 1):
+        name = str(getattr(extension, "__name__", type(extension).__name__))
+        plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
+    _load_named(plugins, loaded)
+    try:
+        plugins.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise ConfigError(f"{error}; known hooks: {', '.join(_hooks())}") from error
+    registry = Registry()
+    plugins.hook.register_adapters(register=registry)
+    return plugins, registry
+
+
+def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
+    """Load the entry points that the settings name.
+
+    Raises:
+        ConfigError: an extension is not installed, or can't be imported.
+    """
+    settings, own = loaded.settings, Registry()
+    BuiltIn().register_adapters(own)
+    counters = {split_spec(spec)[0] for spec in counter_specs(loaded)} - set(own.counters)
+    models = {split_spec(llm)[0] for llm in _llm_specs(loaded)}
+    runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
+    probes = {settings.gpu.probe} - set(own.probes)
+    memories = {settings.memory.provider} - {"auto", *own.memories}
+    embedder = settings.memory.embedder
+    vectors = {settings.memory.index} - {"auto", *own.vector_indexes}
+    if not settings.model(embedder).adapter:
+        vectors |= {embedder.partition(":")[0]} - {"none", *own.embedders}
+    adapters = {store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
+    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *vectors, *settings.extensions}):
+        try:
+            found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
+        except ImportError as error:
+            raise ConfigError(f"the extension {name} can't be imported: {error} @ {loaded.source}") from error
+        if not found and name in settings.extensions:
+            raise ConfigError(f"no extension {name} is installed @ {loaded.source}.extensions")
+
+
+def _hooks() -> list[str]:
+    return [name for name in hookspecs.__all__ if hasattr(getattr(hookspecs, name), "squidbot_spec")]
+
+
+def _llm_specs(loaded: Loaded) -> list[str]:
+    """Return what the settings name as language models, but for models of the settings that have an adapter."""
+    settings = loaded.settings
+    return [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
+
+
+def counter_specs(loaded: Loaded) -> list[str]:
+    """Return what the settings name as token counters, the common one first."""
+    models = loaded.settings.models.values()
+    return [loaded.settings.budget.counter, *(model.tokenizer for model in models if model.tokenizer)]
+
+
+def store_name(loaded: Loaded) -> str:
+    """Return the name of the store that keeps sessions."""
+    return loaded.settings.store.adapter or ("sqlite3" if loaded.settings.store.path else "stdlib")
+
+
+def split_spec(spec: str) -> tuple[str, str]:
+    """Return the name of a counter, and what its factory gets; a rank file stands for tiktoken."""
+    if spec.endswith(".tiktoken"):
+        return "tiktoken", spec.removeprefix("tiktoken:")
+    name, _, rest = spec.partition(":")
+    return name, rest

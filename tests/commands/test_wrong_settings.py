@@ -1,0 +1,133 @@
+"""What a user sees who has set something wrong: one line that names file, path and what to do; never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+import squidbot
+from squidbot.cli import main
+from squidbot.commands.ending import USAGE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, whose settings are wrong."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said_long_ago() -> None:
+    """Record what a summary is due of."""
+    with squidbot.load({"store": {"path": "a.db"}}) as engine:
+        for second in (0, 100_000):
+            for turn in range(4):
+                session, now = engine.session("s"), second + turn
+                asked = session.assemble("What is it? " * 20, now=now)
+                session.record(asked.incoming, f"Answer {turn}: it is a squid of so many arms. " * 100, now=now)
+
+
+def line(folder: Path, settings: str, *command: str) -> str:
+    """Return the one line that a command ends with under these settings."""
+    (folder / "squidbot.toml").write_text(settings, encoding="utf-8")
+    done = CliRunner().invoke(main, command or ("status",))
+    assert done.exit_code == USAGE, done.output
+    assert done.stdout == ""
+    (said,) = done.stderr.splitlines()
+    return said
+
+
+def test_a_misspelt_key_is_named_with_the_one_that_was_meant(folder: Path) -> None:
+    """File, table, key, the nearest one."""
+    said = line(folder, "[pressure]\nstratgy = 'speed'\n")
+    assert said.startswith("squidbot: unknown key stratgy, known: strategy, compact_at_fraction, ")
+    assert said.endswith("; did you mean strategy? @ squidbot.toml.pressure")
+
+
+def test_a_wrong_value_is_named_with_what_would_be_right(folder: Path) -> None:
+    """File, path, range."""
+    said = line(folder, "[window]\ndefault = 0\n")
+    assert said == "squidbot: must be > 0, not 0 @ squidbot.toml.window.default"
+
+
+@pytest.mark.parametrize(
+    ("settings", "start", "end"),
+    [
+        ("[budget]\ncounter = 'clases'\n", "no token counter 'clases', ", "classes? @ squidbot.toml.budget.counter"),
+        ("[models.a]\ntokenizer = 'x'\n", "no token counter 'x', ", "extensions @ squidbot.toml.models['a'].tokenizer"),
+        ("observers = ['structlg']\n", "no observer 'structlg', ", "structlog? @ squidbot.toml.observers"),
+        ("[gpu]\nprobe = 'nvlm'\n", "no GPU probe 'nvlm', ", "nvml? @ squidbot.toml.gpu.probe"),
+        ("extensions = ['nobody']\n", "no extension nobody is installed", " @ squidbot.toml.extensions"),
+    ],
+)
+def test_an_unknown_adapter_is_named_with_its_key(folder: Path, settings: str, start: str, end: str) -> None:
+    """What there is, the nearest, the file, and the key to change."""
+    said = line(folder, settings)
+    assert said.startswith(f"squidbot: {start}")
+    assert said.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("settings", "command", "start", "end"),
+    [
+        ("[store]\nadapter = 'sqlite'\n", "sessions", "no store 'sqlite', ", "sqlite3? @ squidbot.toml.store.adapter"),
+        (
+            "[memory]\nprovider = 'fil'\n",
+            "memory list",
+            "no memory provider 'fil'",
+            "file? @ squidbot.toml.memory.provider",
+        ),
+    ],
+)
+def test_an_unknown_store_is_named_where_it_is_opened(
+    folder: Path, settings: str, command: str, start: str, end: str
+) -> None:
+    """By every command that reads it."""
+    said = line(folder, settings, *command.split())
+    assert said.startswith(f"squidbot: {start}")
+    assert said.endswith(end)
+
+
+def test_a_missing_package_is_named_with_how_to_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where it is not installed: the command, the file, the key."""
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    for module in [name for name in sys.modules if name.startswith("squidbot.adapters.anthropic")]:
+        monkeypatch.delitem(sys.modules, module)
+    said_long_ago()
+    said = line(
+        folder, "[summary]\nllm = 'anthropic:claude'\n[store]\npath = 'a.db'\n", "jobs", "--run", "--reason", "request"
+    )
+    assert said.startswith("squidbot: the language model 'anthropic' can't be imported: ")
+    assert said.endswith("; pip install 'squidbot[anthropic]' @ squidbot.toml.summary.llm")
+
+
+def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable to set, the file, and the key that wants it; the real SDK is there."""
+    pytest.importorskip("anthropic", exc_type=ImportError)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    said_long_ago()
+    said = line(
+        folder, "[summary]\nllm = 'anthropic:claude'\n[store]\npath = 'a.db'\n", "jobs", "--run", "--reason", "request"
+    )
+    end = "; set ANTHROPIC_API_KEY in the environment @ squidbot.toml.summary.llm"
+    assert said == f"squidbot: no key for https://api.anthropic.com{end}"
+
+
+def test_a_secret_in_a_file_is_refused_with_where_it_goes(folder: Path) -> None:
+    """It is not printed again."""
+    said = line(folder, "[models.m]\nadapter = 'anthropic'\napi_key = 'sk-ant-0123456789abcdefghij'\n")
+    told = "api_key is a secret: remove it, and set ANTHROPIC_API_KEY in the environment instead"
+    assert said == f"squidbot: {told} @ squidbot.toml.models.m.api_key"
+
+
+def test_several_faults_are_a_line_each_in_one(folder: Path) -> None:
+    """All of them at once, so that nobody has to try again for each."""
+    said = line(folder, "[window]\ndefault = 'x'\n[budget]\npolicy = 'yes'\n")
+    assert "squidbot.toml.window.default" in said
+    assert "squidbot.toml.budget.policy" in said
