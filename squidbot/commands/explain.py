@@ -62,14 +62,7 @@ def explain(*, session_id: str, wanted: int | None, store: str | None, as_json: 
 
 
 def _print_all(paper: Paper, found: Explained, now: float) -> None:
-    messages = found.room.standing.messages
-    paper.heading(f"{found.session_id}: {count(messages, 'message')}; {_shares(found)}")
-    if found.plan is not None:
-        paper.say(f"{event_line(found.plan)}; {ago(found.plan.created_at, now)}", "dim")
-    if found.due is not None:
-        paper.say(f"the next request will change this: {event_line(found.due)}")
-    if found.unfit is not None:
-        paper.say(f"no request can be made now: {found.unfit}")
+    _print_plan(paper, found, now)
     if found.runs:
         paper.blank()
         paper.table(COLUMNS, [_row(run, now) for run in found.runs], texts=("messages", "sent as", "since"))
@@ -82,8 +75,20 @@ def _print_all(paper: Paper, found: Explained, now: float) -> None:
         said = "; ".join(f"{name.removeprefix('remembered ')} {tokens:,}" for name, tokens in found.remembered.items())
         paper.say(f"memory says unasked (head, and behind the first words): {said} tokens")
     _print_pressure(paper, found)
-    if any(run.how in {"summary", "absent"} for run in found.runs):
+    if not {"summary", "absent"}.isdisjoint(run.how for run in found.runs):
         paper.say("squidbot explain SESSION m17 tells of one message, squidbot recall SESSION m17 shows it", "dim")
+
+
+def _print_plan(paper: Paper, found: Explained, now: float) -> None:
+    """Put down which session it is, what its plan is, and what will become of that."""
+    messages = found.room.standing.messages
+    paper.heading(f"{found.session_id}: {count(messages, 'message')}; {_shares(found)}")
+    if found.plan is not None:
+        paper.say(f"{event_line(found.plan)}; {ago(found.plan.created_at, now)}", "dim")
+    if found.due is not None:
+        paper.say(f"the next request will change this: {event_line(found.due)}")
+    if found.unfit is not None:
+        paper.say(f"no request can be made now: {found.unfit}")
 
 
 def _shares(found: Explained) -> str:

@@ -47,22 +47,24 @@ def merge(*, yes: bool, as_json: bool, **whose: str) -> None:
     if as_json:
         options.print_json({"merged": yes, "merges": [_json(one) for one in plan]})
         return
+    _print_plan(plan, is_done=yes)
+
+
+def _print_plan(plan: Sequence[Merge], *, is_done: bool) -> None:
     paper = Paper()
-    rows = [
-        (
-            one.kept.memory_id,
-            one.kept.text,
-            "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone),
-            one.reason,
-        )
-        for one in plan
-    ]
-    if rows:
-        paper.table(COLUMNS, rows, texts=COLUMNS)
-    gone = sum(len(one.gone) for one in plan)
-    done = f"{count(gone, 'fact')} {'kept as history' if yes else 'would be kept as history; --yes does it'}"
-    paper.say(done if gone else "no two facts say nearly the same", "" if yes else "dim")
+    if not plan:
+        paper.say("no two facts say nearly the same")
+        paper.print()
+        return
+    rows = [(one.kept.memory_id, one.kept.text, _lines(one.gone), one.reason) for one in plan]
+    paper.table(COLUMNS, rows, texts=COLUMNS)
+    told = "kept as history" if is_done else "would be kept as history; --yes does it"
+    paper.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {told}", "" if is_done else "dim")
     paper.print()
+
+
+def _lines(memories: Sequence[Memory]) -> str:
+    return "\n".join(f"{each.memory_id}: {each.text}" for each in memories)
 
 
 @click.command()
@@ -136,10 +138,6 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
         some = held[first : first + EMBEDDED]
         vectors |= zip((one.memory_id for one in some), embedder.embed([spoken(one) for one in some]), strict=True)
     return as_near(vectors)
-
-
-def _named(memories: Sequence[Memory]) -> str:
-    return "; ".join(f"{one.memory_id}: {one.text}" for one in memories)
 
 
 def _json(one: Merge) -> dict[str, object]:

@@ -117,6 +117,11 @@ def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
     content = payload.get("content")
     if not isinstance(content, list):
         return entry.text, _same_for(entry, entry.text)
+    text, results = _said_in_blocks(content, left)
+    return ("", _same_for(entry, text)) if entry.answers and not results else (text, results)
+
+
+def _said_in_blocks(content: Sequence[object], left: Left) -> tuple[str, dict[str, str]]:
     blocks: list[dict[str, object]] = [
         block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in content
     ]
@@ -125,8 +130,7 @@ def _said(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
         for block in blocks
         if block.get("type") == "tool_result"
     }
-    text = _text([block for block in blocks if block.get("type") not in {"tool_result", "tool_use"}], left)
-    return ("", _same_for(entry, text)) if entry.answers and not results else (text, results)
+    return _text([block for block in blocks if block.get("type") not in {"tool_result", "tool_use"}], left), results
 
 
 def _said_in_items(entry: Entry, left: Left) -> tuple[str, dict[str, str]]:
