@@ -158,8 +158,9 @@ class Session:
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
 
-        Take `Assembly.incoming` as it came, then the reply. `usage` is what the provider reported for the newest
-        request, as its own object or ours: it corrects the counting. `now` is in seconds since 1970; None takes the
+        Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
+        kept whatever happens, and the reply behind it. `usage` is what the provider reported for the newest request,
+        as its own object or ours: it corrects the counting. `now` is in seconds since 1970; None takes the
         clock.
 
         Raises:

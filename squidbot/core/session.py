@@ -121,9 +121,10 @@ class Session:
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, in one transaction, and return them as stored.
 
-        Take `Assembly.incoming` as it came, then the reply. `usage` is what the provider reported for the newest
-        assembled request: it calibrates the counter and shows a prompt that was cut silently. `now`, in seconds since
-        1970, is the time of messages that bring none.
+        Take `Assembly.incoming` as it came, then the reply; in one call, or what came before the model is called and
+        the reply behind it (M7). `usage` is what the provider reported for the newest assembled request: it calibrates
+        the counter and shows a prompt that was cut silently. `now`, in seconds since 1970, is the time of messages
+        that bring none.
 
         Raises:
             StoreError: nothing was stored.
@@ -298,6 +299,7 @@ class Session:
         if answered:
             state.check_reported(answered, usage)
             state.past, state.waiting, self._snapshot_due = answered, None, False
+            state.unreported = usage is None and all(row.role != "assistant" for row in rows)
         # What was told in it may have been forgotten since it was asked for.
         self._untold(told_facts(state.shelf, rows), now)
         return rows

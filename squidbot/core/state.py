@@ -48,6 +48,7 @@ class State:
         shelf, lease: where its data stand, and the window it is open under.
         past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
             recorded, None where none waits.
+        unreported: whether the newest recorded request was recorded before it was answered.
     """
 
     def __init__(self, shelf: Shelf, lease: Lease, observer: Observer | None) -> None:
@@ -56,6 +57,7 @@ class State:
         self.lease = lease
         self.past = Past()
         self.waiting: Past | None = None
+        self.unreported = False
         self._observer = observer
         self._notes: Notebook | None = None
         self._standing: Standing | None = None
@@ -237,15 +239,21 @@ class State:
     ) -> Past | None:
         """Return what the newest request leaves, with what its usage taught; None where none waits to be recorded.
 
-        `sent` came with it, `rows` are recorded now.
+        `sent` came with it, `rows` are recorded now. One that was recorded before it was answered is recorded once
+        more with its usage.
         """
         if self.waiting is None:
-            return None
+            return self._reported(usage) if self.unreported and usage is not None else None
         # Another writer may have recorded a request since this one was made.
         left = self.waiting.recorded(sent, rows)._replace(number=self.past.number + 1)
         if usage is None:
             return left
         return left._replace(calibration=self.past.calibration.learn(left.cost, usage.input_tokens))
+
+    def _reported(self, usage: Usage) -> Past:
+        past = self.past
+        calibration = past.calibration.learn(past.cost, usage.input_tokens)
+        return past._replace(number=past.number + 1, calibration=calibration)
 
     def check_reported(self, answered: Past, usage: Usage | None) -> None:
         """Tell where the provider reports so little for a request that it must have cut it."""

@@ -12,6 +12,7 @@ from squidbot.core import state as state_module
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import DamagedStoreError, InvalidRequestError, StoreError
 from squidbot.core.messages import Record, StoredMessage, Usage
+from squidbot.core.past import Past
 
 from .promises.driver import Heard, Host, Meddled, Setup, assistant, held, opened, user
 from .promises.histories import tame
@@ -163,6 +164,26 @@ def test_prompt_that_was_cut_by_the_server_is_told(reported: int, *, told: bool)
     made = session.assemble([user("word " * 300)])
     session.record(*made.incoming, assistant("ok"), usage=Usage(reported))
     assert (events.SILENT_TRUNCATION in heard.names()) is told
+
+
+def test_prompt_that_is_recorded_before_the_model_is_called_loses_no_usage() -> None:
+    """It is kept whatever happens to the call; the answer behind it brings usage as it does in one call."""
+    limits = []
+    for ahead in (False, True):
+        store = InMemoryStore()
+        session = opened(store, SMALL)
+        made = session.assemble([user("hello")])
+        usage = Usage(made.cost.bound * 3 // 2, 5)
+        if ahead:
+            session.record(*made.incoming)
+            session.record(assistant("hi"), usage=usage)
+            assert [Past.of(one).messages for one in store.records("s", "request")] == [1, 1]
+        else:
+            session.record(*made.incoming, assistant("hi"), usage=usage)
+        assert session.request().payloads == made.payloads
+        assert '"usage":[' in store.records("s", "request")[-1].body
+        limits.append([one.assemble([user("more")]).limit for one in (session, opened(store, SMALL))])
+    assert limits[0] == limits[1]
 
 
 def test_usage_above_the_bound_lowers_what_a_request_may_cost() -> None:

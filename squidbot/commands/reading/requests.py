@@ -112,7 +112,9 @@ def sent_for(place: Opened, session_id: str, first_seq: int) -> dict[int, Sent]:
         event = events.get(sent.plan_id) if sent.plan_id != plan_id else None
         plan_id = sent.plan_id
         if sent.messages >= 0:
-            told[sent.messages] = replace(sent, event=event)
+            # One that was recorded before it was answered is there once more, with its usage.
+            before = told.get(sent.messages)
+            told[sent.messages] = replace(sent, event=event or (before.event if before else None))
     return told
 
 
