@@ -33,6 +33,8 @@ PATIENCE_SECONDS, LOOK_SECONDS = 0.5, 0.002
 _LAST = (b"listening on", b"exiting due to")
 # "0.00.006.468 I load_tensors:   CPU_Mapped model buffer size =     0.08 MiB"
 _LINE = re.compile(r"\d+\.\d{2}\.\d{3}\.\d{3} ([A-Z] .*)")
+# It looks once whether standard error is a terminal, and colours what it writes from then on, wherever that goes.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) MiB")
 _ONE_AT_A_TIME = Lock()
 
@@ -113,7 +115,7 @@ def _sort(text: str, lines: list[str]) -> None:
     """Add llama.cpp's lines to `lines`; write the others where they were to go."""
     ours = False
     for line in text.splitlines():
-        if said := _LINE.match(line):
+        if said := _LINE.match(_COLOURS.sub("", line)):
             lines.append(said[1].strip())
         elif not ours and sys.stderr is not None:
             sys.stderr.write(f"{line}\n")

@@ -338,6 +338,15 @@ def test_what_others_print_while_a_model_loads_is_passed_on(capfd: pytest.Captur
     assert capfd.readouterr().err == "a warning of another library\n"
 
 
+def test_lines_are_known_in_colours_too(capfd: pytest.CaptureFixture[str]) -> None:
+    """llama.cpp colours them where standard error was a terminal when it looked: they were printed, and sizes lost."""
+    with overheard() as lines:
+        os.write(2, b"\x1b[34m0.00.006.468\x1b[0m \x1b[32mI \x1b[0mload:  CPU model buffer size =  0.08 MiB\n")
+        os.write(2, b"0.00.006.469 I exiting due to\n")
+    assert lines == ["I load:  CPU model buffer size =  0.08 MiB", "I exiting due to"]
+    assert capfd.readouterr().err == ""
+
+
 def test_model_loads_where_the_level_of_the_log_can_not_be_lowered(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then it is loaded with errors alone: nothing is known of its buffers, and of a failure still the reason."""
     monkeypatch.setattr(logs, "_level_setter", lambda: None)
