@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.facts import TRAIT
+from squidbot.core.memory.pieces.cards import CARDS
 from squidbot.core.memory.telling import Teller, Told, framed, safe, within
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.view.renderer import fenced
@@ -51,23 +52,31 @@ class Caps(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What there is in a view: of each category the newest memories, newest first, at most 201 of each."""
+    """What there is in a view: of each category the newest memories, newest first, at most 201 of each; and files.
+
+    Attributes:
+        found: the memories by their category.
+        files: how many files are indexed, at most 201.
+    """
 
     found: Mapping[Category, Sequence[Memory]]
+    files: int = 0
 
     @property
     def any(self) -> bool:
         """Whether there is anything."""
-        return any(self.found.values())
+        return bool(self.files) or any(self.found.values())
 
 
 def overview(store: MemoryStore, view: View) -> Overview:
-    """Return what there is in a view, at most 201 of each category looked at.
+    """Return what there is in a view, at most 201 of each category, and of files, looked at.
 
     Raises:
         StoreError: the store failed.
     """
-    return Overview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES})
+    cards = view._replace(scope=view.scope._replace(shelf=CARDS))
+    files = len(store.listed(cards, limit=COUNTED + 1))
+    return Overview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
 
 
 def sections(memories: Memories, caps: Caps, limit_tokens: int, *, searchable: bool) -> tuple[Section, ...]:
@@ -95,13 +104,14 @@ def index(seen: Overview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> Tol
     """Return the index for a prompt: categories, counts and newest subjects; None where there is nothing, or no room.
 
     It says that there is something to look for, not what: memories themselves come by the tool. Subjects that tools
-    printed are counted and not named.
+    printed are counted and not named, and so are files: whoever wrote one may have named it.
     """
     if not seen.any:
         return None
     for subjects in range(SUBJECTS, -1, -1):
         named = {kind: _subjects(seen.found.get(kind, ()), subjects) for kind in CATEGORIES}
-        rows = (_row(kind, len(seen.found.get(kind, ())), named[kind]) for kind in CATEGORIES)
+        rows = [_row(kind, len(seen.found.get(kind, ())), named[kind]) for kind in CATEGORIES]
+        rows += [f"files: {_counted(seen.files)}"] if seen.files else []
         text = "\n".join(("what there is; the tool memory finds it", *rows))
         cost = meter.message(fenced(INDEX, text))
         if within(cost, limit_tokens):
@@ -114,9 +124,12 @@ def _subjects(memories: Sequence[Memory], most: int) -> list[Memory]:
 
 
 def _row(kind: Category, count: int, named: Sequence[Memory]) -> str:
-    told = f"{COUNTED}+" if count > COUNTED else str(count)
     subjects = "; ".join(safe(one.text, SUBJECT_CHARS).rstrip(".") for one in named)
-    return f"{kind}: {told}" + (f", newest: {subjects}" if subjects else "")
+    return f"{kind}: {_counted(count)}" + (f", newest: {subjects}" if subjects else "")
+
+
+def _counted(count: int) -> str:
+    return f"{COUNTED}+" if count > COUNTED else str(count)
 
 
 class Start(NamedTuple):

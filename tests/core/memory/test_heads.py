@@ -23,9 +23,10 @@ from squidbot.core.memory.heads import (
     sections,
     traits,
 )
+from squidbot.core.memory.pieces.cards import Card
 from squidbot.core.view.renderer import fenced
 
-from .shelves import ANN, METER, NOW, Shelf, fact, shelf
+from .shelves import ANN, BEN, METER, NOW, Shelf, fact, shelf
 
 
 def started(store: Shelf, prompt: str, limit_tokens: int = 200, *, searchable: bool = True) -> str:
@@ -68,6 +69,18 @@ def test_index_of_many_says_that_there_are_more() -> None:
     told = index(overview(store, View(ANN)), METER)
     assert told is not None
     assert f"core: {COUNTED}+" in told.text
+
+
+def test_index_says_how_many_files_are_indexed_and_names_none() -> None:
+    """Else nobody looks for what they say; of who has files alone, too."""
+    cards = [Card(f"notes/{number}.md", "d", "", NOW).memory(ANN) for number in range(2)]
+    told = index(overview(shelf(*cards), View(ANN)), METER)
+    assert told is not None
+    assert told.text.endswith("background: 0\nfiles: 2")
+    assert told.memories == ()
+    assert index(overview(shelf(*cards), View(BEN)), METER) is None
+    many = [Card(f"{number}.md", "d", "", NOW).memory(ANN) for number in range(COUNTED + 1)]
+    assert f"files: {COUNTED}+" in str(index(overview(shelf(*many), View(ANN)), METER))
 
 
 @given(st.lists(st.tuples(st.text(max_size=200), st.sampled_from(CATEGORIES)), max_size=20), st.integers(1, 250))
