@@ -41,7 +41,9 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, as
         shown = {"files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged, "read": done.read}
         options.print_json({"dry_run": dry_run, **shown, "made": made._asdict()})
         return
-    for line in (*_lines(done, dry_run=dry_run), *made.lines()):
+    # Whoever named no files, and has none, came for the vectors.
+    of_files = _lines(done, dry_run=dry_run) if paths or _counts(done) or made == Remade() else ()
+    for line in (*of_files, *made.lines()):
         click.echo(line)
 
 
