@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NewType, NoReturn, TypeVar
 
@@ -20,6 +21,7 @@ __all__ = [
     "AUTO_LAYERS",
     "KV_TYPES",
     "Amount",
+    "Api",
     "Day",
     "Extract",
     "GpuLayers",
@@ -37,6 +39,7 @@ __all__ = [
     "Sizing",
     "Strategy",
     "Tokens",
+    "Variable",
     "Whole",
     "meant",
     "structured",
@@ -57,6 +60,8 @@ Scheduler = NewType("Scheduler", str)
 Names = NewType("Names", tuple[str, ...])
 GpuLayers = NewType("GpuLayers", int)
 KvType = NewType("KvType", str)
+Api = NewType("Api", str)
+Variable = NewType("Variable", str)
 Isolated = NewType("Isolated", str)
 Extract = NewType("Extract", str)
 Shares = NewType("Shares", tuple[float, ...])
@@ -69,8 +74,12 @@ ISOLATIONS = ("bot", "model", "global", "agent")
 SIZINGS = ("max_safe", "one_tier_below", "manual")
 # As llama.cpp names the types of a KV cache.
 KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+# Of the environment; keys have other characters, or are longer.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 # `n_gpu_layers = "auto"`: as many as fit.
 AUTO_LAYERS = GpuLayers(-2)
+# Which way a server that speaks like OpenAI is asked; "chat" is chat completions.
+APIS = ("chat", "responses")
 SCHEDULERS = ("thread", "apscheduler", "none")
 # A year: what a timer of any kind can wait for.
 MOST_MINUTES = 525_600
@@ -161,6 +170,15 @@ def _gpu_layers(value: object, _: object) -> int:
     return value
 
 
+def _variable(value: object, _: object) -> str:
+    """Return the name of a variable of the environment. What is none may be a secret: it is not repeated."""
+    if not isinstance(value, str) or not _VARIABLE.fullmatch(value):
+        raise _RefusedError(
+            "must name a variable of the environment, such as OPENROUTER_API_KEY; the key itself stays out of this file"
+        )
+    return value
+
+
 def _shares(value: object, _: object) -> tuple[float, ...]:
     """Return shares of devices; they need not sum to 1."""
     given = value if isinstance(value, (list, tuple)) else (None,)
@@ -213,6 +231,8 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Isolated, _one_of(ISOLATIONS))
     made.register_structure_hook(Extract, _one_of(EXTRACTORS))
     made.register_structure_hook(KvType, _one_of(KV_TYPES))
+    made.register_structure_hook(Api, _one_of(APIS))
+    made.register_structure_hook(Variable, _variable)
     made.register_structure_hook(Shares, _shares)
     made.register_structure_hook(Sizing, _one_of(SIZINGS))
     return made

@@ -131,6 +131,7 @@ class BuiltIn:
         register.embedder("onnxruntime", _onnxruntime)
         register.embedder("openai", _openai)
         register.llm("anthropic", _anthropic)
+        register.llm("openai", _gpt)
         register.vector_index("faiss", _faiss)
         register.vector_index("lancedb", _lancedb)
         register.vector_index("stdlib", _compared)
@@ -216,6 +217,13 @@ def _anthropic(rest: str) -> LLM:
     return AnthropicModel(model, url and f"http{url}")
 
 
+def _gpt(rest: str) -> LLM:
+    from squidbot.adapters.openai import OpenAIChatModel  # noqa: PLC0415  # as above
+
+    model, _, url = rest.partition("@http")
+    return OpenAIChatModel(model, url and f"http{url}")
+
+
 def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:
     from squidbot.adapters.faiss import FaissIndex  # noqa: PLC0415  # as above
 
@@ -259,11 +267,25 @@ def _ollama(definition: Definition, counter: TokenCounter) -> LoadedModel:
     return open_model(definition, counter=counter)
 
 
+def _behind_anthropic(definition: Definition, counter: TokenCounter) -> LoadedModel:
+    from squidbot.adapters.anthropic import open_model  # noqa: PLC0415  # as above
+
+    return open_model(definition, counter)
+
+
+def _behind_openai(definition: Definition, counter: TokenCounter) -> LoadedModel:
+    from squidbot.adapters.openai import open_model  # noqa: PLC0415  # as above
+
+    return open_model(definition, counter)
+
+
 # What `models.<alias>.adapter` can name.
 RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
     "llama_cpp": _llama_cpp,
     "xllamacpp": _xllamacpp,
     "ollama": _ollama,
+    "anthropic": _behind_anthropic,
+    "openai": _behind_openai,
 }
 # Those of them that open a file in this process.
 OPEN_FILES = frozenset({"llama_cpp", "xllamacpp"})

@@ -9,6 +9,7 @@ import attrs
 
 from squidbot.checks import (
     Amount,
+    Api,
     Extract,
     GpuLayers,
     Isolated,
@@ -25,6 +26,7 @@ from squidbot.checks import (
     Sizing,
     Strategy,
     Tokens,
+    Variable,
     Whole,
 )
 from squidbot.core.budget.caps import Caps
@@ -126,6 +128,8 @@ class Model:
     projector: str | None = None
     model: str | None = None
     url: str | None = None
+    api: Api | None = None
+    key_env: Variable | None = None
     n_gpu_layers: GpuLayers = ALL_LAYERS
     n_batch: Tokens | None = None
     n_ubatch: Tokens | None = None

@@ -72,6 +72,7 @@ OTHER_KEYS = {
     "models.<alias>.parameters_billion",
     "models.<alias>.native_context_limit",
     *(f"models.<alias>.{key}" for key in ("adapter", "path", "repo_id", "filename", "projector", "model", "url")),
+    *(f"models.<alias>.{key}" for key in ("api", "key_env")),
     *(f"models.<alias>.{key}" for key in ("n_gpu_layers", "n_batch", "n_ubatch", "kv_type", "kv_type_v")),
     *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
     *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),

@@ -255,12 +255,17 @@ class Catalog:
             model.model or alias,
             model.url or "",
             model.max_tokens,
+            api=model.api or "",
+            key_env=model.key_env or "",
         )
         definition = definition._replace(checked=_checked(definition, place, here=model.adapter in OPEN_FILES))
         resolved, counter = self.resolved(alias), self._counter(alias)
 
         def opens(asked: Definition) -> LoadedModel:
-            return make("runtime", self._registry.runtimes, model.adapter or "", (asked, counter), place)
+            try:
+                return make("runtime", self._registry.runtimes, model.adapter or "", (asked, counter), place)
+            except ConfigError as error:
+                raise error if " @ " in str(error) else ConfigError(f"{error} @ {place}") from error
 
         found = open_model(opens, definition, min(self._loaded.settings.window.min, definition.loading.n_ctx))
         self._compare(alias, found)

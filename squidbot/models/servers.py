@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.errors import LLMError, ModelFileError
+from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 
 if TYPE_CHECKING:
     from squidbot.core.sizing.header import Header
@@ -14,6 +15,8 @@ __all__ = ["Behind", "behind"]
 
 # A server that is asked when a session opens must not keep the user waiting.
 PATIENCE_SECONDS = 2.0
+# Where the adapter "openai" finds its key.
+OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class Behind(NamedTuple):
@@ -43,12 +46,43 @@ def behind(model: Model, alias: str) -> Behind | None:
     name = model.model or alias
     if model.adapter == "ollama":
         return _ollama(model.url or "", name)
-    if model.url is None or model.adapter is not None:
-        return None
+    if model.adapter == "anthropic":
+        return _anthropic(model, name)
+    if model.url is None or model.adapter not in (None, "openai"):
+        return _told_by_nobody(model)
     from squidbot.adapters.servers import served_window  # noqa: PLC0415  # only models with an address need it
 
-    found = served_window(model.url, name, seconds=PATIENCE_SECONDS)
+    key = os.environ.get(model.key_env or OPENAI_KEY, "").strip() if model.adapter else ""
+    found = served_window(model.url, name, api_key=key, seconds=PATIENCE_SECONDS)
     return Behind(served_tokens=found.tokens, reason=found.reason)
+
+
+def _told_by_nobody(model: Model) -> Behind | None:
+    """Return what is known of a model whose provider tells no window; None of any other."""
+    if model.adapter != "openai" or model.context_window is not None:
+        return None
+    return Behind(reason="OpenAI does not tell the window of its models; set context_window beside the model")
+
+
+def _anthropic(model: Model, name: str) -> Behind | None:
+    """Return what Anthropic tells of a model; it is not asked where somebody has said how large its window is."""
+    if model.context_window is not None:
+        return None
+    try:
+        from squidbot.adapters.anthropic import AnthropicModel  # noqa: PLC0415  # as above
+        from squidbot.adapters.anthropic.client import Account, Patience  # noqa: PLC0415  # as above
+    except ImportError as error:
+        return Behind(reason=f"the window is not known before the package is there: {error}")
+    patience = Patience(PATIENCE_SECONDS, PATIENCE_SECONDS, retries=0)
+    try:
+        asked = AnthropicModel(name, account=Account(model.url or "", patience=patience, key_name=model.key_env or ""))
+    except ConfigError as error:
+        return Behind(reason=str(error))
+    try:
+        tokens, reason = asked.described()
+    finally:
+        asked.close()
+    return Behind(served_tokens=tokens, reason=reason)
 
 
 def _ollama(url: str, name: str) -> Behind:

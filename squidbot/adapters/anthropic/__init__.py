@@ -7,6 +7,6 @@
 | client      | the SDK with a key from the environment; its failures in our words |
 """
 
-from squidbot.adapters.anthropic.model import AnthropicModel
+from squidbot.adapters.anthropic.model import AnthropicModel, open_model
 
-__all__ = ["AnthropicModel"]
+__all__ = ["AnthropicModel", "open_model"]

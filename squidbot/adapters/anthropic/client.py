@@ -51,11 +51,16 @@ class Account:
     """Who asks whom: a server's address, a key, and the SDK's client for both. Threads may share it."""
 
     def __init__(
-        self, url: str = "", *, patience: Patience | None = None, environment: Mapping[str, str] = os.environ
+        self,
+        url: str = "",
+        *,
+        patience: Patience | None = None,
+        environment: Mapping[str, str] = os.environ,
+        key_name: str = "",
     ) -> None:
         """Take the server's address; "" is Anthropic's.
 
-        The key is ANTHROPIC_API_KEY of the environment. Servers on this machine need none.
+        The key is `key_name` of the environment, "" ANTHROPIC_API_KEY. Servers on this machine need none.
 
         Raises:
             ConfigError: that is no address, or there is no key for it.
@@ -65,9 +70,10 @@ class Account:
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ConfigError(f"url {url!a:.80} is no address; write one like {USUAL_URL}")
         here = parts.hostname == "localhost" or parts.hostname.startswith("127.") or parts.hostname == "::1"
-        self._key = environment.get(KEY, "").strip()
+        self._key_name = key_name or KEY
+        self._key = environment.get(self._key_name, "").strip()
         if not self._key and not here:
-            raise ConfigError(f"no key for {self.url}; set {KEY} in the environment")
+            raise ConfigError(f"no key for {self.url}; set {self._key_name} in the environment")
         patience = patience or Patience()
         self.client = anthropic.Anthropic(
             api_key=self._key or NO_KEY,
@@ -111,7 +117,7 @@ class Account:
     def _refusal(self, error: anthropic.APIStatusError) -> LLMError | ContextOverflowError:
         said, status, kind = self._said(error), error.status_code, error.type
         if status in {401, 403}:
-            return LLMError("refused", f"{self.url} does not take the key in {KEY} ({status}): {said}")
+            return LLMError("refused", f"{self.url} does not take the key in {self._key_name} ({status}): {said}")
         if status == 429 or kind == "rate_limit_error":
             return LLMError("rate-limit", f"{self.url} is asked too often: {said}")
         if status >= 500 or kind in {"overloaded_error", "api_error"}:

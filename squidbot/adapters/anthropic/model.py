@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.adapters.anthropic.breakpoints import marked
 from squidbot.adapters.anthropic.client import Account, UnfitError
+from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
+from squidbot.core.sizing.context import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anthropic import MessageStream, MessageStreamEvent
 
-__all__ = ["AnthropicModel"]
+    from squidbot.core.ports import Embedder, TokenCounter
+    from squidbot.core.sizing.context import Definition
+
+__all__ = ["AnthropicModel", "open_model"]
 
 Json = dict[str, object]
 
@@ -64,8 +69,18 @@ class _Said(NamedTuple):
         return self.tokens("input_tokens") + self.tokens("cache_creation_input_tokens") + self.cached_tokens
 
 
+def open_model(definition: Definition, counter: TokenCounter | None = None) -> AnthropicModel:
+    """Return a model that settings define. Nothing is asked yet.
+
+    Raises:
+        ConfigError: no model is named, the address is none, or there is no key for it.
+    """
+    account = Account(definition.url, key_name=definition.key_env)
+    return AnthropicModel(definition.model, account=account, counter=counter)
+
+
 class AnthropicModel:
-    """A `Chat` whose messages have the form "anthropic.messages". Threads may share it.
+    """A `LoadedModel` whose messages have the form "anthropic.messages". Threads may share it.
 
     Answers come as a stream, whatever is asked: the SDK refuses to wait for a long one without. Conversations are
     cached by the provider, with breakpoints of ours in place of any that messages bring.
@@ -77,12 +92,14 @@ class AnthropicModel:
         url: str = "",
         *,
         account: Account | None = None,
+        counter: TokenCounter | None = None,
         thinking: Mapping[str, object] | None = None,
         cache_ttl: str = "5m",
         drops_stale: bool = False,
     ) -> None:
         """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
 
+        `counter` is what hosts count texts with, None: `classes`.
         `thinking` is what requests of a conversation say of it; None: nothing, which is the model's own default. Jobs
         go without. `cache_ttl` is "5m" or "1h". `drops_stale` asks from the start that stale reasoning be left out,
         and not only once some has been refused; models that can't think adaptively refuse to be asked.
@@ -96,6 +113,7 @@ class AnthropicModel:
         self._model = model
         self._thinking = dict(thinking) if thinking else None
         self._mark: Json = {"type": "ephemeral"} if cache_ttl == "5m" else {"type": "ephemeral", "ttl": cache_ttl}
+        self._counter = counter or builtin_counter("classes")
         self._takes_no_thinking = True
         self._leaves_out = drops_stale
         self._told_window: int | None = None
@@ -119,9 +137,27 @@ class AnthropicModel:
         with self._lock:
             if not self._asked_window:
                 self._asked_window = True
-                self._told_window = self._described()
+                self._told_window = self.described()[0]
+        return self.served.window_tokens
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What texts are counted with."""
+        return self._counter
+
+    @property
+    def served(self) -> Served:
+        """The window as far as it is known by now; nothing is asked for it."""
         known = [tokens for tokens in (self._told_window, self._account.refused_window_tokens) if tokens]
-        return min(known, default=None)
+        return Served(min(known, default=None))
+
+    def embedder(self) -> Embedder:
+        """Make none.
+
+        Raises:
+            LLMError: Anthropic has no models that make vectors.
+        """
+        raise LLMError("refused", f"{self._model} makes no vectors; name another model for memory.embedder")
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
         """Return the answer to a prompt, without thinking, since that takes the answer's room.
@@ -188,13 +224,16 @@ class AnthropicModel:
         """Close its connections; a second call does nothing."""
         self._account.close()
 
-    def _described(self) -> int | None:
+    def described(self) -> tuple[int | None, str]:
+        """Return the window in tokens that the provider tells of the model, None where not; and why not, else ""."""
         try:
             with self._account.failures():
                 told = self._account.client.models.retrieve(self._model).max_input_tokens
-        except LLMError:  # not every server that speaks like Anthropic's tells it
-            return None
-        return told if isinstance(told, int) and told > 0 else None
+        except LLMError as error:  # not every server that speaks like Anthropic's tells it
+            return None, str(error)
+        if isinstance(told, int) and told > 0:
+            return told, ""
+        return None, f"{self._account.url} does not tell the window of {self._model}"
 
     def _job(self, request: Json) -> _Said:
         if self._takes_no_thinking:

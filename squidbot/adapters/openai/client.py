@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urlsplit
 
 import openai
@@ -28,11 +28,16 @@ NO_KEY = "none"
 # Of what a server says, as much as a person reads.
 MOST_SAID_CHARS = 400
 
-# The words of OpenAI, vLLM, llama-server and text-embeddings-inference for a text that is too long.
+# The words of OpenAI, OpenRouter, vLLM, llama-server, LM Studio and text-embeddings-inference for what is too long.
 _TOO_LONG = re.compile(
     r"maximum (?:context|input) length|context_length_exceeded|exceed\w*.{0,40}\b(?:context|tokens)"
-    r"|input is too (?:long|large)|must have less than \d+ tokens|longer than the maximum",
+    r"|input is too (?:long|large)|must have less than \d+ tokens|longer than the maximum"
+    r"|context (?:the )?overflows|context length of only|greater than the context length",
     re.IGNORECASE | re.DOTALL,
+)
+# Where one of them tells the window beside it.
+_WINDOW = re.compile(
+    r"(?:maximum context length is|maximum model length of|available context size \(|context length of only) ?(\d+)"
 )
 
 
@@ -52,11 +57,16 @@ class Account:
     """Who asks whom: a server's address, a key, and the SDK's client for both. Threads may share it."""
 
     def __init__(
-        self, url: str = "", *, patience: Patience | None = None, environment: Mapping[str, str] = os.environ
+        self,
+        url: str = "",
+        *,
+        patience: Patience | None = None,
+        environment: Mapping[str, str] = os.environ,
+        key_name: str = "",
     ) -> None:
         """Take the server's address, with its "/v1"; "" is OpenAI's.
 
-        The key is OPENAI_API_KEY of the environment. Servers on this machine need none.
+        The key is `key_name` of the environment, "" OPENAI_API_KEY. Servers on this machine need none.
 
         Raises:
             ConfigError: that is no address, or there is no key for it.
@@ -65,9 +75,10 @@ class Account:
         parts = _parts(self.url)
         self.host = parts.netloc
         here = parts.hostname in {"localhost", "::1"} or str(parts.hostname).startswith("127.")
-        self._key = environment.get(KEY, "").strip()
+        self._key_name = key_name or KEY
+        self._key = environment.get(self._key_name, "").strip()
         if not self._key and not here:
-            raise ConfigError(f"no key for {self.url}; set {KEY} in the environment")
+            raise ConfigError(f"no key for {self.url}; set {self._key_name} in the environment")
         patience = patience or Patience()
         self.client = openai.OpenAI(
             api_key=self._key or NO_KEY,
@@ -75,6 +86,8 @@ class Account:
             timeout=openai.Timeout(patience.answer_seconds, connect=patience.connect_seconds),
             max_retries=patience.retries,
         )
+        # The window that the server named when it refused; None: it has not.
+        self.refused_window_tokens: int | None = None
 
     @property
     def is_usual(self) -> bool:
@@ -107,19 +120,38 @@ class Account:
         except openai.APIStatusError as error:
             raise self._refusal(error) from error
         except openai.APIError as error:
+            raise self.broken_off(error.body, self._said(error)) from error
+        except ValueError as error:
             raise LLMError("unusable", f"{self.url} answers something else: {self._said(error)}") from error
+
+    def broken_off(self, body: object, said: str) -> LLMError | ContextOverflowError:
+        """Return the failure that a stream ends with, as its last event tells it."""
+        told: dict[str, object] = cast("dict[str, object]", body) if isinstance(body, dict) else {}
+        kind = f"{told.get('code') or ''} {told.get('type') or ''}"
+        if _TOO_LONG.search(f"{kind} {said}"):
+            return self._overflow(said)
+        if "rate_limit" in kind or told.get("code") == 429:
+            return LLMError("rate-limit", f"{self.url} is asked too often: {said}")
+        if "server_error" in kind or "overloaded" in kind or "unavailable" in kind:
+            return LLMError("unreachable", f"{self.url} fails: {said}")
+        return LLMError("unusable", f"{self.url} answers something else: {said}")
+
+    def _overflow(self, said: str) -> ContextOverflowError:
+        if found := _WINDOW.search(said):
+            self.refused_window_tokens = int(found[1])
+        return ContextOverflowError(f"{self.url} refuses a text: {said}")
 
     def _refusal(self, error: openai.APIStatusError) -> LLMError | ContextOverflowError:
         said, status = self._said(error), error.status_code
         if status in {401, 403}:
-            return LLMError("refused", f"{self.url} does not take the key in {KEY} ({status}): {said}")
+            return LLMError("refused", f"{self.url} does not take the key in {self._key_name} ({status}): {said}")
         if status == 429 and error.code != "insufficient_quota":
             return LLMError("rate-limit", f"{self.url} is asked too often: {said}")
         if status >= 500:
             return LLMError("unreachable", f"{self.url} fails ({status}): {said}")
         if status in {400, 413, 422}:
             if _TOO_LONG.search(f"{error.code} {said}"):
-                return ContextOverflowError(f"{self.url} refuses a text: {said}")
+                return self._overflow(said)
             return UnfitError("refused", f"{self.url} refuses ({status}): {said}")
         return LLMError("refused", f"{self.url} refuses ({status}): {said}")
 

@@ -64,6 +64,8 @@ class Definition(NamedTuple):
         loading: how; `n_ctx` is always set.
         model: what its server calls it; "" where it is a file.
         url: its server's; "" for the adapter's usual one.
+        api: which way its server is asked, where there are several; "" for the adapter's usual one.
+        key_env: the variable of the environment that holds the server's key; "" for the adapter's usual one.
         max_output_tokens: the longest answer; None where unknown.
         checked: whether its file is known to load in this way; where it is not, a runtime may end the process over it.
     """
@@ -75,6 +77,8 @@ class Definition(NamedTuple):
     url: str = ""
     max_output_tokens: int | None = None
     checked: bool = False
+    api: str = ""
+    key_env: str = ""
 
 
 class Served(NamedTuple):

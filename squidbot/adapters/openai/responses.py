@@ -1,0 +1,102 @@
+"""A model asked by OpenAI's Responses, of which the provider keeps nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from squidbot.adapters.openai.model import Json, OpenAIModel, Said, number, writable
+from squidbot.core.errors import LLMError
+from squidbot.core.messages import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["OpenAIResponsesModel"]
+
+# A smaller room for the answer is refused.
+LEAST_OUTPUT_TOKENS: Final = 16
+# Nothing is kept at the provider, so its reasoning comes sealed, to be sent back.
+_STATELESS: Final[Json] = {"store": False, "include": ["reasoning.encrypted_content"]}
+# Of a request what the SDK has names for; the rest goes beside it.
+_NAMED: Final = ("input", "tools", "store", "include", "instructions")
+_ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
+
+
+class OpenAIResponsesModel(OpenAIModel):
+    """A `LoadedModel` whose messages have the form "openai.responses". Threads may share it.
+
+    A reply's message is the whole response; `input_transformations` in it tells what reasoning of earlier steps the
+    provider has left out, because what stood before it has changed.
+    """
+
+    @property
+    def form(self) -> str:
+        """Messages go in as items of Responses, and come out as a response."""
+        return "openai.responses"
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_output_tokens: int,
+        tools: Sequence[Mapping[str, object]] = (),
+        told: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Return the next step of the assistant: a response with its items.
+
+        Raises:
+            ContextOverflowError: messages and tools don't fit.
+            LLMError: there is no answer.
+        """
+        request: Json = {**self._options, "input": list(messages)}
+        if tools:
+            request["tools"] = list(tools)
+        said = self._said(request, max_output_tokens, told)
+        return Reply(said.message, said.finish, said.input_tokens, said.output_tokens, said.cached_tokens)
+
+    def _prompt(self, system: str, prompt: str) -> Json:
+        return {"input": prompt, **({"instructions": system} if system else {})}
+
+    def _thinking(self, effort: str) -> Json:
+        return {"reasoning": {"effort": effort}}
+
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Said:
+        clean = {key: writable(value) for key, value in {**request, **_STATELESS}.items()}
+        known: Json = {key: clean.pop(key) for key in _NAMED if key in clean}
+        known["max_output_tokens"] = max(most, LEAST_OUTPUT_TOKENS)
+        side = self._account.client.responses
+        last: Json = {}
+        items: list[object] = []
+        texts: list[str] = []
+        opened = lambda: side.create(model=self._model, stream=True, extra_body=clean or None, **known)  # noqa: E731
+        for event in self._events(opened):
+            kind = event.get("type")
+            if kind == "response.output_text.delta":
+                texts.append(str(event.get("delta") or ""))
+                if told is not None and texts[-1]:
+                    told(texts[-1])
+            elif kind == "response.output_item.done":
+                items.append(event.get("item"))
+            elif kind == "error":
+                raise self._account.broken_off(event, str(event.get("message")))
+            elif kind in _ENDS:
+                last = event
+        return self._whole(last, items, "".join(texts))
+
+    def _whole(self, last: Json, items: list[object], text: str) -> Said:
+        response = last.get("response")
+        if not isinstance(response, dict):
+            raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
+        if last.get("type") == "response.failed":
+            error = response.get("error")
+            said = error.get("message") if isinstance(error, dict) else None
+            raise self._account.broken_off(error, str(said))
+        output = response.get("output") or items
+        reason = (response.get("incomplete_details") or {}).get("reason")
+        if reason == "content_filter":
+            raise LLMError("refused", f"{self._model} may not answer this")
+        calls = any(str(item.get("type", "")).endswith("_call") for item in output if isinstance(item, dict))
+        finish = "length" if reason else "tool_calls" if calls else "stop"
+        usage = response.get("usage")
+        asked = number(usage, "input_tokens")
+        cached = min(number(usage, "input_tokens_details", "cached_tokens"), asked)
+        return Said({**response, "output": output}, text, finish, asked, number(usage, "output_tokens"), cached)

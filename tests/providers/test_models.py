@@ -1,0 +1,181 @@
+"""Models behind APIs that settings define: opened by an engine, talked to in a session, writing summaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
+from squidbot.models.servers import behind
+from squidbot.tables import Model as Settings
+
+from .asking import CHAT_TOOL, RESPONSES_TOOL, TOOL, result, user
+from .script import Call, Model, Text, saying
+from .wire import KEY, Fault, Providers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.ports import LoadedModel
+
+    from .script import Json
+
+pytest.importorskip("anthropic", exc_type=ImportError)
+pytest.importorskip("openai", exc_type=ImportError)
+
+# Each way to ask: what settings say of it beside the address, the form of its messages, a tool in that form.
+WAYS = {
+    "anthropic": ({"adapter": "anthropic"}, "anthropic.messages", TOOL),
+    "openai": ({"adapter": "openai"}, "openai.chat", CHAT_TOOL),
+    "responses": ({"adapter": "openai", "api": "responses"}, "openai.responses", RESPONSES_TOOL),
+}
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def engine_of(server: Providers, way: str, **more: object) -> squidbot.Engine:
+    """Return an engine whose model "it" is the server's "tiny", asked in that way."""
+    said, form, _ = WAYS[way]
+    url = server.url if form == "anthropic.messages" else server.openai_url
+    model = {**said, "model": "tiny", "url": url, "max_tokens": 400, **more}
+    return squidbot.load({"models": {"it": model}})
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_of_the_settings_goes_on_with_a_session(providers: Providers, way: str) -> None:
+    """Opened by its alias; words and parallel calls come as a stream, results go back, all of it is recorded."""
+    calls = [Call("look", '{"at": 1}'), Call("look", '{"at": 2}')]
+    providers.script = saying([Text("I look, twice."), *calls], "Both are there.")
+    _, form, tool = WAYS[way]
+    with engine_of(providers, way) as engine:
+        model = engine.model("it")
+        assert model.form == form
+        session = engine.session("s", model="it", form=form)
+        pieces: list[str] = []
+        made = session.assemble("Look!", tools=[tool])
+        reply = model.reply(made.messages, session.lease.reserved_output_tokens, [tool], pieces.append)
+        assert (reply.finish, "".join(pieces)) == ("tool_calls", "I look, twice.")
+        assert reply.input_tokens > 0 < reply.output_tokens
+        stored = session.record(made.incoming, reply.message)[-1]
+        assert len(stored.call_ids) == 2
+        session.record(*answers(form, stored.call_ids))
+        reply = model.reply(session.assemble(tools=[tool]).messages, 400, [tool])
+        assert reply.finish == "stop"
+        assert session.record(reply.message)
+    assert refused(providers) == []
+    assert providers.held == []
+
+
+def answers(form: str, calls: Sequence[str], said: str = "seen") -> list[Json]:
+    """Return the results of calls, in a form of messages."""
+    if form == "anthropic.messages":
+        return [user(*[result(one, said) for one in calls])] if calls else []
+    if form == "openai.chat":
+        return [{"role": "tool", "tool_call_id": one, "content": said} for one in calls]
+    return [{"type": "function_call_output", "call_id": one, "output": said} for one in calls]
+
+
+def refused(server: Providers) -> list[str]:
+    """Return what was refused beside the question of servers that speak like OpenAI, which this one is not asked."""
+    return [one for one in server.refused if one != "anthropic-version: header is required"]
+
+
+def opened(engine: squidbot.Engine) -> LoadedModel:
+    """Return its model."""
+    return engine.model("it")
+
+
+def test_the_window_is_what_the_settings_say_or_else_what_the_provider_tells(providers: Providers) -> None:
+    """Anthropic tells it; a server that speaks like OpenAI may; who knows better says so beside the model."""
+    providers.world.models = {"tiny": Model(window=150_000)}
+    with engine_of(providers, "anthropic") as engine:
+        lease = engine.session("s", model="it").lease
+        assert (lease.window_tokens, lease.source) == (150_000, "served")
+        assert opened(engine).window_tokens == 150_000
+    with engine_of(providers, "anthropic", context_window=90_000) as engine:
+        asked = len(providers.requests)
+        assert opened(engine).counter.name == "classes"
+        lease = engine.session("s", model="it").lease
+        assert (lease.window_tokens, lease.source) == (90_000, "model-definition")
+        assert len(providers.requests) == asked
+    with engine_of(providers, "openai") as engine:
+        lease = engine.session("s", model="it").lease
+        assert (lease.window_tokens, lease.source) == (32_768, "default")
+        assert "set it beside the model" in lease.detail or "no server of a kind" in lease.detail
+
+
+def test_a_server_that_refuses_for_its_window_has_told_it(providers: Providers) -> None:
+    """It stands in the words of the refusal, and the model knows it from then on."""
+    providers.world.models = {"tiny": Model(window=300)}
+    with engine_of(providers, "openai", context_window=9_000) as engine:
+        model = opened(engine)
+        with pytest.raises(ContextOverflowError, match="maximum context length is 300"):
+            model.reply([{"role": "user", "content": "word " * 900}], 20)
+        assert model.window_tokens == model.served.window_tokens == 300
+
+
+@pytest.mark.parametrize(("way", "name"), [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")])
+def test_a_missing_key_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, way: str, name: str) -> None:
+    """What to set, and which model wants it; the window is told to be unknown for it, and sessions go on."""
+    monkeypatch.delenv(name)
+    with squidbot.load({"models": {"it": {"adapter": way, "model": "m"}}}) as engine:
+        with pytest.raises(ConfigError, match=rf"^no key for https://\S+; set {name} in the environment @ .*'it'"):
+            engine.model("it")
+        assert engine.session("s", model="it").lease.window_tokens == 32_768
+    monkeypatch.setenv("OTHER_KEY", KEY)
+    settings = {"adapter": way, "model": "m", "context_window": 9_000, "key_env": "OTHER_KEY"}
+    with squidbot.load({"models": {"it": settings}}) as engine:
+        assert engine.model("it").name == "m"
+
+
+def test_a_key_among_the_settings_is_refused_and_not_repeated() -> None:
+    """The name of a variable is wanted."""
+    with pytest.raises(ConfigError, match=r"must name a variable of the environment.*key_env") as caught:
+        squidbot.load({"models": {"it": {"adapter": "openai", "key_env": "sk-abcdefg"}}})
+    assert "sk-abc" not in str(caught.value)
+
+
+def test_why_a_window_is_not_known_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, no server, a provider that never tells."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    told = behind(Settings(adapter="anthropic", model="m"), "it")
+    assert told is not None
+    assert "set ANTHROPIC_API_KEY" in told.reason
+    told = behind(Settings(adapter="anthropic", model="m", url="http://127.0.0.1:9"), "it")
+    assert told is not None
+    assert "is not reached" in told.reason
+    told = behind(Settings(adapter="openai", model="m"), "it")
+    assert told is not None
+    assert "set context_window" in told.reason
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_of_the_settings_writes_what_jobs_ask_for(providers: Providers, way: str) -> None:
+    """`summary.llm` and `memory.llm` take its alias."""
+    providers.script = saying("Prices are cached for ten minutes.")
+    with engine_of(providers, way) as engine:
+        llm = engine.wired.models.llm("it")
+        assert llm.complete("Sum up.", "Cache prices.", 100).text == "Prices are cached for ten minutes."
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_answer_that_broke_off_goes_on_with_the_part_that_was_told(providers: Providers, way: str) -> None:
+    """What came before is kept as the assistant's words, and every provider takes it back."""
+    providers.script = saying("word " * 30, "Go on.")
+    with engine_of(providers, way, context_window=50_000) as engine:
+        model, session = engine.model("it"), engine.session("s", model="it", form=WAYS[way][1])
+        made = session.assemble("Talk!")
+        pieces: list[str] = []
+        providers.faults = [Fault(cut_after=6)]
+        with pytest.raises(LLMError, match=r"broke off|not reached|closed the connection"):
+            model.reply(made.messages, 100, told=pieces.append)
+        assert pieces
+        session.record(made.incoming, {"role": "assistant", "content": "".join(pieces)})
+        assert model.reply(session.assemble("And?").messages, 100).finish == "stop"
+    assert refused(providers) == []
