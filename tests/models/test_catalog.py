@@ -483,5 +483,5 @@ def test_threads_that_open_the_same_model_share_it(path: str) -> None:
 def test_model_without_an_adapter_writes_no_summaries(path: str) -> None:
     """Its alias is known, but nobody opens it: what would do is named."""
     models = {"mute": {"path": path}, "able": {"path": path, "adapter": "xllamacpp"}}
-    with pytest.raises(ConfigError, match=r"no language model 'mute', known: able; .*adapter.* @ argument.summary.llm"):
+    with pytest.raises(ConfigError, match=r"model .mute., known: .*\bable\b.*; .*adapter.* @ argument.summary.llm"):
         squidbot.load({"models": models, "summary": {"llm": "mute"}})
