@@ -113,9 +113,9 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
     store = wired.remembering.kept()
     if store is None:
         return ()
-    from squidbot.core.memory.learning import forget_said  # noqa: PLC0415
+    from squidbot.core.memory.learning import WITH_MESSAGES  # noqa: PLC0415
 
-    ids = forget_said(store, session_id, seqs)
+    ids = store.unsay(session_id, seqs, WITH_MESSAGES)
     if ids:
         wired.withdraw(ids, reason="facts went with the messages that alone said them")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from base64 import b32encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import isfinite
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from squidbot.core.errors import NotFoundError, StoreError
 
@@ -23,15 +23,19 @@ __all__ = [
     "Memory",
     "MemoryStore",
     "Passage",
+    "Said",
     "Scope",
     "Source",
     "Trust",
     "View",
     "is_said_in",
+    "is_same",
     "memory_id_of",
     "passage_of",
     "refuse_misfit",
     "refuse_missing",
+    "said_too",
+    "unsaid",
 ]
 
 # B-34: the groups in which a search's answer stands, most lasting first.
@@ -133,6 +137,8 @@ class Memory:
 # 50 bits: among 1,000,000 memories two have the same id once in 2,000 stores, and the second is refused then.
 ID_CHARS = 10
 MOST_ID_CHARS = 1024
+# What is said every day makes no row longer and longer; who forgets so many messages forgets the fact.
+MOST_SOURCES = 16
 
 
 def memory_id_of(scope: Scope, text: str, sources: Sequence[Source] = ()) -> str:
@@ -165,6 +171,32 @@ def refuse_misfit(memory: Memory) -> None:
 def is_said_in(memory: Memory, session_id: str) -> bool:
     """Return whether a memory is from messages of a session; one in a file that is called the same is another."""
     return any(one.session_id == session_id and not one.path for one in memory.sources)
+
+
+def is_same(one: Memory, other: Memory) -> bool:
+    """Return whether two memories of one id are equal but for what a store keeps of them by itself (`MemoryStore.add`).
+
+    That is what has taken their place, and which messages say them.
+    """
+    return replace(one, superseded_by="", sources=()) == replace(other, superseded_by="", sources=())
+
+
+def said_too(memory: Memory, sources: Iterable[Source]) -> Memory:
+    """Return a memory with the sources that it does not have yet behind its own, at most 16 in all."""
+    new = [one for one in dict.fromkeys(sources) if one not in memory.sources]
+    left = new[: max(0, MOST_SOURCES - len(memory.sources))]
+    return replace(memory, sources=(*memory.sources, *left)) if left else memory
+
+
+def unsaid(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Source, ...]:
+    """Return a memory's sources without these messages of a session; one of several in a row goes with any of them."""
+    return tuple(
+        one
+        for one in memory.sources
+        if one.session_id != session_id
+        or one.path
+        or not any(seq in seqs for seq in range(one.first_seq, one.last_seq + 1))
+    )
 
 
 def refuse_missing(memory_ids: Iterable[str], known: Container[str]) -> None:
@@ -214,6 +246,10 @@ class Hit(NamedTuple):
     score: float
 
 
+# Sources that memories are to get, by their ids.
+Said: TypeAlias = "Mapping[str, Sequence[Source]]"
+
+
 class Mark(NamedTuple):
     """How far the messages of a session were read for facts.
 
@@ -235,17 +271,21 @@ class Mark(NamedTuple):
 class MemoryStore(Protocol):
     """Durable facts, and their search. Memories of one view are never seen in another."""
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
 
         One that names what it supersedes takes its place in the same transaction: the old one is history from then on,
         whatever becomes of the new one. It must be there, or stand earlier in `memories`; where another has taken its
-        place already, that stays so. `superseded_by` does not count for being equal: the store keeps it.
+        place already, that stays so. `superseded_by` and `sources` don't count for being equal: a store keeps its own.
 
         With `mark` how far a session was read is stored in the same transaction, in the place of `was`, which is what
-        `mark` returned before: of two that read the same, the second one stores nothing.
+        `mark` returned before: of two that read the same, the second one stores nothing. With `said`, memories get
+        sources that say them, too, by id, in the same transaction: those that they do not have yet (`said_too`).
 
         Raises:
+            NotFoundError: nothing was stored: one of `said` is not there, or no more.
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
                 tenant's or user's, a value can't be stored (see `refuse_misfit`), the session's mark is not `was`, or
                 the disk failed.
@@ -276,6 +316,17 @@ class MemoryStore(Protocol):
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
+        """
+
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Take messages of a session out of the sources of memories, and return the ids of those forgotten by that.
+
+        In one transaction. Forgotten, as by `forget`, are those that named no other source, whosever they are, history
+        too; a source of several messages in a row goes with any of them. It may look at every memory there is.
+
+        Raises:
+            StoreError: nothing was changed: the disk failed.
+            DamagedStoreError: nothing was changed: a row does not match its checksum.
         """
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:

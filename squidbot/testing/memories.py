@@ -80,9 +80,9 @@ def _checks_add(store: MemoryStore) -> None:
     store.add([full, plain])
     got = store.get([plain.memory_id, "nobody", full.memory_id])
     assert got == [plain, full], f"every field is as it was, in the order asked for, unknown ones left out: got {got}"
-    store.add([replace(full), plain, plain])
+    store.add([replace(full), plain, plain, replace(full, sources=())])
     assert store.listed(View(full.scope)) == [full], "storing an equal one again does nothing"
-    for other in (replace(full, text="x"), replace(full, tags=()), replace(full, sources=()), replace(full, time=2.0)):
+    for other in (replace(full, text="x"), replace(full, tags=()), replace(full, time=2.0)):
         refuses("another memory under a stored id", store.add, [made_memory("Ann has a boat."), other])
     assert store.get(["f-full"]) == [full], "the first memory under an id stays"
     assert _texts(store) == ["Ann likes tea."], "with one that is refused, nothing is stored"

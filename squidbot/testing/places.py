@@ -6,8 +6,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.errors import StoreError
-from squidbot.core.memories import Mark, Source
+from squidbot.core.errors import NotFoundError, StoreError
+from squidbot.core.memories import MOST_SOURCES, Mark, Source
 from squidbot.testing.facts import ANN, NOW, SEEN, made_memory
 from squidbot.testing.values import ODD_IDS, closed_after, refuses
 
@@ -76,6 +76,51 @@ def _checks_sources(store: MemoryStore) -> None:
     assert [memory.memory_id for memory in store.said_in(ODD_IDS[1])] == ["f1"], "what is forgotten was said nowhere"
 
 
+def _checks_said_again(store: MemoryStore) -> None:
+    tea, coffee = (made_memory(name, memory_id=name, sources=(Source("s", 0, 2),)) for name in ("tea", "coffee"))
+    bare, mark = made_memory("bare", memory_id="bare"), Mark("s", "rules", 9)
+    store.add([tea, coffee, bare])
+    more = [Source("s", 7, 7), Source("t", 0, 0), Source("s", 7, 7), Source("s", 0, 2)]
+    store.add([made_memory("new", memory_id="new")], mark, None, {"tea": more, "new": [Source("t", 0, 0)]})
+    due = (Source("s", 0, 2), Source("s", 7, 7), Source("t", 0, 0))
+    assert store.get(["tea"]) == [replace(tea, sources=due)], f"sources come behind its own, once: {store.get(['tea'])}"
+    assert [each.sources for each in store.get(["new"])] == [(Source("t", 0, 0),)], "a new one gets some, too"
+    for promise, wrong in (("unknown", {"tea": [Source("x", 1, 1)], "nobody": more}), ("unknown alone", {"no": more})):
+        try:
+            store.add([made_memory("late", memory_id="late")], mark._replace(next_seq=10), mark, wrong)
+        except NotFoundError:
+            pass
+        else:
+            raise AssertionError(f"sources of a memory that is {promise}: a NotFoundError was due")
+    assert store.mark("s", "rules") == mark, "what is refused leaves the mark"
+    assert store.get(["late"]) == [], "stores nothing"
+    assert store.get(["tea"]) == [replace(tea, sources=due)], "and gives nothing a source"
+    store.add([], None, None, {"bare": [Source("u", number, number) for number in range(40)]})
+    assert len(store.get(["bare"])[0].sources) == MOST_SOURCES, "no row grows for ever"
+    store.add([tea])
+    assert store.get(["tea"]) == [replace(tea, sources=due)], "adding an equal one takes no source away"
+
+
+def _checks_unsay(store: MemoryStore) -> None:
+    said = Source("s", 0, 2), Source("s", 7, 7), Source("t", 0, 0)
+    tea, coffee = (made_memory(each, memory_id=each, sources=(said[0],)) for each in ("tea", "coffee"))
+    mate = made_memory("mate", memory_id="mate", sources=said)
+    bobs = made_memory("bob's", ANN._replace(user="bob"), memory_id="bob", sources=(said[0],))
+    noted = made_memory("noted", memory_id="noted", sources=(Source("s", 1, 1, "a.md"),))
+    hand = made_memory("hand", memory_id="hand")
+    store.add([tea, replace(coffee, supersedes="tea"), mate, bobs, noted, hand])
+    assert store.unsay("s", [], "why") == store.unsay("nowhere", [1], "why") == [], "nothing takes nothing"
+    gone = store.unsay("s", [1], "why")
+    assert sorted(gone) == ["bob", "coffee", "tea"], f"what nothing else says goes, whosever, history too: got {gone}"
+    assert store.forgotten(gone) == dict.fromkeys(gone, "why"), "and why is kept"
+    assert store.get([*gone, "mate", "noted", "hand"]) == [replace(mate, sources=said[1:]), noted, hand], "others stay"
+    assert not {"tea", "coffee"}.intersection(_found(store, "tea coffee", past=True)), "what went is not found"
+    assert "mate" in _found(store, "mate"), "what stays is"
+    assert store.unsay("s", [1, 7, 8], "why") == [], "another session says it"
+    assert store.said_in("s") == [], "nothing is said in the first one any more"
+    assert store.unsay("t", [0], "why") == ["mate"], "the last source takes it along"
+
+
 def _checks_marks(store: MemoryStore) -> None:
     old, tea = made_memory("Ann drinks tea.", memory_id="old"), made_memory("Ann drinks coffee.", memory_id="tea")
     first, second = Mark("s", "rules", 3, "1", "stamp"), Mark("s", "rules", 5, "1", "stamp")
@@ -141,4 +186,6 @@ def checks_places_reopened(store: MemoryStore, reopened: Callable[[MemoryStore],
         assert _held(again) == ["two"], "what was taken back holds, and nothing else"
 
 
-PLACE_CHECKS = (_checks_supersede, _checks_sources, _checks_marks, _checks_one_reads)
+PLACE_CHECKS = (
+    _checks_supersede, _checks_sources, _checks_said_again, _checks_unsay, _checks_marks, _checks_one_reads,
+)  # fmt: skip

@@ -14,6 +14,7 @@ from squidbot.adapters.sqlite3 import SqliteStore, erase, files
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows, saving
 from squidbot.core.errors import StoreError
+from squidbot.core.memories import Mark
 from squidbot.testing import made_memory, made_message
 from squidbot.testing.memories import SEEN
 
@@ -75,6 +76,25 @@ def test_check_counts_memories_and_repair_copies_them_when_the_store_is_whole(
         assert store.forgotten([GONE]) == {GONE: "asked for"}
         assert store.models() == {}
     assert check(target).whole
+
+
+def test_repair_keeps_how_far_sessions_were_read(tmp_path: Path) -> None:
+    """What was read, and forgotten since, is not read again; a mark that was changed is left out."""
+    path, target = tmp_path / "s.db", tmp_path / "t.db"
+    marks = [Mark(name, reader, 7, "1", "stamp") for name in ("s", "o\ud800dd") for reader in ("rules", "model")]
+    with SqliteMemoryStore(path) as store, SqliteStore(path) as sessions:
+        for mark in marks:
+            store.add([], mark._replace(next_seq=3))
+            store.add([], mark, mark._replace(next_seq=3))
+        store.add([MEMORIES[0]], Mark("bad", "rules", 1))
+        sessions.claim("s", "facts", "somebody", 5.0, 9.0)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE memory_marks SET mark = '[9,\"\",\"\"]' WHERE session = 'bad'")
+    repair(path, target)
+    with SqliteMemoryStore(target) as copy:
+        assert [copy.mark(mark.session_id, mark.reader) for mark in marks] == marks
+        assert copy.mark("bad", "rules") is None
+        copy.add([], marks[0]._replace(next_seq=8), marks[0])
 
 
 def test_repair_saves_all_but_the_damaged_memories_when_rows_were_changed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from squidbot.testing import check_memory_store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from squidbot.core.memories import Category, Mark, Memory
+    from squidbot.core.memories import Category, Mark, Memory, Said
 
 
 def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
@@ -67,28 +67,38 @@ class Amnesic(InMemoryMemoryStore):
 class Overwriting(InMemoryMemoryStore):
     """The last memory under an id stays."""
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Make room first."""
         self.forget([memory.memory_id for memory in memories])
-        super().add(memories, mark, was)
+        super().add(memories, mark, was, said)
 
 
 class Partial(InMemoryMemoryStore):
     """What comes before what is refused is stored."""
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Store one by one."""
         for memory in memories:
             super().add([memory])
-        super().add([], mark, was)
+        super().add([], mark, was, said)
 
 
 class Careless(InMemoryMemoryStore):
     """Whoever has read what another one has read stores it again."""
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:  # noqa: ARG002  # that is the fault
+    def add(
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,  # noqa: ARG002  # that is the fault
+        said: Said | None = None,
+    ) -> None:
         """Look at no mark."""
-        super().add(memories, mark, self.mark(*mark[:2]) if mark else None)
+        super().add(memories, mark, self.mark(*mark[:2]) if mark else None, said)
 
 
 class Piecemeal(InMemoryMemoryStore):
@@ -106,6 +116,31 @@ class Present(InMemoryMemoryStore):
     def said_in(self, session_id: str) -> list[Memory]:
         """Leave history out."""
         return [memory for memory in super().said_in(session_id) if not memory.superseded_by]
+
+
+class Deaf(InMemoryMemoryStore):
+    """What is said again is not heard."""
+
+    def add(
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,  # noqa: ARG002  # that is the fault
+    ) -> None:
+        """Pass sources over."""
+        super().add(memories, mark, was)
+
+
+class Rash(InMemoryMemoryStore):
+    """One message takes along whatever it says."""
+
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Forget what others say, too."""
+        gone = super().unsay(session_id, seqs, reason) if seqs else []
+        left = [each.memory_id for each in self.said_in("t")] if gone else []
+        self.forget(left, reason)
+        return [*gone, *left]
 
 
 class Doubling(InMemoryMemoryStore):
@@ -128,6 +163,8 @@ FAULTS = {
     Overwriting: "another memory under a stored id",
     Partial: "with one that is refused, nothing is stored",
     Doubling: "pages of 17",
+    Deaf: "sources come behind its own",
+    Rash: "what nothing else says goes",
     Careless: "a mark in the place of",
     Piecemeal: "with a chain within one call",
     Present: "what was said in a session is known",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from zlib import crc32
 
 from squidbot.adapters.sqlite3 import rows
-from squidbot.adapters.sqlite3.memory import saving
+from squidbot.adapters.sqlite3.memory import marks, saving
 from squidbot.adapters.sqlite3.pages import Pages, carved, cells
 from squidbot.adapters.sqlite3.queries import SEQ_BITS
 
@@ -192,6 +192,8 @@ def _index(haul: Haul, values: tuple[Value, ...], take: Take) -> None:
     first, second = values[:2]
     if len(values) == RECORD_CELLS and isinstance(first, int) and isinstance(second, bytes):
         _record(haul, first, second, values, take)
+    elif len(values) == marks.MARK_CELLS:
+        take("memory_marks", marks.proved(values))
     elif len(values) == NAME_CELLS and isinstance(second, int):
         if isinstance(first, bytes):
             haul.names.setdefault(second, set()).add(first)

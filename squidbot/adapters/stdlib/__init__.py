@@ -4,6 +4,7 @@
 |----------|-------|
 | sessions | `InMemoryStore`: transcripts, summaries and claims |
 | memories | `InMemoryMemoryStore`: durable facts, as long as the process |
+| changes  | what a change would make of memories, decided before it is made |
 | journal  | `FileMemoryStore`: durable facts in one file of JSON lines |
 | lines    | such a file: checksums, appending, writing it anew |
 | vectors  | `ExactIndex`, `InMemoryVectors`: the nearest of some thousands, and what they are of |

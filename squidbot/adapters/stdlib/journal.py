@@ -8,6 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from squidbot.adapters.stdlib.changes import decided, moved, wanted
 from squidbot.adapters.stdlib.lines import Lines
 from squidbot.adapters.stdlib.memories import Grave, InMemoryMemoryStore
 from squidbot.core.errors import DamagedStoreError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Category, View
+    from squidbot.core.memories import Category, Said, View
 
 __all__ = ["FileMemoryStore"]
 
@@ -47,22 +48,26 @@ class FileMemoryStore(InMemoryMemoryStore):
         self._turn = threading.RLock()
         self._refresh()
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
 
-        With `mark` how far a session was read goes with them, in the place of `was`.
+        With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
+        do not have yet, by id.
 
         Raises:
+            NotFoundError: nothing was stored: one of `said` is not there.
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
                 user's, a value can't be stored, another has read the session meanwhile, or the disk failed.
         """
 
-        def wanted() -> Iterable[Memory]:
-            new = self._decided(memories).values()
+        def due() -> Iterable[Memory]:
+            new = wanted(self._find, memories, said or {})
             self._check_mark(mark, was)
             return new
 
-        self._write(wanted, mark)
+        self._write(due, mark)
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
         """Return how far a reader has come in a session; None where it has not begun; raises as `__init__`."""
@@ -76,18 +81,34 @@ class FileMemoryStore(InMemoryMemoryStore):
             StoreError: nothing was changed: a memory is not there, another user's, or replaced before; what is to take
                 its place is history; or the disk failed.
         """
-        self._write(lambda: self._moved(places))
+        self._write(lambda: moved(self._find, places))
 
     def said_in(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too; raises as `__init__`."""
         self._refresh()
         return super().said_in(session_id)
 
-    def _write(self, wanted: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
-        """Append what is wanted in view of all that is there, as one line."""
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+
+        The file is written anew.
+
+        Raises:
+            StoreError: nothing was changed: the disk failed.
+        """
         with self._turn, self._lines.writing():
             self._refresh()
-            self._append(wanted, mark)
+            if not self._unsaid(session_id, frozenset(seqs)):
+                return []
+            gone = super().unsay(session_id, seqs, reason)
+            self._write_anew()
+            return gone
+
+    def _write(self, due: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
+        """Append what is due in view of all that is there, as one line."""
+        with self._turn, self._lines.writing():
+            self._refresh()
+            self._append(due, mark)
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others, all or nothing, durable on return; the file is written anew without them.
@@ -102,7 +123,7 @@ class FileMemoryStore(InMemoryMemoryStore):
                 super().exchange(gone, memories, reason)
                 self._write_anew()
             else:
-                self._append(lambda: self._decided(memories).values())
+                self._append(lambda: decided(self._find, memories).values())
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out; raises as `__init__`."""
@@ -142,10 +163,10 @@ class FileMemoryStore(InMemoryMemoryStore):
     def _look(self) -> None:
         self._refresh()
 
-    def _append(self, wanted: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
-        """Append a line with what is wanted in view of all that is there, while writing."""
+    def _append(self, due: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
+        """Append a line with what is due in view of all that is there, while writing."""
         with self._lock:
-            placed = self._placed(wanted())
+            placed = self._placed(due())
             if not placed and mark is None:
                 return
             if not self._is_begun:

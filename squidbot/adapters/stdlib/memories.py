@@ -8,18 +8,19 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapters.stdlib.changes import decided, moved, wanted
 from squidbot.adapters.stdlib.vectors import Spaces
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import View, is_said_in, passage_of, refuse_misfit, refuse_missing
+from squidbot.core.memories import View, is_said_in, passage_of, refuse_missing, unsaid
 from squidbot.core.memory.search.index import Index
 from squidbot.core.memory.search.likeness import Meaning
 from squidbot.core.memory.search.query import is_sought
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.stdlib.vectors import InMemoryVectors
-    from squidbot.core.memories import Category, Hit, Mark, Memory
+    from squidbot.core.memories import Category, Hit, Mark, Memory, Said
     from squidbot.core.vectors.values import Meant
 
 __all__ = ["Grave", "InMemoryMemoryStore"]
@@ -62,17 +63,21 @@ class InMemoryMemoryStore:
         self._places = 0
         self._lock = threading.Lock()
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Store memories, all or nothing; each takes the place of what it supersedes. An equal one does nothing.
 
-        With `mark` how far a session was read goes with them, in the place of `was`.
+        With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
+        do not have yet, by id.
 
         Raises:
+            NotFoundError: nothing was stored: one of `said` is not there.
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
                 user's, a value can't be stored, or another has read the session meanwhile.
         """
         with self._lock:
-            placed = self._placed(self._decided(memories).values())
+            placed = self._placed(wanted(self._find, memories, said or {}))
             self._check_mark(mark, was)
             self._take_in(placed, mark)
 
@@ -89,13 +94,23 @@ class InMemoryMemoryStore:
                 take its place is history.
         """
         with self._lock:
-            self._take_in(self._placed(self._moved(places)))
+            self._take_in(self._placed(moved(self._find, places)))
 
     def said_in(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too."""
         with self._lock:
             every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
         return [memory for memory in every if is_said_in(memory, session_id)]
+
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Take messages out of the sources of memories; return the ids of those that were forgotten by that."""
+        with self._lock:
+            found = self._unsaid(session_id, frozenset(seqs))
+            gone = [each.memory_id for each in found if not each.sources]
+            for memory_id in gone:
+                self._remove(memory_id, reason)
+            self._take_in(self._placed(each for each in found if each.sources))
+            return gone
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others, all or nothing; one that is in both is from then on as it comes.
@@ -107,7 +122,7 @@ class InMemoryMemoryStore:
         with self._lock:
             without = frozenset(gone)
             refuse_missing(without, self._owner)
-            placed = self._placed(self._decided(memories, without).values())
+            placed = self._placed(decided(self._find, memories, without).values())
             for memory_id in without:
                 self._remove(memory_id, reason)
             for place, memory in placed:
@@ -251,53 +266,11 @@ class InMemoryMemoryStore:
         owner = self._owner.get(memory_id)
         return None if owner is None else self._owners[owner][memory_id].memory
 
-    def _decided(self, memories: Sequence[Memory], gone: Collection[str] = ()) -> dict[str, Memory]:
-        """Return what adding memories would store, by id, if those were `gone`: new ones, and what they supersede.
-
-        Raises:
-            StoreError: one can't be added.
-        """
-        new: dict[str, Memory] = {}
-        for memory in memories:
-            refuse_misfit(memory)
-            there = new.get(memory.memory_id)
-            if there is None and memory.memory_id not in gone:
-                there = self._find(memory.memory_id)
-            if there is None:
-                new[memory.memory_id] = memory
-                if memory.supersedes:
-                    old = None if memory.supersedes in gone else self._find(memory.supersedes)
-                    new |= _superseded(memory, new.get(memory.supersedes) or old)
-            elif replace(there, superseded_by="") != replace(memory, superseded_by=""):
-                raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
-        return new
-
-    def _moved(self, places: Mapping[str, str]) -> list[Memory]:
-        """Return what `supersede` changes, as it is from then on.
-
-        Raises:
-            StoreError: it can't be done.
-        """
-        changed: dict[str, Memory] = {}
-        for memory_id, taker in places.items():
-            old = self._there(memory_id)
-            if old.superseded_by == taker:
-                continue
-            if taker and (old.superseded_by or self._there(taker).scope[:2] != old.scope[:2]):
-                raise StoreError(
-                    f"memory {memory_id!a:.80} was replaced before, or is another user's; nothing was written"
-                )
-            changed[memory_id] = replace(old, superseded_by=taker)
-        for taker in filter(None, places.values()):
-            if (changed.get(taker) or self._there(taker)).superseded_by:
-                raise StoreError(f"memory {taker!a:.80} is history itself, and takes no place; nothing was written")
-        return list(changed.values())
-
-    def _there(self, memory_id: str) -> Memory:
-        found = self._find(memory_id)
-        if found is None:
-            raise StoreError(f"memory {memory_id!a:.80} is not there; nothing was written")
-        return found
+    def _unsaid(self, session_id: str, seqs: Container[int]) -> list[Memory]:
+        """Return the memories that lose a source with these messages, as they are from then on."""
+        every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
+        left = [(each, unsaid(each, session_id, seqs)) for each in every]
+        return [replace(each, sources=sources) for each, sources in left if sources != each.sources]
 
     def _placed(self, memories: Iterable[Memory]) -> list[tuple[int, Memory]]:
         """Return memories with their places in the order of their coming: new ones get the next."""
@@ -353,17 +326,3 @@ class InMemoryMemoryStore:
 
 def _is_seen(memory: Memory, view: View, *, past: bool) -> bool:
     return (past or not memory.superseded_by) and View(memory.scope, view.isolation).key == view.key
-
-
-def _superseded(memory: Memory, old: Memory | None) -> dict[str, Memory]:
-    """Return, by its id, what a memory supersedes, as it is from then on.
-
-    Raises:
-        StoreError: it is not there, or another user's.
-    """
-    if old is None or old.scope[:2] != memory.scope[:2]:
-        raise StoreError(
-            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
-            "user's; nothing was written"
-        )
-    return {old.memory_id: replace(old, superseded_by=old.superseded_by or memory.memory_id)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.memories import CATEGORIES
+from squidbot.core.memories import CATEGORIES, Source, said_too
 from squidbot.core.memory.facts import about, ended, memory_of, rank
 from squidbot.core.memory.wording import rivals
 
@@ -46,10 +46,17 @@ class Passed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What is to be stored, in order, each with what it takes the place of; and what is not, with why."""
+    """What becomes of candidates.
+
+    Attributes:
+        memories: what is to be stored, in order, each with what it takes the place of.
+        passed: what is not, with why.
+        said: sources that memories which are there are to get: what says the same, too, by id.
+    """
 
     memories: tuple[Memory, ...]
     passed: tuple[Passed, ...]
+    said: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
 
 
 def learned(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> Learned:
@@ -70,7 +77,7 @@ def learned(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -
     passed += [Passed(one, "said before", memory_id) for memory_id, one in own.items() if memory_id in known]
     left = [one for memory_id, one in own.items() if memory_id not in gone and memory_id not in known]
     made = decided(left, neighbours(left, store, place), place, [*own])
-    return Learned(made.memories, (*passed, *made.passed))
+    return Learned(made.memories, (*passed, *made.passed), made.said)
 
 
 def neighbours(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> list[Memory]:
@@ -105,21 +112,46 @@ def decided(
 
     The same fact is stored once, unless somebody more trusted says it, too. A fact about the same as an older one takes
     its place; an older or less trusted fact never takes that of another. `said` are the ids of all that was said, in
-    order, those that are stored already among them: of one message the later ones are newer.
+    order, those that are stored already among them: of one message the later ones are newer. What says a fact again, in
+    as many words, becomes one of its sources: it is forgotten with the last of them.
     """
     order = {memory_id: number for number, memory_id in enumerate(said)}
     held = {one.memory_id: one for one in existing if not one.superseded_by}
-    memories: list[Memory] = []
+    new: dict[str, Memory] = {}
     passed: list[Passed] = []
+    also: dict[str, tuple[Source, ...]] = {}
     for candidate in candidates:
         outcome = _outcome(candidate, held, place, order)
         if isinstance(outcome, Passed):
             passed.append(outcome)
+            old = held.get(outcome.memory_id)
+            if old is None or not _says(candidate, old, place):
+                continue
+            source = Source(place.session_id, candidate.first_seq, candidate.last_seq)
+            outcome = held[old.memory_id] = said_too(old, [source])
+            if old.memory_id in new:
+                new[old.memory_id] = outcome
+            elif outcome is not old:
+                also[old.memory_id] = (*also.get(old.memory_id, ()), source)
             continue
         held.pop(outcome.supersedes, None)
-        held[outcome.memory_id] = outcome
-        memories.append(outcome)
-    return Learned(tuple(memories), tuple(passed))
+        held[outcome.memory_id] = new[outcome.memory_id] = outcome
+    return Learned(tuple(new.values()), tuple(passed), also)
+
+
+def _says(candidate: Candidate, memory: Memory, place: Place) -> bool:
+    """Return whether a memory may stand by what a candidate is from alone.
+
+    As much is said, by somebody as trusted, and not before it was first said: something else may have held in between,
+    and messages may be read twice. What was added by hand stands by nothing.
+    """
+    is_same = words_of(candidate.text) == words_of(memory.text) and candidate.speaker == memory.speaker
+    if not is_same or not memory.sources or rank(candidate.trust) != rank(memory.trust):
+        return False
+    here = [one.first_seq for one in memory.sources if one.session_id == place.session_id and not one.path]
+    if here:
+        return candidate.first_seq > min(here)
+    return candidate.time is None or candidate.time >= memory.time
 
 
 def _outcome(

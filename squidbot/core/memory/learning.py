@@ -9,10 +9,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
-from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StoreError
+from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Mark, View
-from squidbot.core.memory.deciding import Place, learned
+from squidbot.core.memory.deciding import Learned, Place, learned
 from squidbot.core.memory.extract import extract
 from squidbot.core.memory.facts import utterances
 from squidbot.core.memory.prompts import KNOWN_SHOWN
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec, Observer, TranscriptStore
     from squidbot.core.scopes import Since
 
-__all__ = ["MODEL", "RULES", "Rests", "Studied", "Study", "Unread", "forget_said"]
+__all__ = ["MODEL", "RULES", "WITH_MESSAGES", "Rests", "Studied", "Study", "Unread"]
 
 RULES: Final = "rules"
 MODEL: Final = "model"
@@ -45,6 +45,8 @@ SHOWN_CHARS: Final = 4_000
 # Of what a model is told to be known, so many are what answers the user's words.
 KNOWN_FOUND: Final = 20
 QUERY_CHARS: Final = 1_000
+# How often what is to be stored is decided anew, since a memory that is said again was forgotten at that moment.
+MOST_TRIES: Final = 10
 # Why facts are forgotten with the messages that said them.
 WITH_MESSAGES: Final = "the messages that said it were forgotten"
 
@@ -243,18 +245,21 @@ class Study:
         if self._first(was, unread.last_seq + 1) != unread.first_seq:
             return None
         held = self._standing(candidates)
-        found = Studied(done)
-        if held and portion.scope is not None:
-            made = learned(held, self.memories, self._place(portion, portion.scope))
-            found = Studied(done, made.memories, made.passed)
         mark = Mark(self.session_id, unread.reader, portion.next_seq, version, self._stamp())
-        try:
-            self.memories.add(found.memories, mark, was)
-        except StoreError:
-            if self.memories.mark(self.session_id, unread.reader) == was:
-                raise
-            return None
-        return self._told(self._without_forgotten(found, held))
+        made = Learned((), ())
+        for _ in range(MOST_TRIES):
+            if held and portion.scope is not None:
+                made = learned(held, self.memories, self._place(portion, portion.scope))
+            try:
+                self.memories.add(made.memories, mark, was, made.said)
+            except NotFoundError:  # what is said again was forgotten meanwhile
+                continue
+            except StoreError:
+                if self.memories.mark(self.session_id, unread.reader) == was:
+                    raise
+                return None
+            return self._told(self._without_forgotten(Studied(done, made.memories, made.passed), held))
+        raise StoreError(f"{MOST_TRIES} times something was forgotten meanwhile; nothing was learned of {_named(done)}")
 
     def _standing(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return candidates without those whose messages were forgotten while they were read."""
@@ -269,11 +274,9 @@ class Study:
         Raises:
             StoreError: it could not be forgotten.
         """
-        left = {one.first_seq for one in self._standing(held)} if found.memories else set()
-        gone = [one for one in found.memories if one.sources[0].first_seq not in left]
-        if gone:
-            self.memories.forget([one.memory_id for one in gone], WITH_MESSAGES)
-        return found._replace(memories=tuple(one for one in found.memories if one not in gone))
+        seqs = {one.first_seq for one in held} - {one.first_seq for one in self._standing(held)}
+        gone = self.memories.unsay(self.session_id, sorted(seqs), WITH_MESSAGES) if seqs else []
+        return found._replace(memories=tuple(one for one in found.memories if one.memory_id not in gone))
 
     # -- what is read -------------------------------------------------------------------------------------------
 
@@ -334,31 +337,6 @@ class Study:
     def _notify(self, name: str, cause: str) -> None:
         if self.observer is not None:
             self.observer.notify(Event(name, self.session_id, cause))
-
-
-def forget_said(memories: MemoryStore, session_id: str, seqs: Sequence[int]) -> list[str]:
-    """Forget the facts that only these messages of a session say, history too, and return their ids.
-
-    A fact that names another message or a file as its source, too, stays. One of several messages in a row goes with
-    any of them.
-
-    Raises:
-        StoreError: nothing was forgotten.
-    """
-    gone = set(seqs)
-
-    def is_gone(memory: Memory) -> bool:
-        return all(
-            one.session_id == session_id
-            and not one.path
-            and not gone.isdisjoint(range(one.first_seq, one.last_seq + 1))
-            for one in memory.sources
-        )
-
-    ids = [memory.memory_id for memory in memories.said_in(session_id) if is_gone(memory)]
-    if ids:
-        memories.forget(ids, WITH_MESSAGES)
-    return ids
 
 
 def _fitting(said: Sequence[Utterance]) -> list[Utterance]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from squidbot.core.memories import Category, Hit, Mark, Memory, View
+    from squidbot.core.memories import Category, Hit, Mark, Memory, Said, View
     from squidbot.core.ports import Embedder
     from squidbot.core.vectors.values import VectorIndex, VectorStore
 
@@ -85,13 +85,15 @@ class ByMeaning:
 
     # -- MemoryStore ------------------------------------------------------------------------------------------------
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Store memories in one transaction; durable on return, and found by their words at once.
 
         Raises:
             StoreError: nothing was stored.
         """
-        self._store.add(memories, mark, was)
+        self._store.add(memories, mark, was, said)
         self.added()
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
@@ -117,6 +119,15 @@ class ByMeaning:
             DamagedStoreError: a row does not match its checksum.
         """
         return self._store.said_in(session_id)
+
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+
+        Raises:
+            StoreError: nothing was changed.
+        """
+        with self._forgetting([memory.memory_id for memory in self._store.said_in(session_id)]):
+            return self._store.unsay(session_id, seqs, reason)
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others in one transaction.

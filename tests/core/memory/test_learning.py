@@ -14,9 +14,9 @@ from squidbot.adapters.stdlib import InMemoryMemoryStore, InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
-from squidbot.core.memories import Mark, Memory, Scope, View
+from squidbot.core.memories import Mark, Memory, Scope, Source, View
 from squidbot.core.memory import learning
-from squidbot.core.memory.learning import MODEL, RULES, Rests, Study, Unread, forget_said
+from squidbot.core.memory.learning import MODEL, RULES, Rests, Study, Unread
 from squidbot.core.memory.reading import ModelReader
 from squidbot.core.messages import Category
 from squidbot.core.redaction import Redactor
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.memories import Isolation
+    from squidbot.core.memories import Isolation, Said
     from squidbot.core.messages import Role
 
 NOW = 1.7e9
@@ -261,12 +261,14 @@ class Interrupted(InMemoryMemoryStore):
         super().__init__()
         self.happens = happens
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Let it happen first."""
         happens, self.happens = self.happens, None
         if callable(happens):
             happens()
-        super().add(memories, mark, was)
+        super().add(memories, mark, was, said)
 
 
 def test_of_two_who_read_the_same_one_stores_it() -> None:
@@ -325,11 +327,54 @@ def test_forgotten_message_takes_the_facts_along_that_only_it_says() -> None:
     chat.say("I prefer tabs", whose=ANN)
     chat.say("I now prefer spaces, and I like tea")
     chat.learn()
-    assert len(forget_said(chat.memories, "s", [0])) == 1
+    assert len(chat.memories.unsay("s", [0])) == 1
     chat.memories._marks.clear()  # all is read once more
     assert chat.learn() == []
     assert chat.held(past=True) == ["The user prefers spaces.", "The user likes tea."]
-    assert forget_said(chat.memories, "s", [0, 7]) == forget_said(chat.memories, "t", [1]) == []
+    assert chat.memories.unsay("s", [0, 7]) == chat.memories.unsay("t", [1]) == []
+
+
+def test_fact_stays_while_a_message_says_it() -> None:
+    """Each that says it in as many words is one of its sources, read together or apart; the last takes it along."""
+    chat = Chat()
+    chat.say("I live in Oslo.", whose=ANN)
+    chat.say("As I said, I live in Oslo.")
+    chat.learn()
+    chat.say("I live in Oslo!")
+    assert chat.learn() == []
+    (fact,) = chat.every()
+    assert fact.sources == tuple(Source("s", seq, seq) for seq in range(3))
+    assert chat.memories.unsay("s", [0, 2]) == []
+    chat.memories._marks.clear()
+    chat.forget(0)
+    chat.forget(2)
+    assert chat.learn() == []
+    assert [one.sources for one in chat.every()] == [(Source("s", 1, 1),)]
+    assert chat.memories.unsay("s", [1]) == [fact.memory_id]
+    assert chat.every() == []
+
+
+def test_message_that_says_less_or_is_trusted_less_keeps_no_fact() -> None:
+    """Nothing stays that only the forgotten message said, and nothing is trusted for who repeats it."""
+    chat = Chat()
+    chat.say("I prefer tabs over spaces.", whose=ANN)
+    chat.say("I prefer tabs.")
+    chat.learn()
+    (fact,) = chat.every()
+    assert chat.memories.unsay("s", [0]) == [fact.memory_id]
+
+
+def test_fact_forgotten_while_it_is_said_again_is_learned_anew() -> None:
+    """From the message that is read, and by no other one."""
+    chat = Chat()
+    chat.say("I live in Oslo.", whose=ANN)
+    chat.learn()
+    chat.say("I live in Oslo.")
+    held = chat.memories
+    chat.memories = Interrupted(lambda: chat.memories.unsay("s", [0]))
+    chat.memories.__dict__.update({name: value for name, value in vars(held).items() if name != "happens"})
+    assert chat.learn() == ["The user lives in Oslo."]
+    assert [one.sources for one in chat.every()] == [(Source("s", 1, 1),)]
 
 
 def test_fact_that_is_forgotten_does_not_come_back() -> None:

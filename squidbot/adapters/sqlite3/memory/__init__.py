@@ -5,7 +5,7 @@
 | store      | `SqliteMemoryStore`: the port, vectors, and what other views are made from |
 | changes    | what adds, forgets and exchanges memories, with their words and vectors |
 | queries    | every statement that reads or writes memories and what is left of forgotten ones |
-| history    | memories that take the places of others, and what takes that back |
+| history    | memories that take the places of others, what takes that back, and which messages say them |
 | marks      | how far sessions were read for facts |
 | looks      | how much a file holds, looked at without writing |
 | searching  | what answers a query, best first |

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3 import erase
 from squidbot.adapters.sqlite3.index import DamagedIndexError
-from squidbot.adapters.sqlite3.memory import index, queries, vectors
+from squidbot.adapters.sqlite3.memory import history, index, queries, vectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import refuse_missing
+from squidbot.core.memories import is_same, passage_of, refuse_missing
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from squidbot.core.memories import Memory
 
-__all__ = ["add", "exchange", "forget"]
+__all__ = ["add", "exchange", "forget", "unsay"]
 
 
 def add(connection: sqlite3.Connection, memories: Sequence[Memory], *, indexes: bool) -> None:
@@ -39,7 +39,7 @@ def add(connection: sqlite3.Connection, memories: Sequence[Memory], *, indexes: 
             queries.insert(connection, key, memory)
             new[key] = memory
             key += 1
-        elif replace(found[1], superseded_by="") != replace(memory, superseded_by=""):
+        elif not is_same(found[1], memory):
             raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
     if indexes:
         index.add(connection, list(new.items()))
@@ -87,6 +87,29 @@ def _indexed_of(connection: sqlite3.Connection, keys: Mapping[str, int]) -> list
         return [each for each in (queries.find(connection, name) for name in keys) if each]
     except DamagedMemoryError as error:  # which words of it are in the index, nobody knows
         raise DamagedIndexError(str(error)) from error
+
+
+def unsay(
+    connection: sqlite3.Connection, said: tuple[str, Container[int]], reason: str, *, indexed: bool = True
+) -> list[str]:
+    """Take messages of a session out of the sources of memories, within a transaction.
+
+    Return the ids of those that named no others, and are forgotten.
+
+    Raises:
+        DamagedMemoryError: the transaction must be undone.
+        DamagedIndexError: the same, to be done again with a new index.
+    """
+    found = list(history.without(connection, *said))
+    gone = [old.memory_id for _, old, left in found if not left]
+    for key, old, left in found:
+        if left:
+            memory = replace(old, sources=left)
+            queries.rewrite(connection, key, memory)
+            if indexed and passage_of(old) != passage_of(memory):
+                index.swap(connection, key, old, memory)
+    forget(connection, gone, reason, indexed=indexed)
+    return gone
 
 
 def exchange(

@@ -1,4 +1,4 @@
-"""Memories that take the places of others, and what brings these back; none is ever removed by that."""
+"""Memories that take the places of others, what brings these back, and which messages say them; none is removed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.sqlite3.memory import index, queries
 from squidbot.adapters.sqlite3.rows import json_text, plain
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import is_said_in
+from squidbot.core.memories import is_said_in, refuse_missing, said_too, unsaid
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterator, Mapping
 
-    from squidbot.core.memories import Memory
+    from squidbot.core.memories import Memory, Said, Source
 
-__all__ = ["said_in", "supersede"]
+__all__ = ["said_in", "say", "supersede", "without"]
 
 # What a session is called stands in its memories' sources as JSON, quotes and all.
 SOURCED = "SELECT id FROM memories WHERE instr(CAST(sources AS BLOB), ?) ORDER BY key"
@@ -50,10 +50,41 @@ def said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
     Raises:
         DamagedMemoryError: a row does not match its checksum.
     """
+    return [memory for _, memory in _said_in(connection, session_id)]
+
+
+def say(connection: sqlite3.Connection, said: Said) -> None:
+    """Give memories sources that they do not have yet, by id, within a transaction.
+
+    Raises:
+        NotFoundError: the transaction must be undone: one is not there.
+        DamagedMemoryError: the same: a row does not match its checksum.
+    """
+    refuse_missing(said, queries.keys_of(connection, said))
+    for memory_id, sources in said.items():
+        key, old = _found(connection, memory_id)
+        if (more := said_too(old, sources)) is not old:
+            queries.rewrite(connection, key, more)
+
+
+def without(
+    connection: sqlite3.Connection, session_id: str, seqs: Container[int]
+) -> Iterator[tuple[int, Memory, tuple[Source, ...]]]:
+    """Yield the memories that lose a source with these messages: key, memory, and the sources that are left.
+
+    Raises:
+        DamagedMemoryError: a row does not match its checksum.
+    """
+    for key, memory in _said_in(connection, session_id):
+        if (left := unsaid(memory, session_id, seqs)) != memory.sources:
+            yield key, memory, left
+
+
+def _said_in(connection: sqlite3.Connection, session_id: str) -> list[tuple[int, Memory]]:
     named = json_text(session_id).encode("utf-8", "surrogatepass")
     ids = [plain(memory_id) for (memory_id,) in connection.execute(SOURCED, (named,)).fetchall()]
     found = (queries.find(connection, memory_id) for memory_id in ids)
-    return [each[1] for each in found if each and is_said_in(each[1], session_id)]
+    return [each for each in found if each and is_said_in(each[1], session_id)]
 
 
 def _found(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory]:

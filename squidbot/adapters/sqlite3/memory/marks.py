@@ -1,6 +1,7 @@
 """How far sessions were read for facts. A table beside the layout, made when it is first wanted.
 
-A squidbot that knows no marks passes it over; copies of the file by `doctor` have none: what was read is read again.
+A squidbot that knows no marks passes it over. Copies of the file by `doctor` have them: what was read once, and
+forgotten since, is not read again.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.sqlite3.access import FOREIGN
 from squidbot.adapters.sqlite3.files import open_reading
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
-from squidbot.adapters.sqlite3.rows import checksum, json_text, plain, stored
+from squidbot.adapters.sqlite3.rows import cell, checksum, json_text, plain, stored
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Mark
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
-__all__ = ["are_in", "put", "read"]
+    from squidbot.adapters.sqlite3.rows import Cell
+
+__all__ = ["MARK_CELLS", "are_in", "keep", "proved", "put", "read"]
 
 # Four cells in an index: what is salvaged from damaged files are rows of two, five, six, seven and more.
 TABLE = """CREATE TABLE IF NOT EXISTS memory_marks(
@@ -30,8 +34,10 @@ TABLE = """CREATE TABLE IF NOT EXISTS memory_marks(
     checksum INTEGER NOT NULL,  -- CRC-32 of all other cells
     PRIMARY KEY(session, reader)
 ) WITHOUT ROWID"""
+MARK_CELLS = 4
 HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'memory_marks'"
 READ = "SELECT mark, checksum FROM memory_marks WHERE session = ? AND reader = ?"
+KEEP = "INSERT OR IGNORE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
 PUT = "REPLACE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
 
 
@@ -75,5 +81,25 @@ def put(connection: sqlite3.Connection, mark: Mark, was: Mark | None) -> None:
         raise StoreError(f"session {mark.session_id!a:.80} was read by another meanwhile; nothing was written")
     connection.execute(TABLE)
     (session, session_data), (name, name_data) = stored(mark.session_id), stored(mark.reader)
-    cell, data = stored(json_text((mark.next_seq, mark.version, mark.stamp)))
-    connection.execute(PUT, (session, name, cell, checksum(session_data, name_data, data)))
+    said, data = stored(json_text((mark.next_seq, mark.version, mark.stamp)))
+    connection.execute(PUT, (session, name, said, checksum(session_data, name_data, data)))
+
+
+def proved(values: Sequence[object]) -> tuple[Cell, ...]:
+    """Return the cells of a mark's row, as pages hold them.
+
+    Raises:
+        DamagedMemoryError: they do not match their checksum, or are no such row.
+    """
+    session, reader, mark, check = values
+    if not (isinstance(session, bytes) and isinstance(reader, bytes) and isinstance(mark, bytes)):
+        raise DamagedMemoryError("no mark")
+    if checksum(session, reader, mark) != check:
+        raise DamagedMemoryError(f"the mark of session {plain(session)!a:.80}")
+    return cell(session), cell(reader), cell(mark), check
+
+
+def keep(connection: sqlite3.Connection, row: tuple[Cell, ...]) -> None:
+    """Take a mark's row that is proved into a copy, within a transaction; of two of a reader the first stays."""
+    connection.execute(TABLE)
+    connection.execute(KEEP, row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from squidbot.adapters.sqlite3 import rows as stored_rows
-from squidbot.adapters.sqlite3.memory import queries, rows, tables
+from squidbot.adapters.sqlite3.memory import marks, queries, rows, tables
 from squidbot.core.errors import DamagedStoreError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GRAVE_CELLS", "MEMORY_CELLS", "SAVED_TABLES", "Saved", "damaged", "proved", "proved_grave"]
 
 MEMORY_CELLS, GRAVE_CELLS = 19, 7
-SAVED_TABLES = ("memories", "forgotten_memories")
+SAVED_TABLES = ("memories", "forgotten_memories", "memory_marks")
 LOOKED_ROWS = 512  # at once
 
 # A row may be found twice: as it is, and as it was before another took its place.
@@ -88,6 +88,9 @@ class Saved:
 
     def take(self, table: str, row: tuple[stored_rows.Cell, ...]) -> None:
         """Take a row that is proved; the first one makes the tables."""
+        if table == "memory_marks":
+            marks.keep(self._connection, row)
+            return
         if not self._found:
             tables.lay_out(self._path, self._connection)
             self._connection.execute(FOUND)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
-    from squidbot.core.memories import Category, Hit, Mark, Memory
+    from squidbot.core.memories import Category, Hit, Mark, Memory, Said
     from squidbot.core.vectors.values import Meant
 
 __all__ = ["SqliteMemoryStore"]
@@ -69,15 +69,19 @@ class SqliteMemoryStore(OpenedFile):
             raise
         self._scrub_left()
 
-    def add(self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None) -> None:
+    def add(
+        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+    ) -> None:
         """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
 
-        With `mark` how far a session was read goes with them, in the place of `was`.
+        With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
+        do not have yet, by id. What raises has stored nothing.
 
         Raises:
-            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                tenant's or user's, a value can't be stored, another has read the session meanwhile.
-            DamagedStoreError: nothing was stored: what is superseded, or the mark, does not match its checksum.
+            NotFoundError: one of `said` is not there.
+            StoreError: another memory has that id, what is superseded is not there or is another tenant's or user's, a
+                value can't be stored, another has read the session meanwhile.
+            DamagedStoreError: what is superseded, or the mark, does not match its checksum.
         """
         for memory in memories:
             refuse_misfit(memory)
@@ -86,6 +90,7 @@ class SqliteMemoryStore(OpenedFile):
             if mark is not None:
                 marks.put(connection, mark, was)
             changes.add(connection, memories, indexes=indexes)
+            history.say(connection, said or {})
 
         self._written(added)
 
@@ -135,6 +140,24 @@ class SqliteMemoryStore(OpenedFile):
         """
         with self._reading as connection:
             return history.said_in(connection, session_id)
+
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+
+        Raises:
+            StoreError: nothing was changed; as DamagedStoreError where a row does not match its checksum.
+        """
+        said = session_id, frozenset(seqs)
+
+        def unsaid(connection: sqlite3.Connection, *, indexes: bool) -> list[str]:
+            return changes.unsay(connection, said, reason, indexed=indexes)
+
+        with self._reading as connection:
+            due = [memory.memory_id for _, memory, _ in history.without(connection, *said)]
+        self._remove_beside(due)
+        gone = self._written(unsaid) if due else []
+        self._scrub_after(len(gone))
+        return gone
 
     def _written(self, act: _Act[Value]) -> Value:
         """Write in one transaction, the index with it, and once more where that is damaged: search does the rest."""
@@ -276,16 +299,12 @@ class SqliteMemoryStore(OpenedFile):
         Raises:
             StoreError: nothing was removed.
         """
+
+        def forgotten(connection: sqlite3.Connection, *, indexes: bool) -> int:
+            return changes.forget(connection, memory_ids, reason, indexed=indexes)
+
         self._remove_beside(memory_ids)
-        try:
-            with self._writing as connection:
-                count = changes.forget(connection, memory_ids, reason)
-        except DamagedIndexError:
-            with self._writing as connection:
-                self._renew(connection)
-                count = changes.forget(connection, memory_ids, reason, indexed=False)
-        self._scrub_after(count)
-        return count
+        return self._scrub_after(self._written(forgotten))
 
     def _remove_beside(self, memory_ids: Sequence[str]) -> None:
         """Remove the files that may hold vectors of memories that are about to be forgotten.
@@ -298,10 +317,11 @@ class SqliteMemoryStore(OpenedFile):
         if is_there:
             remove_beside(self._path)
 
-    def _scrub_after(self, forgotten: int) -> None:
+    def _scrub_after(self, forgotten: int) -> int:
         if forgotten:
             with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
                 self.scrub()
+        return forgotten
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
