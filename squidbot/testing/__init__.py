@@ -12,7 +12,8 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | erasures    | what a store promises of `forget` |
 | counters    | the check of token counters |
 | llms        | the check of language models |
-| loaded      | the check of models that are open, and chat |
+| chats       | the check of models that go on with conversations |
+| loaded      | the check of models that are open |
 | embedders   | the check of what makes vectors, and one that needs no model |
 | memories    | the check of memory stores |
 | places      | what memory stores promise of memories in the places of others |
@@ -25,6 +26,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | values      | messages and summaries to test with |
 """
 
+from squidbot.testing.chats import check_chat
 from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
 from squidbot.testing.embedders import HashedWords, check_embedder
@@ -41,6 +43,7 @@ from squidbot.testing.vectors import check_vector_index, made_entry
 
 __all__ = [
     "HashedWords",
+    "check_chat",
     "check_claims",
     "check_embedder",
     "check_gpu_probe",

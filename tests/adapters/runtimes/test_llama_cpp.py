@@ -63,14 +63,14 @@ def chat(offline: Path) -> Iterator[LlamaModel]:
 def test_model_keeps_the_promises_of_its_port(name: str, request: pytest.FixtureRequest) -> None:
     """Random weights answer anything, scripted ones always the same, with a call."""
     path = request.getfixturevalue(name)
-    check_loaded_model(lambda: opened(path))
+    check_loaded_model(lambda: opened(path, n_ctx=2 * WINDOW))
 
 
 @pytest.mark.parametrize("name", ["gemma3", "mamba", "jamba"])
 def test_model_keeps_the_promises_of_its_port_when_its_cache_is_no_plain_one(name: str, tmp_path: Path) -> None:
     """Windows that slide and recurrent state can't go back to any token: the prefix of a prompt is read again."""
     path = tiny_model(tmp_path / f"{name}.gguf", name)
-    check_loaded_model(lambda: opened(path))
+    check_loaded_model(lambda: opened(path, n_ctx=2 * WINDOW))
 
 
 def test_model_keeps_the_promises_of_a_language_model(tmp_path: Path) -> None:
