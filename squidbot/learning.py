@@ -131,12 +131,15 @@ def _merge(wired: Wired, done: Studied) -> None:
     memory = wired.loaded.settings.memory
     if not memory.merge or not done.memories:
         return
-    from squidbot.core.memory.merging import MOST_COMPARED, merges, places_of  # noqa: PLC0415
+    from squidbot.core.memory.merging import MOST_COMPARED, among_nearest, merges, places_of  # noqa: PLC0415
 
-    store = wired.remembering.store
+    store, meaning = wired.remembering.store, wired.remembering.meaning
     view = View(done.memories[0].scope, memory.isolation)  # type: ignore[arg-type]  # one of them, checked when read
-    # By their words: no embedder is asked behind every turn.
-    plan = merges(store.listed(view, limit=MOST_COMPARED), only=[one.memory_id for one in done.memories])
+    near = (meaning.near(done.memories, view) if meaning else None) or {}
+    learnt = [one.memory_id for one in done.memories]
+    nearest = sorted({*learnt}.union(*near.values()))  # however old they are
+    held = {one.memory_id: one for one in (*store.get(nearest), *store.listed(view, limit=MOST_COMPARED))}
+    plan = merges(list(held.values()), among_nearest(near), learnt)
     if plan:
         places = places_of(plan)
         store.supersede(places)

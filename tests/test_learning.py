@@ -20,7 +20,7 @@ from squidbot.core.memories import Scope, View
 from squidbot.testing.models import ScriptedLLM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.events import Event
     from squidbot.core.memories import MemoryStore
@@ -151,6 +151,42 @@ def test_what_says_nearly_the_same_is_merged_where_settings_want_it(*, merge: bo
         assert held(engine) == ([newer] if merge else [older, newer])
         assert len(host.causes(events.FACTS_MERGED)) == merge
         assert older in session.memory({"action": "list", "past": True}).text
+
+
+class OneWay:
+    """An embedder to which all texts mean the same; it can fail."""
+
+    def __init__(self) -> None:
+        self.name, self.dimensions = "one way", 2
+        self.fails = False
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return the same vector for each."""
+        if self.fails:
+            raise LLMError("unreachable", "nobody is there")
+        return [(1.0, 0.0)] * len(texts)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_means_the_same_is_merged_where_there_are_vectors(*, fails: bool) -> None:
+    """By no shared word; where no vector can be had words decide, which is told."""
+    host, embedder = Host(), OneWay()
+
+    class Brings:
+        @squidbot.hookimpl
+        def register_adapters(self, register: Register) -> None:
+            register.embedder("oneway", lambda _: embedder)
+
+    settings = {"memory": {"merge": True, "embedder": "oneway"}, "summary": {"scheduler": "none"}}
+    with squidbot.load(settings, extensions=[host, Brings()]) as engine:
+        session = engine.session("s", scope=ANN)
+        for text in ("to deploy the parser from the blue cluster", "that releases go out via azure machines"):
+            session.record(user(f"We decided {text}."), "Good.")
+            engine.run_jobs()
+            embedder.fails = fails
+        assert len(held(engine)) == (2 if fails else 1)
+        assert len(host.causes(events.FACTS_MERGED)) == (not fails)
+        assert any("nobody is there" in cause for cause in host.causes(events.DEGRADED)) == fails
 
 
 # -- a language model -----------------------------------------------------------------------------------------------

@@ -207,6 +207,13 @@ class ByMeaning:
                     self._tell(self._opened.nearest.fault)
             return self._opened
 
+    def near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]] | None:
+        """Return, by the id of each of some memories that are stored, the nearest of a view with their cosines.
+
+        Their vectors are made for it. None where no vectors can be had, which is told.
+        """
+        return self._or_words(lambda: self._near(memories, view))
+
     def embed(
         self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
@@ -278,6 +285,14 @@ class ByMeaning:
         near = nearest.search(vector, view, limit=NEAREST, past=past)
         even = embedder.even if isinstance(embedder, Calibrated) else None
         return Meant(embedder.name, vector, {each.memory_id: each.cosine for each in near}, even)
+
+    def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
+        embedder, nearest = self.opened()
+        vectors = _vectors(embedder, [spoken(each) for each in memories])
+        made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+        self._store.put_vectors(embedder.name, embedder.dimensions, made)
+        found = {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
+        return {name: {each.memory_id: each.cosine for each in alike} for name, alike in found.items()}
 
     def _put(self, embedder: Embedder, memories: Sequence[Memory]) -> None:
         if not memories:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Memory
 
-__all__ = ["Merge", "alike", "as_near", "merges", "places_of"]
+__all__ = ["Merge", "alike", "among_nearest", "as_near", "merges", "places_of"]
 
 # From these on two memories are one: of one category, and of two (behaviours, section 7: cosine of their vectors).
 SAME_CATEGORY, OTHER_CATEGORY = 0.75, 0.90
@@ -76,6 +76,18 @@ def as_near(vectors: Mapping[str, Sequence[float]]) -> Callable[[Memory, Memory]
     def near(one: Memory, other: Memory) -> float:
         pairs = zip(vectors[one.memory_id], vectors[other.memory_id], strict=True)
         return max(0.0, sum(first * second for first, second in pairs))
+
+    return near
+
+
+def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory, Memory], float]:
+    """Return how near two memories are, from the cosines of the nearest of some: by words where there is none."""
+
+    def near(one: Memory, other: Memory) -> float:
+        first = found.get(one.memory_id, {}).get(other.memory_id)
+        second = found.get(other.memory_id, {}).get(one.memory_id)
+        known = [each for each in (first, second) if each is not None]
+        return max(0.0, *known) if known else alike(one, other)
 
     return near
 
