@@ -65,7 +65,8 @@ def _quiet(path: str, threads: int, key: str, verbosity: int) -> xllamacpp.Commo
     params.port = 0
     params.api_keys = [key]
     params.cors_origins = ""
-    params.ui = params.endpoint_slots = params.endpoint_metrics = params.endpoint_props = False
+    params.ui = params.endpoint_metrics = params.endpoint_props = False
+    params.endpoint_slots = True
     # The one conversation in the cache is gone on with; others are not kept, which would take 8 GiB of main memory.
     params.cache_prompt = True
     params.cache_ram_mib = 0

@@ -52,6 +52,7 @@ class Runtime:
         self._lock = Lock()
         address = self._server.listening_address.removeprefix("http://")
         self._port = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
+        self._wait_for_loop()
 
     @property
     def server(self) -> xllamacpp.Server:
@@ -70,6 +71,9 @@ class Runtime:
         Raises:
             ContextOverflowError, LLMError: it says so, was closed, or can't be reached.
         """
+        return dict(self._ask(method, path, body))
+
+    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401  # as it comes
         sent = None if body is None else spelled(body)
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         with self._lock:
@@ -84,7 +88,7 @@ class Runtime:
         answer = json.loads(text)
         if status != http.client.OK:
             raise failure(answer.get("error", {"message": f"{path}: status {status}"}))
-        return dict(answer)
+        return answer
 
     def close(self) -> None:
         """Give back its memory, when all who wait for an answer have it; a second call does nothing."""
@@ -92,6 +96,22 @@ class Runtime:
             # An open line would keep its threads for some seconds.
             self._port.close()
             self._server = None
+
+    def _wait_for_loop(self) -> None:
+        """Wait until its loop takes tasks.
+
+        One that is given back before waits for the end of its loop for ever: what begins then does not know that it
+        was told to end (xllamacpp 2026.10, on a busy machine). Telling of its slots is a task of that loop.
+
+        Raises:
+            ModelLoadError: it does not answer.
+        """
+        try:
+            self._ask("GET", "/slots")
+        except LLMError as error:
+            raise ModelLoadError(
+                f"llama.cpp's server in this process was loaded, and does not answer: {error}"
+            ) from error
 
     def _sent(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         _ = self.server

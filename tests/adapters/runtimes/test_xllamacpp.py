@@ -21,7 +21,7 @@ from squidbot.testing import check_llm, check_loaded_model, check_token_counter,
 from squidbot.testing.values import ODD_TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 xllamacpp = pytest.importorskip("xllamacpp")
@@ -30,6 +30,8 @@ from squidbot.adapters.xllamacpp import XllamacppModel, logs  # noqa: E402  # ne
 from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
 from squidbot.adapters.xllamacpp.answers import Answer  # noqa: E402
 from squidbot.adapters.xllamacpp.logs import overheard, reason, sizes  # noqa: E402
+from squidbot.adapters.xllamacpp.params import for_vectors  # noqa: E402
+from squidbot.adapters.xllamacpp.runtime import Runtime  # noqa: E402
 
 WINDOW_TOKENS = 512
 # One thread is enough for 93 kB, and several wait for each other where the processor is busy.
@@ -273,6 +275,23 @@ def test_close_gives_back_all_threads(path: Path) -> None:
             asked()
     assert second.reply(HELLO, 4).output_tokens <= 4
     second.close()
+
+
+def test_a_loaded_server_takes_tasks_already(path: Path) -> None:
+    """It can be given back at once: it is not returned before its loop has begun, which would wait for ever then."""
+    pooling = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_UNSPECIFIED
+    made = partial(for_vectors, str(path), Loading(n_ctx=WINDOW_TOKENS), 1, pooling)
+    asked: list[str] = []
+
+    class Noting(Runtime):
+        def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
+            answer = super()._ask(method, path, body)
+            asked.append(path)
+            return answer
+
+    for _ in range(5):
+        Noting(made, str(path)).close()
+    assert asked == 5 * ["/slots"]
 
 
 def test_threads_share_a_model(model: XllamacppModel) -> None:
