@@ -39,7 +39,7 @@ class Guarded:
 
     @property
     def even(self) -> float | None:
-        """The cosine at which the nearest answers as likely as not; None where nobody measured it."""
+        """By how much the nearest stands out that answers as likely as not; None where nobody measured it."""
         return self._embedder.even if isinstance(self._embedder, Calibrated) else None
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:

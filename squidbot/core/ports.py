@@ -269,7 +269,7 @@ class Calibrated(Protocol):
 
     @property
     def even(self) -> float | None:
-        """The cosine of query and nearest memory at which that answers as likely as not; None where nobody measured it.
+        """By how much the nearest cosine stands out where it answers as likely as not; None where nobody measured it.
 
         See `core.memory.search.likeness.Meaning`.
         """

