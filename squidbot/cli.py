@@ -18,8 +18,10 @@ from squidbot.core.errors import SquidbotError
 
 __all__ = ["main"]
 
-# Each command with the module of squidbot.commands that it is in, and its line of help: `squidbot --help` imports none.
+# Each command with the module of squidbot.commands, or of squidbot (with a dot), that it is in, and its line of help:
+# `squidbot --help` imports none.
 COMMANDS = {
+    "chat": ("chat.command", "Talk to a model of the settings, in a session that is kept."),
     "replay": ("replay", "Replay recorded conversations: what would be sent, what it costs."),
     "status": ("status", "Show devices, models, windows, stores: what is active, what is not, and why."),
     "size": ("size", "Say what a model file takes of memory, and the largest window that fits."),
@@ -52,7 +54,8 @@ class _Faces(click.Group):
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"squidbot.commands.{COMMANDS[cmd_name][0]}")
+        place = COMMANDS[cmd_name][0]
+        module = import_module(f"squidbot.{place}" if "." in place else f"squidbot.commands.{place}")
         return cast("click.Command", getattr(module, cmd_name))
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:

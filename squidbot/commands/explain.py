@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.commands.reading.explained import Run
     from squidbot.commands.reading.stories import State, Story
 
-__all__ = ["explain"]
+__all__ = ["explain", "put_explained", "put_story"]
 
 COLUMNS = ("messages", "sent as", "here", "said", "since")
 BAR_CHARS = 32
@@ -55,13 +55,14 @@ def explain(*, session_id: str, wanted: int | None, store: str | None, as_json: 
         return
     paper = Paper()
     if isinstance(found, Explained):
-        _print_all(paper, found, time.time())
+        put_explained(paper, found, time.time())
     else:
-        _print_story(paper, found, time.time())
+        put_story(paper, found, time.time())
     paper.print()
 
 
-def _print_all(paper: Paper, found: Explained, now: float) -> None:
+def put_explained(paper: Paper, found: Explained, now: float) -> None:
+    """Put down what the next request holds, what it costs, and why; `now` is in seconds since 1970."""
     _print_plan(paper, found, now)
     if found.runs:
         paper.blank()
@@ -130,7 +131,8 @@ def _print_pressure(paper: Paper, found: Explained) -> None:
     paper.say(f"reliability {percent(found.reliability)}, {level}{advice}")
 
 
-def _print_story(paper: Paper, found: Story, now: float) -> None:
+def put_story(paper: Paper, found: Story, now: float) -> None:
+    """Put down what became of one message; `now` is in seconds since 1970."""
     entry = found.entry
     row = entry.row
     tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.telling import Told
 
-__all__ = ["memory"]
+__all__ = ["for_people", "memory"]
 
 PAGE = 500
 _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
@@ -100,7 +100,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool
     if as_json:
         options.print_json({"forgotten": list(memory_ids), "sessions": sorted(sessions)})
         return
-    click.echo("\n".join(_for_people(one.text) for one in told))
+    click.echo("\n".join(for_people(one.text) for one in told))
     if sessions:
         count_of = count(len(sessions), "session")
         click.echo(f"taken out of what {count_of} {'was' if len(sessions) == 1 else 'were'} told")
@@ -158,10 +158,10 @@ def _show(told: Told, *, as_json: bool) -> None:
     if as_json:
         options.print_json({"memories": [asdict(one) for one in told.memories], "text": told.text})
     else:
-        click.echo(_for_people(told.text))
+        click.echo(for_people(told.text))
 
 
-def _for_people(text: str) -> str:
+def for_people(text: str) -> str:
     """Return what a model is told without the frame that marks it as data."""
     lines = [shown for shown in text.splitlines() if not shown.startswith("</squidbot")]
     about = _FRAME.fullmatch(lines[0])

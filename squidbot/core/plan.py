@@ -152,6 +152,12 @@ class Prices(NamedTuple):
         """Return what calls of a model cost that were sent once: nothing of them is cached."""
         return usage.input_tokens + self.output * usage.output_tokens
 
+    def billed(self, usage: Usage) -> float:
+        """Return what a call cost as its provider reports it: what the cache did not have is written to it."""
+        new = usage.input_tokens - usage.cached_tokens
+        write = self.write if usage.input_tokens >= self.least_tokens else 1.0
+        return self.read * usage.cached_tokens + write * new + self.output * usage.output_tokens
+
 
 class Price(NamedTuple):
     """What an event costs and brings, in input tokens.

@@ -9,7 +9,7 @@ from squidbot.core.messages import Cost
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["EMERGENCY", "WARN", "ContextUsage", "Ladder", "pressure_of"]
+__all__ = ["CRITICAL", "EMERGENCY", "WARN", "ContextUsage", "Ladder", "pressure_of"]
 
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
 # fires an event at the next turn, and 1, which forces one.

@@ -1,0 +1,177 @@
+"""What begins with a slash: it is done here, and no model is told of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from squidbot.chat.journal import journal as journal_of
+from squidbot.commands.events import event_line
+from squidbot.commands.explain import put_explained, put_story
+from squidbot.commands.memory import for_people
+from squidbot.commands.paper import Paper
+from squidbot.commands.reading.explained import explained
+from squidbot.commands.reading.opened import Opened
+from squidbot.commands.reading.stories import story
+from squidbot.commands.texts import count
+from squidbot.core.budget.reliability import level_of
+from squidbot.core.memory.asking import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from squidbot.chat.conversation import Conversation
+    from squidbot.chat.screen import Screen
+    from squidbot.chat.starting import Asked as Wanted
+    from squidbot.chat.starting import Begun
+
+__all__ = ["COMMANDS", "Command", "Talk", "command_of"]
+
+_SLASHED: Final = re.compile(r"/([a-z]+)(?:\s+(.*))?\s*", re.DOTALL)
+_MESSAGE: Final = re.compile(r"m?([0-9]{1,12})")
+
+
+class Talk(Protocol):
+    """The conversation that a command is about: its parts, and what is told of it. `ends` set: it is over."""
+
+    ends: bool
+
+    @property
+    def asked(self) -> Wanted:
+        """What the user has asked for."""
+
+    @property
+    def begun(self) -> Begun:
+        """Engine, model and session."""
+
+    @property
+    def conversation(self) -> Conversation:
+        """Who is talked to."""
+
+    @property
+    def screen(self) -> Screen:
+        """Where it is shown."""
+
+    @property
+    def model_line(self) -> str:
+        """Which model it is, and who opens it."""
+
+    def budget(self) -> tuple[str, str]:
+        """Return the budget of the next request as a line, and its style."""
+
+    def reliability(self, generations: int) -> float:
+        """Return the share of what was said that the model can be relied on to go by."""
+
+
+class Command(NamedTuple):
+    """What a command is called with, what it does, and who does it."""
+
+    takes: str
+    says: str
+    act: Callable[[Talk, str], None]
+
+
+def command_of(said: str) -> tuple[str, str] | None:
+    """Return name and rest where something said is a command, known or not; a path like /etc/hosts is none."""
+    found = _SLASHED.fullmatch(said)
+    return (found[1], (found[2] or "").strip()) if found else None
+
+
+def _undo(talk: Talk, _rest: str) -> None:
+    plan = talk.conversation.session.undo()
+    what = "everything is sent as it was said" if plan.repeats == -1 else "undone"
+    talk.screen.say(f"{what}; {event_line(plan)}")
+
+
+def _compact(talk: Talk, _rest: str) -> None:
+    plan = talk.conversation.session.compact()
+    said = f"shortened; {event_line(plan)}; /undo takes it back" if plan else "there is nothing to shorten"
+    talk.screen.say(said)
+
+
+def _explain(talk: Talk, rest: str) -> None:
+    place, session_id = Opened(talk.begun.engine.wired), talk.begun.session_id
+    messages, paper = place.length(session_id), Paper()
+    found = _MESSAGE.fullmatch(rest)
+    if not messages:
+        talk.screen.say("nothing has been said yet")
+    elif not rest:
+        put_explained(paper, explained(place, session_id), time.time())
+    elif found and int(found[1]) < messages:
+        put_story(paper, story(place, session_id, int(found[1])), time.time())
+    else:
+        talk.screen.fail(f"no message {rest[:40]!r}; there are m0 to m{messages - 1}")
+    paper.print()
+
+
+def _status(talk: Talk, _rest: str) -> None:
+    session, wired, paper = talk.conversation.session, talk.begun.engine.wired, Paper()
+    room, lease = session.core.room(), session.lease
+    standing = room.standing
+    kept = wired.loaded.settings.store.path
+    where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: it is gone when this ends"
+    fraction = talk.reliability(standing.generations)
+    notes = sum(1 for block in standing.blocks if block.segment.summary_id)
+    paper.pairs(
+        [
+            ("session", f"{session.session_id}, {count(standing.messages, 'message')}, {where}"),
+            ("model", talk.model_line),
+            ("window", f"{lease.window_tokens:,} tokens ({lease.source}), {lease.reserved_output_tokens:,} to answer"),
+            ("counted", f"by {lease.counter} ({session.meter.certificate})"),
+            ("budget", talk.budget()[0]),
+            ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
+            ("reliability", f"{fraction:.0%}, {level_of(fraction)}"),
+            ("tools", ", ".join(talk.conversation.tool_names) or "none"),
+            ("user", talk.asked.scope.user or "nobody is named (--user): facts are everybody's"),
+        ]
+    )
+    paper.print()
+
+
+def _journal(talk: Talk, _rest: str) -> None:
+    paper, parts = Paper(), journal_of(talk.conversation.session).parts()
+    for number, (name, said) in enumerate(parts):
+        if number:
+            paper.blank()
+        paper.heading(name)
+        for one in said:
+            paper.body(one, whole=True)
+    if not parts:
+        paper.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, whoever says them")
+    paper.print()
+
+
+def _memory(talk: Talk, rest: str) -> None:
+    memories, now = talk.begun.engine.memories(talk.asked.scope), time.time()
+    told = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
+    paper = Paper()
+    for one in for_people(told.text).splitlines():
+        hanging = "  " if one.startswith("- ") else ""
+        paper.body("\n".join(wrap(one, paper.columns, subsequent_indent=hanging)), whole=True, indent="")
+    paper.print()
+
+
+def _help(_talk: Talk, _rest: str) -> None:
+    paper = Paper()
+    paper.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
+    paper.blank()
+    paper.say("Enter says it; Alt-Enter, or \\ in front of Enter, begins another line. Ctrl-C stops an answer.")
+    paper.print()
+
+
+def _quit(talk: Talk, _rest: str) -> None:
+    talk.ends = True
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "undo": Command("", "take the newest shortening back", _undo),
+    "compact": Command("", "shorten what is sent now; nothing that was said is lost", _compact),
+    "explain": Command("[m17]", "what the next request holds and why, or what became of a message", _explain),
+    "status": Command("", "session, model, window, budget", _status),
+    "journal": Command("", "goals, decisions, progress and what is open", _journal),
+    "memory": Command("[QUERY]", "durable facts, searched or listed", _memory),
+    "help": Command("", "these lines", _help),
+    "quit": Command("", "end; Ctrl-D does, too", _quit),
+}

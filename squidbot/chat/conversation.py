@@ -1,0 +1,257 @@
+"""A turn: the prompt is recorded, the model asked, its tools called, its answer recorded; whatever breaks off is kept.
+
+What was said is in the store before anything that may fail is tried: the prompt and the results of tools before the
+model is called, what came of an answer before a failure goes on its way.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from squidbot.chat.cut import BY_USER, Cut, keep_cut, newest_cut
+from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, definitions, results
+from squidbot.core.errors import BudgetError, ConfigError, ContextOverflowError, LLMError, SquidbotError
+from squidbot.core.messages import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.core.messages import Reply, StoredMessage, ToolCall
+    from squidbot.core.ports import Chat, Codec
+    from squidbot.sessions import Answer, Assembly, Session
+
+__all__ = ["MOST_STEPS", "Conversation", "Means", "Sent", "Turn", "Watcher"]
+
+# How often a model may call tools before it has to answer.
+MOST_STEPS: Final = 12
+# Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
+LEFT_FRACTION: Final = 0.67
+
+
+class Watcher(Protocol):
+    """Who sees a turn while it goes on."""
+
+    def asked(self, assembly: Assembly) -> None:
+        """See a request that is about to be sent."""
+
+    def piece(self, text: str) -> None:
+        """See a piece of the answer."""
+
+    def ended(self) -> None:
+        """See that no more of this message comes."""
+
+    def called(self, call: ToolCall, answer: Answer) -> None:
+        """See a call of a tool, and what it answered."""
+
+    def remark(self, text: str) -> None:
+        """See a sentence about what happens."""
+
+
+class Sent(NamedTuple):
+    """One request that was answered: what it cost as a bound, what it might have, and what the provider reports."""
+
+    bound_tokens: int
+    limit_tokens: int
+    usage: Usage | None
+
+
+@dataclass(slots=True)
+class Turn:
+    """What became of a turn.
+
+    Attributes:
+        text: the model's last words in it, as far as they came.
+        sent: its requests that were answered, in order.
+        calls: names of the tools that were called, in order.
+        broken: why the answer is not whole; "" where it is. By the user: `cut.BY_USER`.
+        error: what broke it off; None where the user did, or nothing.
+    """
+
+    text: str = ""
+    sent: list[Sent] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    broken: str = ""
+    error: SquidbotError | None = None
+
+
+class Means(NamedTuple):
+    """What a conversation is held with.
+
+    Attributes:
+        model: who answers.
+        opens: gives the session, with the window of the model, or a smaller one of so many tokens.
+        system: the system text of each request; "" for none.
+        tools: whether the model may call any.
+        stoppable: what is done inside of it the user may stop, with a KeyboardInterrupt.
+    """
+
+    model: Chat
+    opens: Callable[[int | None], Session]
+    system: str = ""
+    tools: bool = True
+    stoppable: Callable[[], AbstractContextManager[object]] = nullcontext
+
+
+class Conversation:
+    """One session, and a model that answers in it."""
+
+    def __init__(self, means: Means, watcher: Watcher) -> None:
+        """Open the session; nothing is written yet."""
+        self._means = means
+        self._watcher = watcher
+        self.session = means.opens(None)
+        self._tools = definitions(self.session, means.model.form) if means.tools else []
+
+    @property
+    def system(self) -> str:
+        """The system text of each request."""
+        return self._means.system
+
+    @property
+    def tool_names(self) -> list[str]:
+        """What the model may call."""
+        return ["history", "memory"][: len(self._tools)]
+
+    def say(self, text: str) -> Turn:
+        """Say something, and return what became of the turn; no failure of the model is raised.
+
+        Raises:
+            BudgetError: it does not fit the window; nothing was recorded.
+            StoreError: the store failed.
+        """
+        self._settle()
+        turn = Turn()
+        assembly = self._assembled(text, notice=self._notice())
+        # Before the model is called: whatever becomes of that, it was said (M7).
+        self.session.record(assembly.incoming)
+        try:
+            self._answered(turn, assembly)
+        except KeyboardInterrupt:
+            turn.broken = BY_USER
+        except (LLMError, ContextOverflowError) as error:
+            turn.broken, turn.error = str(error), error
+        return turn
+
+    # -- one turn ---------------------------------------------------------------------------------------------
+
+    def _answered(self, turn: Turn, assembly: Assembly) -> None:
+        """Go on until the model has answered without calling a tool."""
+        for step in range(MOST_STEPS + 1):
+            reply, assembly = self._replied(turn, assembly)
+            usage = Usage(reply.input_tokens, reply.output_tokens, reply.cached_tokens) if reply.input_tokens else None
+            *_, stored = self.session.record(reply.message, usage=usage)
+            report = assembly.report
+            turn.sent.append(Sent(report.cost.bound, report.limit.bound, usage))
+            message = self._codec(stored).decode(stored.payload)
+            turn.text = message.text
+            self._watcher.ended()
+            if reply.finish == "length":
+                self._watcher.remark(f"the answer ended at its limit of {self._reserve:,} tokens")
+            if not message.calls:
+                return
+            self._call(turn, stored, message.calls, enough=step >= MOST_STEPS)
+            if step >= MOST_STEPS:
+                self._watcher.remark(f"the model called tools {MOST_STEPS} times in a row; the turn ends here")
+                return
+            assembly = self._assembled()
+
+    def _replied(self, turn: Turn, assembly: Assembly) -> tuple[Reply, Assembly]:
+        """Return the model's next message, and the request that it answers: a shorter one where that did not fit."""
+        self._watcher.asked(assembly)
+        try:
+            return self._reply(turn, assembly), assembly
+        except ContextOverflowError as error:
+            shorter = self._shorter(assembly, error)
+        self._watcher.asked(shorter)
+        return self._reply(turn, shorter), shorter
+
+    def _reply(self, turn: Turn, assembly: Assembly) -> Reply:
+        pieces: list[str] = []
+
+        def told(text: str) -> None:
+            pieces.append(text)
+            self._watcher.piece(text)
+
+        try:
+            with self._means.stoppable():
+                return self._means.model.reply(assembly.messages, self._reserve, self._tools, told)
+        except ContextOverflowError:
+            raise
+        except KeyboardInterrupt:
+            self._keep(turn, pieces, BY_USER)
+            raise
+        except Exception as error:  # whatever breaks an answer, what came of it is kept
+            self._keep(turn, pieces, str(error))
+            raise
+
+    def _keep(self, turn: Turn, pieces: list[str], why: str) -> None:
+        """Record what came of an answer that broke off, and that it did."""
+        turn.text = "".join(pieces)
+        self._watcher.ended()
+        if turn.text.strip():
+            *_, stored = self.session.record(turn.text)
+            keep_cut(self.session.wired.store, self.session.session_id, Cut(stored.seq, why))
+
+    def _shorter(self, assembly: Assembly, error: ContextOverflowError) -> Assembly:
+        """Return the request for a smaller window, which the session has from then on.
+
+        It is the model's where that is known to be smaller, else one that is not much larger than two thirds of what
+        was refused.
+
+        Raises:
+            ContextOverflowError: it can't be made smaller.
+        """
+        lease, refused = self.session.lease, assembly.report.cost.bound
+        told = self._means.model.window_tokens
+        learned = lease.reserved_output_tokens + int(LEFT_FRACTION * refused)
+        try:
+            self.session = self._means.opens(told if told and told < lease.window_tokens else learned)
+            shorter = self._assembled()
+        except (BudgetError, ConfigError):
+            self.session = self._means.opens(lease.window_tokens)
+            raise error from None
+        if shorter.report.cost.bound >= refused:
+            raise error
+        tokens = f"{refused:,} -> {shorter.report.cost.bound:,} tokens"
+        self._watcher.remark(f"too long for the model ({error}); asked again with less: {tokens}")
+        return shorter
+
+    def _call(self, turn: Turn, step: StoredMessage, calls: tuple[ToolCall, ...], *, enough: bool) -> None:
+        """Make the calls of a step, one after the other, and record their results together, as they have to stand."""
+        answers = []
+        for call in calls:
+            answer = ENOUGH if enough else answer_call(self.session, call, self.tool_names)
+            answers.append((call.id, answer))
+            turn.calls.append(call.name)
+            self._watcher.called(call, answer)
+        self.session.record(results(self._codec(step), answers))
+
+    # -- before it --------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Answer the calls of a step whose process ended before it did."""
+        awaited = self.session.core.room().awaited
+        if not awaited:
+            return
+        step = awaited[0]
+        done = {call_id for row in awaited[1:] for call_id in row.result_ids}
+        missing = [(call_id, NOT_RUN) for call_id in step.call_ids if call_id not in done]
+        self.session.record(results(self._codec(step), missing))
+
+    def _notice(self) -> str | None:
+        """Return what to tell the model where its last answer broke off."""
+        store, session_id = self.session.wired.store, self.session.session_id
+        cut = newest_cut(store, session_id)
+        return cut.notice if cut and cut.seq == store.head(session_id)[0] - 1 else None
+
+    def _assembled(self, *said: str, notice: str | None = None) -> Assembly:
+        return self.session.assemble(*said, system=self._means.system, tools=self._tools, notice=notice)
+
+    def _codec(self, row: StoredMessage) -> Codec:
+        return self.session.wired.codecs[row.codec]
+
+    @property
+    def _reserve(self) -> int:
+        return self.session.lease.reserved_output_tokens

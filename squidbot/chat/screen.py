@@ -1,0 +1,170 @@
+"""What a turn shows while it goes on, and what it cost: on a terminal with a budget bar, in a pipe the answer alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+
+from squidbot.chat.toolbox import HISTORY
+from squidbot.chat.wrapping import Wrapping
+from squidbot.commands.ending import complain
+from squidbot.commands.events import event_line
+from squidbot.commands.paper import parameters
+from squidbot.commands.texts import count, line, percent, shorter
+from squidbot.core.budget.ladder import CRITICAL, EMERGENCY, pressure_of
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from squidbot.chat.conversation import Turn
+    from squidbot.core.messages import ToolCall
+    from squidbot.core.plan import Prices
+    from squidbot.core.request import Room
+    from squidbot.core.settings import HistorySettings
+    from squidbot.sessions import Answer, Assembly
+
+__all__ = ["Screen", "bar", "budget_line", "colours"]
+
+BAR_CHARS: Final = 20
+# SGR codes (ECMA-48, 8.3.117).
+STYLES: Final = {"dim": "2", "bold": "1", "warn": "33", "error": "31", "tool": "36"}
+
+
+def colours(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that shows colours, and the user wants them (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def bar(share: float, chars: int = BAR_CHARS) -> str:
+    """Return a share as a bar: full at 1."""
+    full = min(chars, max(0, round(share * chars)))
+    return f"[{'#' * full}{'.' * (chars - full)}]"
+
+
+def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:
+    """Return the budget of the next request as one line, and the style that its highest rung has; "" for none.
+
+    A rung is named, so that nobody has to see colours.
+    """
+    limit = room.used_tokens + room.whole.bound
+    share = room.used_tokens / max(1, limit)
+    rungs = settings.ladder.told(room_pressure(room))
+    rung = rungs[-1] if rungs else ""
+    style = "error" if rung in {CRITICAL, EMERGENCY} else "warn" if rung else ""
+    named = f", {rung}" if rung else ""
+    return f"{bar(share)} {room.used_tokens:,} of {limit:,} tokens ({percent(share)}{named})", style
+
+
+def room_pressure(room: Room) -> float:
+    """Return how full the room beside notes is, as the rungs are measured."""
+    standing = room.standing
+    return pressure_of(standing.history, standing.summaries, standing.history.plus(room.whole))
+
+
+class Screen:
+    """Shows a conversation. What is no answer goes to standard error where standard output is no terminal."""
+
+    def __init__(self, *, quiet: bool = False, mute: bool = False) -> None:
+        """Look at standard output; `quiet`: only answers, and what went wrong; `mute`: the latter alone."""
+        self.is_terminal = sys.stdout.isatty() and not mute
+        self._mute = mute
+        self._quiet = quiet or not self.is_terminal
+        self._colours = colours(sys.stdout)
+        self._answer = self._fresh()
+
+    # -- conversation.Watcher ---------------------------------------------------------------------------------
+
+    def asked(self, assembly: Assembly) -> None:
+        """Tell of an event that the request has brought."""
+        if assembly.event is not None:
+            self.remark(event_line(assembly.event))
+
+    def piece(self, text: str) -> None:
+        """Write a piece of the answer."""
+        if not self._mute:
+            self._answer.add(text)
+            sys.stdout.flush()
+
+    def ended(self) -> None:
+        """End the answer's last line."""
+        self._answer.end()
+        sys.stdout.flush()
+        self._answer = self._fresh()
+
+    def called(self, call: ToolCall, answer: Answer) -> None:
+        """Write which tool was called, with what, and how its answer begins."""
+        if self._quiet:
+            return
+        columns = self.columns
+        self._print(f"-> {line(call.name)} {parameters(call.arguments, columns - len(call.name) - 4)}", "tool")
+        said = answer.text.splitlines()
+        first = next((one for one in said if not one.startswith("<")), said[0] if said else "")
+        more = f" (+{len(said) - 1} lines)" if len(said) > 1 and call.name == HISTORY else ""
+        room = columns - 3 - len(more)
+        self._print(f"   {shorter(first, room)}{more}", "error" if answer.is_error else "dim")
+
+    def remark(self, text: str) -> None:
+        """Write a sentence about what happens."""
+        if not self._quiet:
+            self._folded(f"* {line(text)}", "dim")
+
+    # -- beside turns -----------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> int:
+        """How many characters a line has."""
+        return max(20, shutil.get_terminal_size().columns)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Write a sentence for the user, folded; nothing where only answers are wanted."""
+        if not self._quiet:
+            self._folded(text, style)
+
+    def fail(self, text: str) -> None:
+        """Write what went wrong, in any case; in a pipe on standard error."""
+        if self.is_terminal:
+            self._folded(f"! {line(text)}", "error")
+        else:
+            complain(text)
+
+    def cost(self, turn: Turn, budget: tuple[str, str], prices: Prices) -> None:
+        """Write what a turn has cost, and how full the next request is."""
+        if self._quiet:
+            return
+        said, style = budget
+        spent = _spent(turn, prices)
+        if cell_len(said) + cell_len(spent) + 2 <= self.columns:
+            self._print(f"{said}  {spent}".rstrip(), style or "dim")
+        else:
+            self._print(f"{said}\n{spent}", style or "dim")
+
+    def _fresh(self) -> Wrapping:
+        return Wrapping(sys.stdout.write, (lambda: self.columns) if self.is_terminal else None)
+
+    def _folded(self, text: str, style: str) -> None:
+        pieces: list[str] = []
+        folding = Wrapping(pieces.append, lambda: self.columns)
+        folding.add(text)
+        folding.end()
+        self._print("".join(pieces).removesuffix("\n"), style)
+
+    def _print(self, text: str, style: str = "") -> None:
+        shown = f"\x1b[{STYLES[style]}m{text}\x1b[0m" if style and self._colours else text
+        sys.stdout.write(f"{shown}\n")
+        sys.stdout.flush()
+
+
+def _spent(turn: Turn, prices: Prices) -> str:
+    """Return what the requests of a turn took, as their provider reports it: "" where it reports nothing."""
+    usages = [one.usage for one in turn.sent if one.usage]
+    if not usages:
+        return ""
+    read, made, cached = (sum(column) for column in zip(*usages, strict=True))
+    worth = sum(prices.billed(usage) for usage in usages)
+    requests = f"{count(len(usages), 'request')}: " if len(usages) > 1 else ""
+    share = f" ({percent(cached / read)} cached)" if cached else ""
+    return f"{requests}{read:,} in{share}, {made:,} out; worth {worth:,.0f} in"

@@ -1,0 +1,54 @@
+"""The tools that a model has in a conversation, and what its calls of them answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from squidbot.codecs import jsontext
+from squidbot.core.portable import Outcome, Portable, Words
+from squidbot.tool_memory import TOOL as MEMORY
+from squidbot.tool_memory import memory_tool
+from squidbot.tools import Answer, history_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from squidbot.core.messages import ToolCall
+    from squidbot.core.ports import Codec
+    from squidbot.sessions import Session
+
+__all__ = ["ENOUGH", "HISTORY", "MEMORY", "NOT_RUN", "answer_call", "definitions", "results"]
+
+HISTORY: Final = "history"
+ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer with what you have>", is_error=True)
+NOT_RUN: Final = Answer("<squidbot: this call was not made, the conversation was ended before it>", is_error=True)
+
+
+def definitions(session: Session, form: str) -> list[dict[str, object]]:
+    """Return what a model in this session may call, as it is sent: `history`, and `memory` where it is on.
+
+    A model whose messages have a form of an extension's gets them as OpenAI's.
+    """
+    memory = session.wired.loaded.settings.memory
+    known = form if form in {"openai.chat", "anthropic.messages", "openai.responses"} else "openai.chat"
+    tools = [history_tool(known)]
+    return [*tools, memory_tool(known, write=memory.write)] if memory.enabled else tools
+
+
+def answer_call(session: Session, call: ToolCall, known: Sequence[str]) -> Answer:
+    """Return what a call answers; what is wrong with it is told as text.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    if call.name not in known:
+        named = f"{call.name[:60]!a}"
+        return Answer(f"<squidbot refused: there is no tool {named}; there are {', '.join(known)}>", is_error=True)
+    return session.history(call.arguments) if call.name == HISTORY else session.memory(call.arguments)
+
+
+def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[Mapping[str, object]]:
+    """Return the answers to the calls of one step, by their ids, as messages of a form."""
+    told = tuple(Outcome(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
+    said = jsontext.parse(codec.adopt(Portable("tool", told)))
+    return cast("list[Mapping[str, object]]", said if isinstance(said, list) else [said])

@@ -1,0 +1,126 @@
+"""`squidbot chat` without a terminal: one question, lines of a pipe, what is said where there is no model."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.chat.commands import COMMANDS
+
+from .conftest import COMMAND, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def run(folder: Path, environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run it in the folder, with standard input."""
+
+    def started(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=folder,
+            env=environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+
+    return started
+
+
+def test_one_question_prints_the_answer_alone(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """It is one turn of the session; - takes all of standard input as the question."""
+    ran = run("-p", "hello  there")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "You said: hello  there \n", "")
+    assert run("--print", "-", given="two\nlines").stdout == "You said: two\nlines \n"
+    assert run("-p", "first").stdout == "The first thing you said was: hello  there \n"
+
+
+def test_answer_comes_as_json(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """One object, and nothing beside it; a failure is in it, too, and in the exit code."""
+    told = json.loads(run("-p", "look herring", "--json", "--session", "s").stdout)
+    assert (told["session"], told["model"], told["broken"]) == ("s", "robot", None)
+    assert told["answer"].startswith("The tools said 3 things")
+    assert told["tools"] == ["history", "memory", "weather"]
+    assert [sorted(one) for one in told["requests"]] == [["bound", "limit", "usage"]] * 2
+    assert told["requests"][0]["usage"]["input_tokens"] > 0
+    ran = run("-p", "break", "--json")
+    assert ran.returncode == 1
+    assert json.loads(ran.stdout)["answer"] == "The answer begins "
+    assert json.loads(ran.stdout)["broken"] in ran.stderr
+
+
+def test_lines_of_a_pipe_are_said_one_by_one(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """Answers and what commands say on standard output, what goes wrong on the other; then the exit code is 1."""
+    ran = run(given="hello\n\nfirst\n/journal\n")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("You said: hello \nThe first thing you said was: hello \n")
+    assert ran.stderr == ""
+    ran = run(given="break\n/nothing\nhello\n/quit\nnever\n")
+    assert ran.returncode == 1
+    assert ran.stdout == "The answer begins \nYou said: hello \n"
+    assert [line.partition(":")[0] for line in ran.stderr.splitlines()] == ["squidbot", "squidbot"]
+    assert "unreachable" in ran.stderr
+    assert "unknown command /nothing" in ran.stderr
+
+
+def test_no_model_is_one_message_that_says_what_to_do(
+    run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
+) -> None:
+    """Which file, with what in it; an example's lines are settings that are taken."""
+    (folder / "squidbot.toml").write_text("[models.other]\ncontext_window = 4096\n", encoding="utf-8")
+    ran = run(given="hello\n")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert str(folder / "squidbot.toml") in ran.stderr
+    assert 'adapter = "xllamacpp"' in ran.stderr
+    assert "[store]" in ran.stderr
+    assert "squidbot chat --demo" in ran.stderr
+    assert max(len(line) for line in ran.stderr.splitlines() if not line.startswith("/")) <= 100
+    lines = [line.strip() for line in ran.stderr.splitlines() if line.startswith("  ")]
+    (folder / "squidbot.toml").write_text("\n".join(lines), encoding="utf-8")
+    again = run(given="hello\n")
+    assert "no model is configured" not in again.stderr
+
+
+def test_wrong_wishes_are_one_line(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """A model that is not there, options that exclude each other."""
+    ran = run("--model", "roboter", "-p", "hello")
+    said = "squidbot: no model 'roboter' that has an adapter, known: robot @ squidbot.toml.models\n"
+    assert (ran.returncode, ran.stderr) == (2, said)
+    assert run("--json").returncode == 2
+    assert run("--new", "--session", "s", "-p", "x").returncode == 2
+    assert run("-p", "  ").returncode == 2
+    ran = run("-p", "-", given="word " * 30_000)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("squidbot: turn in flight")
+
+
+def test_demonstration_needs_no_settings_and_keeps_nothing(
+    run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
+) -> None:
+    """The tiny model answers, whatever; nothing is written beside it."""
+    pytest.importorskip("xllamacpp")
+    (folder / "squidbot.toml").unlink()
+    ran = run("--demo", given="hello\n")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip()
+    assert list(folder.iterdir()) == []
+
+
+def test_page_names_every_command_and_key(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """What is typed behind a slash, and what `--json` prints."""
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    section = page.partition("## `chat`")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`/([a-z]+)(?: \w+)?`", section)) == set(COMMANDS)
+    told = json.loads(run("-p", "hello", "--json").stdout)
+    assert {*told, *told["requests"][0]} <= set(re.findall(r"`(\w+)`", section))

@@ -1,0 +1,245 @@
+"""A turn, without a terminal: what is recorded when, what tools answer, what breaks off, what does not fit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import squidbot
+from squidbot.chat.conversation import MOST_STEPS, Conversation, Means
+from squidbot.chat.cut import BY_USER, Cut, newest_cut
+from squidbot.core.errors import BudgetError
+
+from .scripted import Offer, Scripted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.core.messages import Reply, ToolCall
+
+
+class Seen:
+    """A watcher that keeps what it sees; `stops` raises Ctrl-C at that many pieces."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.calls: list[tuple[str, str, bool]] = []
+        self.remarks: list[str] = []
+        self.bounds: list[int] = []
+        self.stops = 0
+
+    def asked(self, assembly: squidbot.Assembly) -> None:
+        """Keep what it costs."""
+        self.bounds.append(assembly.report.cost.bound)
+
+    def piece(self, text: str) -> None:
+        """Keep it."""
+        self.pieces.append(text)
+        if len(self.pieces) == self.stops:
+            raise KeyboardInterrupt
+
+    def ended(self) -> None:
+        """See it."""
+
+    def called(self, call: ToolCall, answer: squidbot.Answer) -> None:
+        """Keep it."""
+        self.calls.append((call.name, answer.text, answer.is_error))
+
+    def remark(self, text: str) -> None:
+        """Keep it."""
+        self.remarks.append(text)
+
+
+class Held:
+    """A conversation with the scripted model, in a file."""
+
+    def __init__(self, path: Path, window_tokens: int = 8192, *, tools: bool = True) -> None:
+        self.model, self.seen = Scripted(window_tokens), Seen()
+        settings = {
+            "store": {"path": str(path / "s.db")},
+            "models": {"m": {"adapter": "scripted", "context_window": window_tokens}},
+        }
+        self.engine = squidbot.load(settings, extensions=[Offer(self.model)])
+        self.engine.model("m")
+        self.talk = Conversation(Means(self.model, self._session, "Be brief.", tools), self.seen)
+
+    def _session(self, window_tokens: int | None) -> squidbot.Session:
+        return self.engine.session("s", model="m", window_tokens=window_tokens)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return role and text of every message that is stored, read by an engine of its own."""
+        store, codec = self.engine.wired.store, self.engine.wired.codecs["openai.chat"]
+        return [(row.role, codec.text(row.payload)) for row in store.read("s", 0, 10_000)]
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Held:
+    """One of its own for each test."""
+    return Held(tmp_path)
+
+
+def test_turn_is_recorded_with_its_usage(held: Held) -> None:
+    """Prompt and answer; the request with what the provider reported; the next request extends this one."""
+    turn = held.talk.say("hello")
+    held.talk.say("again")
+    assert (turn.text, turn.broken, turn.error, turn.calls) == ("You said: hello", "", None, [])
+    assert held.rows()[:2] == [("user", "hello"), ("assistant", "You said: hello")]
+    (sent,) = turn.sent
+    assert sent.usage is not None
+    assert 0 < sent.bound_tokens <= sent.limit_tokens
+    assert '"usage":[' in held.engine.wired.store.records("s", "request")[1].body
+    first, second = held.model.requests
+    assert second[: len(first)] == first
+    assert first[0] == {"role": "system", "content": "Be brief."}
+
+
+def test_prompt_is_stored_before_the_model_is_called(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever happens to the process then, it was said (M7)."""
+    seen: list[tuple[str, str]] = []
+    plain = held.model.reply
+
+    def reply(*given: Any) -> Reply:  # noqa: ANN401  # whatever the model is given
+        seen.extend(held.rows())
+        return plain(*given)
+
+    monkeypatch.setattr(held.model, "reply", reply)
+    held.talk.say("hello")
+    assert seen == [("user", "hello")]
+
+
+def test_calls_of_one_step_are_all_answered(held: Held) -> None:
+    """In order, in one step; a tool that is not there is told as an error, and the turn goes on."""
+    held.talk.say("the squid eats herring")
+    turn = held.talk.say("look herring")
+    assert turn.calls == ["history", "memory", "weather"]
+    assert [name for name, _, _ in held.seen.calls] == turn.calls
+    (_, found, _), (_, _, _), (_, refused, is_error) = held.seen.calls
+    assert "the squid eats herring" in found
+    assert refused == "<squidbot refused: there is no tool 'weather'; there are history, memory>"
+    assert is_error
+    assert [role for role, _ in held.rows()[2:]] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
+    assert turn.text.startswith("The tools said 3 things")
+    assert len(turn.sent) == 2
+
+
+def test_model_that_only_calls_tools_is_ended(held: Held) -> None:
+    """After so many steps its calls are refused, each with its result, so that the session stays valid."""
+    turn = held.talk.say("loop herring")
+    assert len(turn.sent) == MOST_STEPS + 1
+    assert {"no more calls" in text for _, text in held.rows()[-3:]} == {True}
+    assert held.seen.remarks == [f"the model called tools {MOST_STEPS} times in a row; the turn ends here"]
+    assert held.talk.say("hello").text == "You said: hello"
+
+
+def test_model_without_tools_gets_none(tmp_path: Path) -> None:
+    """And says so much more in a small window."""
+    held = Held(tmp_path, tools=False)
+    assert held.talk.tool_names == []
+    assert held.talk.say("look herring").text == "You said: look herring"
+
+
+def test_stopped_answer_is_kept_as_far_as_it_came(held: Held) -> None:
+    """Flagged beside the transcript, not in it; the model is told with the next message, once."""
+    held.seen.stops = 2
+    turn = held.talk.say("tell me all of it")
+    assert (turn.text, turn.broken, turn.error, turn.sent) == ("You said: ", BY_USER, None, [])
+    assert held.rows() == [("user", "tell me all of it"), ("assistant", "You said: ")]
+    assert newest_cut(held.engine.wired.store, "s") == Cut(1, BY_USER)
+    held.talk.say("go on")
+    held.talk.say("and then?")
+    told = [str(message["content"]) for message in held.model.requests[-1]]
+    notice = "[the answer above broke off (the user stopped it); it is not whole]"
+    assert told[3] == f"go on\n\n<notice>\n{notice}\n</notice>"
+    assert sum("broke off" in one for one in told) == 1
+
+
+def test_failure_of_the_provider_keeps_the_answer_too(held: Held) -> None:
+    """The reason is not among what was said: a failure never becomes content."""
+    turn = held.talk.say("break")
+    assert turn.text == "The answer begins "
+    assert turn.broken == "unreachable: the server closed the connection before the answer ended"
+    assert held.rows() == [("user", "break"), ("assistant", "The answer begins ")]
+    assert held.talk.say("hello").text == "You said: hello"
+
+
+def test_nothing_is_made_up_where_no_word_came(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prompt alone stays, and the next one stands behind it."""
+    with monkeypatch.context() as quicker:
+        quicker.setattr(held.model, "reply", _stopped)
+        assert held.talk.say("hello").broken == BY_USER
+    assert held.rows() == [("user", "hello")]
+    assert held.talk.say("hello again").text == "You said: hello again"
+
+
+def _stopped(*_given: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_fault_of_an_adapter_loses_nothing_either(held: Held) -> None:
+    """It goes on its way, behind what is recorded."""
+    with pytest.raises(ZeroDivisionError):
+        held.talk.say("wrong")
+    assert held.rows() == [("user", "wrong"), ("assistant", "It begins well ")]
+    assert held.talk.say("hello").text == "You said: hello"
+
+
+def test_step_whose_calls_were_never_made_is_answered_later(held: Held, tmp_path: Path) -> None:
+    """The process died between a call and its result: the next turn tells so, and is valid."""
+    call = {"id": "c1", "type": "function", "function": {"name": "history", "arguments": "{}"}}
+    held.talk.session.record({"role": "user", "content": "look"}, {"role": "assistant", "tool_calls": [call]})
+    again = Held(tmp_path)
+    assert again.talk.say("hello").text == "You said: hello"
+    assert [role for role, _ in again.rows()] == ["user", "assistant", "tool", "user", "assistant"]
+    assert "this call was not made" in again.rows()[2][1]
+
+
+def test_request_that_the_provider_finds_too_long_is_made_shorter_once(held: Held) -> None:
+    """An event makes it shorter; what was said stays in the transcript."""
+    for number in range(30):
+        held.talk.say(f"part {number}: " + "word " * 40)
+    held.model.overflows = 8_000
+    turn = held.talk.say("long")
+    assert turn.text == "It fits now."
+    assert held.seen.bounds[-1] < held.seen.bounds[-2]
+    assert held.seen.remarks[-1].startswith("too long for the model (")
+    assert len(held.rows()) == 62
+    held.model.overflows = 10
+    turn = held.talk.say("long")
+    assert isinstance(turn.error, squidbot.ContextOverflowError)
+    assert held.rows()[-1] == ("user", "long")
+
+
+def test_smaller_window_that_the_model_tells_is_taken(held: Held) -> None:
+    """From then on the session has it: no further request is refused."""
+    for number in range(30):
+        held.talk.say(f"part {number}: " + "word " * 40)
+    held.model.overflows = 12_000
+    held.model.window_tokens = 4_096
+    assert held.talk.say("long").text == "It fits now."
+    assert held.talk.session.lease.window_tokens == 4_096
+    assert held.talk.say("long again").broken == ""
+
+
+def test_what_fits_no_window_is_refused_before_it_is_recorded(held: Held) -> None:
+    """And named."""
+    with pytest.raises(BudgetError, match="turn in flight"):
+        held.talk.say("word " * 20_000)
+    assert held.rows() == []
+
+
+def test_another_form_gets_its_own_tools_and_results(tmp_path: Path) -> None:
+    """Anthropic's: results of one step stand in one message of the user."""
+    held = Held(tmp_path)
+    session = held.engine.session("a", model="m", form="anthropic.messages")
+    from squidbot.chat.toolbox import ENOUGH, definitions, results  # noqa: PLC0415  # beside what it is about
+
+    assert [tool["name"] for tool in definitions(session, "anthropic.messages")] == ["history", "memory"]
+    codec = held.engine.wired.codecs["anthropic.messages"]
+    (made,) = results(codec, [("a", ENOUGH), ("b", ENOUGH)])
+    content = json.loads(json.dumps(made))["content"]
+    assert [(block["type"], block["tool_use_id"], block["is_error"]) for block in content] == [
+        ("tool_result", "a", True),
+        ("tool_result", "b", True),
+    ]

@@ -1,0 +1,189 @@
+"""`squidbot chat` driven through a real terminal, as a person would."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.cells import cell_len
+
+from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.chat.cut import BY_USER, Cut, newest_cut
+from squidbot.testing import offline_chat_model
+
+from .conftest import ESCAPES, TYPING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .conftest import Terminal
+
+pytest.importorskip("pexpect")
+
+
+def said(folder: Path, session_id: str = "chat") -> list[tuple[str, str]]:
+    """Return role and content of what a session has in the store."""
+    store = SqliteStore(str(folder / "kept.db"), create=False)
+    try:
+        rows = [json.loads(row.payload) for row in store.read(session_id, 0, 10_000)]
+        return [(row["role"], row.get("content") or "") for row in rows]
+    finally:
+        store.close()
+
+
+def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal], folder: Path) -> None:
+    """It goes on where it was: the screen shows the last words, the model gets the first ones; cost is seen."""
+    first = terminal()
+    seen = first.say("my cat is called Ophelia", " out; worth ")
+    assert "You said: my cat is called Ophelia" in seen
+    assert re.search(r"\[#+\.+\] [\d,]+ of 6,144 tokens \(\d+ %\)", seen)
+    assert "squidbot chat --session chat goes on from here" in first.end()
+
+    again = terminal()
+    assert "The first thing you said was: my cat is called Ophelia" in again.say("first")
+    again.end()
+    assert [role for role, _ in said(folder)] == ["user", "assistant"] * 2
+
+
+def test_two_sessions_know_nothing_of_each_other(terminal: Callable[..., Terminal], folder: Path) -> None:
+    """`--new` begins one, which then is the one that goes on; another is named."""
+    one = terminal()
+    one.say("alpha")
+    one.end()
+    other = terminal("--new")
+    assert "was: first" in other.say("first")
+    other.end()
+    newest = terminal()
+    assert "was: first" in newest.say("first again")
+    newest.end()
+    named = terminal("--session", "chat")
+    assert "was: alpha" in named.say("first")
+    named.end()
+    assert len(said(folder)) == len(said(folder, "chat-2")) == 4
+
+
+def test_stopped_answer_is_kept_and_the_session_goes_on(terminal: Callable[..., Terminal], folder: Path) -> None:
+    """Ctrl-C in the middle of it: what came is kept and flagged; the next turn, and the next start, tell so."""
+    talk = terminal()
+    talk.type("slowly word")
+    talk.wait("word-7")
+    talk.spawned.sendintr()
+    talk.wait("! stopped; what you said is kept, and what came of the answer")
+    (_, asked), (role, answer) = said(folder)
+    assert (asked, role) == ("slowly word", "assistant")
+    assert "word-6 " in answer
+    assert "word-399" not in answer
+    store = SqliteStore(str(folder / "kept.db"), create=False)
+    assert newest_cut(store, "chat") == Cut(1, BY_USER)
+    store.close()
+    talk.end()
+
+    again = terminal()
+    assert "You said: and now?" in again.say("and now?")
+    again.say("break", "what you said is kept, and what came of the answer")
+    assert said(folder)[-1] == ("assistant", "The answer begins ")
+    again.spawned.expect_exact(TYPING)
+    again.spawned.sendintr()
+    again.wait("Ctrl-D or /quit ends")
+    again.end()
+
+
+def test_undo_takes_a_shortening_back(terminal: Callable[..., Terminal]) -> None:
+    """/compact shortens what is sent, /undo sends it as it was said; /explain tells of both."""
+    talk = terminal()
+    for number in range(4):
+        talk.say(f"number {number}: " + f"pear-{number} " * 60, " out; worth ")
+    talk.type("/explain")
+    assert "8 word for word" in talk.wait("reliability 100 %")
+    assert re.search(r"shortened; plan \d+, manual: [\d,]+ -> [\d,]+", talk.say("/compact", "/undo takes it back"))
+    talk.type("/explain")
+    assert "in notes" in talk.wait("reliability 85 %")
+    talk.type("/undo")
+    talk.wait("everything is sent as it was said")
+    assert "was: number 0: pear-0" in talk.say("first")
+    talk.type("/undo")
+    talk.wait("! there is nothing to undo")
+    talk.end()
+
+
+def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callable[..., Terminal]) -> None:
+    """None of them reaches the model."""
+    talk = terminal("--user", "ann")
+    talk.say("I live in Trieste and I keep bees.\\\r[GOAL] mend the roof", " out; worth ")
+    talk.type("/status")
+    assert "chat/ann, 2 messages" in talk.wait("history, memory")
+    talk.type("/journal")
+    assert "mend the roof" in talk.wait("The newest messages in short")
+    talk.type("/memory Trieste")
+    assert "lives in Trieste" in talk.wait("scores are guesses")
+    talk.type("/frobnicate")
+    talk.wait("! unknown command /frobnicate; there are /undo, /compact")
+    talk.type("/help")
+    talk.wait("Alt-Enter")
+    assert "was: I live in Trieste" in talk.say("first")
+    talk.type("/quit")
+    talk.wait("goes on from here")
+
+
+def test_calls_of_tools_are_shown_with_what_they_answer(terminal: Callable[..., Terminal]) -> None:
+    """One line each for the call and for how its answer begins."""
+    talk = terminal()
+    talk.say("the squid eats herring")
+    seen = talk.say("look herring", "2 requests: ")
+    assert '-> history action="search", query="herring"' in seen
+    assert '-> memory action="search", query="herring"\n   Nothing is remembered yet.' in seen
+    assert "there is no tool 'weather'" in seen
+    talk.end()
+
+
+def test_lines_fit_the_terminal_as_wide_as_it_is_then(terminal: Callable[..., Terminal]) -> None:
+    """It is made narrower between two turns."""
+    talk = terminal(columns=100)
+    wide = talk.say("word " * 30, "You said:") + talk.wait(" tokens (")
+    assert max(map(cell_len, wide.splitlines())) > 80
+    talk.spawned.setwinsize(40, 50)
+    time.sleep(0.2)
+    talk.type("first")
+    talk.wait("The first thing")
+    answer = talk.wait("[#")
+    assert max(map(cell_len, answer.splitlines())) <= 50
+    talk.end()
+
+
+def test_terminal_without_colours_shows_the_same_words(terminal: Callable[..., Terminal]) -> None:
+    """NO_COLOR: no escape that colours anything stands in what is shown of a turn."""
+    talk = terminal(NO_COLOR="1")
+    talk.type("break")
+    talk.spawned.expect_exact("and what came of the answer")
+    assert not re.search(r"\x1b\[(?:3[0-7]|9[0-7]|38)", talk.spawned.before)
+    assert "! unreachable: the server closed the connection" in ESCAPES.sub("", talk.spawned.before)
+    talk.end()
+
+
+def test_several_pasted_lines_are_one_message(terminal: Callable[..., Terminal], folder: Path) -> None:
+    """A terminal marks what is pasted; a line end in it says nothing yet."""
+    talk = terminal()
+    talk.type("\x1b[200~Traceback:\r  line 1\r  line 2\x1b[201~")
+    talk.wait(" tokens (")
+    talk.end()
+    assert said(folder)[0] == ("user", "Traceback:\n  line 1\n  line 2")
+
+
+def test_tiny_model_chats_in_its_own_window(terminal: Callable[..., Terminal], folder: Path) -> None:
+    """A real runtime over a GGUF file, which tells nothing of its own on the screen; a restart goes on with it."""
+    pytest.importorskip("xllamacpp")
+    offline_chat_model(folder / "tiny.gguf")
+    with (folder / "squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write('[models.tiny]\nadapter = "xllamacpp"\npath = "tiny.gguf"\nmax_tokens = 24\n')
+    for turn in range(2):
+        talk = terminal("--model", "tiny", "--no-tools", "--system", "Be brief.")
+        shown = [line for line in ESCAPES.sub("", talk.spawned.before).splitlines() if line.strip()]
+        assert [line.split()[0] for line in shown[:3]] == ["*", "squidbot", "session"], shown
+        seen = talk.say(f"hello {turn}", " out; worth ")
+        assert "the answer ended at its limit of 24 tokens" in seen
+        talk.end()
+    assert [role for role, _ in said(folder)] == ["user", "assistant"] * 2
