@@ -1,14 +1,17 @@
 """How much of what answers a question a search finds, in how many passages and tokens.
 
-    python -m benchmarks.memory PATH [--ranks FILE] [--merge TURNS | --pad TURNS] [--also MODULE:NAME] [--json FILE]
+    python -m benchmarks.memory [PATH] [--only file|made] [--ranks FILE] [--merge TURNS | --pad TURNS]
+                                [--also MODULE:NAME] [--json FILE]
 
-PATH holds conversations in LoCoMo's form. A question counts as answered when all turns of its evidence are among what
+PATH holds conversations in LoCoMo's form, of short turns; beside them stand conversations made here (`made`), of pages
+about software. What helps on the ones can hurt on the others, so both are measured unless --only names one; without
+PATH it is those made here. A question counts as answered when all turns of its evidence are among what
 is returned: the first k of a ranking, or those first ones that cost at most so many tokens, as "speaker: text". What a
 search leaves out is not returned. Tokens are cl100k's where its ranks are given or found, else four characters each,
 which the title says. MiniLM stands beside the others where its package and NumPy are installed; --also names something
 else that makes a finder (see `finders.Make`).
-What helps on short turns can hurt on pages: --merge makes pages of so many turns, --pad only of one speaker's turns,
-with so many of another conversation, which counts as no answer though it may be one.
+Of the file's turns --merge makes pages of so many turns, --pad only of one speaker's turns, with so many of another
+conversation, which counts as no answer though it may be one.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.conversations import CATEGORIES, merged, padded, read, shown
 from benchmarks.finders import FINDERS
+from benchmarks.made import made
 from benchmarks.meant import finders
 from benchmarks.report import Bar, Progress, Result, Table, as_json, as_text
 
@@ -64,20 +68,25 @@ class Outcome(NamedTuple):
 
 
 def measure(
-    conversations: Sequence[Conversation], makes: dict[str, Make], count: Callable[[str], int], progress: Progress
+    conversations: Sequence[Conversation],
+    makes: dict[str, Make],
+    count: Callable[[str], int],
+    progress: Progress,
+    part: str = "memory",
 ) -> Result:
-    """Measure finders, on the average over all questions."""
+    """Measure finders, on the average over all questions; bars are those of short turns."""
     found: dict[str, list[Outcome]] = {}
     for name, make in makes.items():
         progress(name)
         found[name] = [_outcome(each, make, count) for each in conversations]
-    result = Result("memory")
+    result = Result(part)
+    head = "" if part == "memory" else f"{part}: "
     questions = sum(len(each.questions) for each in conversations)
     result.tables = [
-        _by_size(f"% of {questions} questions with all evidence returned", found),
-        _by_category(f"the same at {BUDGET_TOKENS:,} tokens, by category", found),
-        _by_conversation(f"the same at {BUDGET_TOKENS:,} tokens, by conversation", found),
-        _by_time("CPU ms", found),
+        _by_size(f"{head}% of {questions} questions with all evidence returned", found),
+        _by_category(f"{head}the same at {BUDGET_TOKENS:,} tokens, by category", found),
+        _by_conversation(f"{head}the same at {BUDGET_TOKENS:,} tokens, by conversation", found),
+        _by_time(f"{head}CPU ms", found),
     ]
     result.bars = _bars(found)
     skipped = sum(each.skipped for each in conversations)
@@ -87,24 +96,36 @@ def measure(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables, write the JSON; return the exit code, 0 whatever the figures are."""
-    args = _parser().parse_args(arguments)
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.only == "file" and args.path is None:
+        parser.error("--only file needs PATH")
     progress = Progress()
+    count, unit = _counter(args.ranks)
+    makes = FINDERS | finders() | {name: _named(name) for name in args.also}
+    results = []
+    if args.path is not None and args.only != "made":
+        results.append(measure(_given(args), makes, count, progress))
+        if args.pad or args.merge > 1:
+            results[-1].bars.clear()  # they are for short turns
+    if args.only != "file":
+        results.append(measure(made(), makes, count, progress, "pages made here"))
+        results[-1].bars.clear()
+    for result in results:
+        result.remarks.append(f"Tokens are {unit}.")
+    progress("")
+    print(as_text(results))
+    if args.json:
+        args.json.write_text(json.dumps(as_json(results), indent=2), encoding="utf-8")
+    return 0
+
+
+def _given(args: argparse.Namespace) -> list[Conversation]:
+    """Return the conversations of the file that is named, as they are wanted."""
     conversations = read(args.path)
     if args.merge > 1:
         conversations = [merged(each, args.merge) for each in conversations]
-    if args.pad:
-        conversations = padded(conversations, args.pad)
-    count, unit = _counter(args.ranks)
-    makes = FINDERS | finders() | {name: _named(name) for name in args.also}
-    result = measure(conversations, makes, count, progress)
-    result.remarks.append(f"Tokens are {unit}.")
-    if args.pad or args.merge > 1:
-        result.bars.clear()  # they are for short turns
-    progress("")
-    print(as_text([result]))
-    if args.json:
-        args.json.write_text(json.dumps(as_json([result]), indent=2), encoding="utf-8")
-    return 0
+    return padded(conversations, args.pad) if args.pad else conversations
 
 
 def _outcome(conversation: Conversation, make: Make, count: Callable[[str], int]) -> Outcome:
@@ -211,7 +232,8 @@ def _named(name: str) -> Make:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description="What a search finds of memories.")
-    parser.add_argument("path", type=Path, metavar="PATH", help="conversations in LoCoMo's form")
+    parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help="conversations in LoCoMo's form")
+    parser.add_argument("--only", choices=("file", "made"), help="measure those of PATH alone, or those made here")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count tokens")
     parser.add_argument("--merge", type=int, default=1, metavar="TURNS", help="make one passage of so many turns")
     parser.add_argument(

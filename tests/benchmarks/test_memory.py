@@ -125,12 +125,12 @@ def test_every_baseline_stands_between_nothing_and_a_perfect_ranking(path: Path)
 def test_the_command_prints_its_tables_and_writes_them(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With something to stand beside named by its module, as others measure theirs."""
     out = path.with_name("figures.json")
-    assert main([str(path), "--also", "benchmarks.finders:Newest", "--json", str(out)]) == 0
+    assert main([str(path), "--only", "file", "--also", "benchmarks.finders:Newest", "--json", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "FTS5 porter" in printed
     assert "2 questions left out" in printed
     assert "at least 72" in printed
-    assert main([str(path), "--merge", "2", "--pad", "1"]) == 0
+    assert main([str(path), "--only", "file", "--merge", "2", "--pad", "1"]) == 0
     assert "at least 72" not in capsys.readouterr().out
     (part,) = json.loads(out.read_text(encoding="utf-8"))["parts"]
     rows = part["tables"][0]["rows"]
