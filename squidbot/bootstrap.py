@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from squidbot.core.budget.ladder import Ladder
+from squidbot.core.budget.resolution import Resolved
 from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
@@ -17,14 +18,16 @@ from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
 from squidbot.core.withdrawing import Facts
+from squidbot.extending import learn_model, window_of
 from squidbot.extensions import collected, counter_specs, split_spec, store_name
+from squidbot.hooks import Hooks, implementations
 from squidbot.models.catalog import Catalog
 from squidbot.offers import INDEXES, TIMERS, make
 from squidbot.relay import Relay
 from squidbot.remembering import Remembering, Vectors, withdraw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     import pluggy
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.settings import HistorySettings
     from squidbot.core.vectors.values import VectorIndex
+    from squidbot.hooks import Implementation
     from squidbot.offers import Registry, Timer
     from squidbot.tables import Prices
 
@@ -53,7 +57,7 @@ NEXT_STEP = (
 class Wired:
     """An engine with its adapters, and what its sessions are opened from."""
 
-    def __init__(self, loaded: Loaded, registry: Registry, relay: Relay) -> None:
+    def __init__(self, loaded: Loaded, registry: Registry, relay: Relay, hooks: Hooks) -> None:
         """Make the adapters that the settings name; use `wire`.
 
         Raises:
@@ -62,6 +66,9 @@ class Wired:
         """
         self.loaded = loaded
         self.relay = relay
+        self.hooks = hooks
+        # The aliases that extensions were asked about.
+        self._asked: set[str] = set()
         self._registry = registry
         self._counters: dict[str, TokenCounter] = {}
         for spec in counter_specs(loaded):
@@ -71,7 +78,7 @@ class Wired:
         self.store = make("store", offers, store_name(loaded), loaded.absolute(path) if path else "", place)
         retention = loaded.settings.snapshots.retention
         self.models = Catalog(loaded, registry, relay, self._counter_of)
-        self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay)
+        self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property
@@ -112,9 +119,12 @@ class Wired:
             ModelFileError: the model's file is damaged.
             BudgetError: window, reserve and safety share leave no token for input.
         """
+        self._learn(alias)
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
         found = self.models.resolved(alias, window_tokens)
+        if window_tokens is None and self.hooks.has("size_window"):
+            found = self._resized(alias, found)
         asked = WindowSettings(
             window_tokens=found.window_tokens,
             reserved_output_tokens=settings.budget.reserved_output_tokens,
@@ -126,6 +136,28 @@ class Wired:
             detail="; ".join(found.steps) if found.steps[1:] or found.source not in PLAIN_SOURCES else "",
         )
         return open_lease(asked, meter.name, meter.certificate)
+
+    def _learn(self, alias: str) -> None:
+        """Ask extensions, once, about a model that the settings do not name."""
+        if alias in self._asked:
+            return
+        self._asked.add(alias)
+
+        def check() -> None:
+            self._counter_of(alias)
+            self.loaded.prices(alias)
+            tokens, least = self.models.resolved(alias).window_tokens, self.loaded.settings.window.min
+            if tokens < least:
+                raise ConfigError(f"a window of {tokens:,} tokens is smaller than window.min, {least:,}")
+
+        learn_model(self.loaded, self.hooks, alias, check)
+
+    def _resized(self, alias: str, found: Resolved) -> Resolved:
+        """Return a window as extensions want it: less, but where nothing is known of the model."""
+        limit, least = self.loaded.settings.model(alias).native_context_limit, self.loaded.settings.window.min
+        most = limit if found.source in {"global-config", "default"} else found.window_tokens
+        tokens, name = window_of(self.hooks, alias, found, (least, most))
+        return Resolved(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}")) if name else found
 
     def history(self, lease: Lease) -> HistorySettings:
         """Return how a session under this lease keeps its history: the strategy, and every setting that is set."""
@@ -281,7 +313,8 @@ def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
         StoreError: the store can't be opened.
     """
     plugins, registry = collected(loaded, extensions)
-    return Wired(loaded, registry, _relay(plugins, registry, loaded))
+    relay = _relay(plugins, registry, loaded)
+    return Wired(loaded, registry, relay, Hooks(plugins, relay))
 
 
 def _relay(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
@@ -290,23 +323,18 @@ def _relay(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) ->
         for name in loaded.settings.observers
     ]
     return Relay(
-        [*observers, *((name, _call(hook, "event")) for name, hook in _listeners(plugins, "on_event"))],
-        [(name, _call(hook, "assembly")) for name, hook in _listeners(plugins, "assembled")],
+        [*observers, *_listeners(plugins, "on_event", "event")],
+        _listeners(plugins, "assembled", "assembly"),
     )
 
 
-def _listeners(plugins: pluggy.PluginManager, hook: str) -> Sequence[tuple[str, pluggy.HookCaller]]:
-    """Return, by the plugins' names in order, what calls the hook of one plugin alone: each fails on its own."""
-    every = plugins.get_plugins()
-    callers = []
-    for name in sorted(impl.plugin_name for impl in getattr(plugins.hook, hook).get_hookimpls()):
-        alone = plugins.get_plugin(name)
-        callers.append((name, plugins.subset_hook_caller(hook, [one for one in every if one is not alone])))
-    return callers
+def _listeners(plugins: pluggy.PluginManager, hook: str, argument: str) -> list[tuple[str, Callable[[object], object]]]:
+    """Return what calls the hook of each extension alone, with the extension's name: each fails on its own."""
+    return [(one.name, _call(one, argument)) for one in implementations(plugins, hook)]
 
 
-def _call(hook: pluggy.HookCaller, argument: str) -> Callable[[object], object]:
-    return lambda value: hook(**{argument: value})
+def _call(one: Implementation, argument: str) -> Callable[[object], object]:
+    return lambda value: one.called({argument: value})
 
 
 def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import attrs
@@ -35,7 +35,7 @@ class Loaded:
         folder: what relative paths are relative to: the file's folder, else the current one.
         raw: what the source sets, and the environment.
         text: the file's own text; "" where there is none.
-        named: by the keys that the environment has set the names that it has for them.
+        named: where keys are from that something else than the file has set: "env NAME", "extension NAME".
     """
 
     settings: Settings
@@ -43,7 +43,7 @@ class Loaded:
     folder: Path
     raw: Mapping[str, object] = attrs.Factory(dict)
     text: str = ""
-    named: Mapping[tuple[str, ...], str] = attrs.Factory(dict)
+    named: dict[tuple[str, ...], str] = attrs.Factory(dict)
 
     @property
     def policy(self) -> bool:
@@ -60,6 +60,10 @@ class Loaded:
                 return False
             raw = raw[name]
         return True
+
+    def learned(self, alias: str, keys: Iterable[str], source: str) -> None:
+        """Keep where the keys of a model are from that `settings` has learned of."""
+        self.named.update({("models", alias, key): source for key in keys})
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that is from, in the order of `Settings`."""
@@ -84,12 +88,12 @@ class Loaded:
                 return Origin(_dotted(path), getattr(prices, key), self._entry(prices.entry))
         if key == "n_gpu_layers" and value == AUTO_LAYERS:
             value = "auto"
-        return Origin(_dotted(path), value, self._place(path, lines) if self.sets(*path) else "default")
+        if path not in self.named and not self.sets(*path):
+            return Origin(_dotted(path), value, "default")
+        return Origin(_dotted(path), value, self.named.get(path) or self._place(path, lines))
 
     def _place(self, path: tuple[str, ...], lines: Mapping[tuple[str, ...], int]) -> str:
         """Return where a key that is set stands: under its own name, another one of it, or as one word for a table."""
-        if path in self.named:
-            return f"env {self.named[path]}"
         *table, key = path
         others = [(*table, other) for other, own in WINDOW_ALIASES.items() if own == key and table == ["window"]]
         line = next((lines[one] for one in (path, *others, tuple(table)) if one in lines), 0)

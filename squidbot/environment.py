@@ -36,7 +36,7 @@ _SHAPE: Final = re.compile(r"\bsk-[\w-]{16,}|://[^\s/:@]+:[^\s/@]+@")
 def with_aliases(
     raw: Mapping[str, object], environ: Mapping[str, str] | None = None
 ) -> tuple[dict[str, object], dict[tuple[str, ...], str]]:
-    """Return settings with what the environment says where `compat.env` is true, and each name by the key it set.
+    """Return settings with what the environment says where `compat.env` is true, and "env NAME" by the key it set.
 
     What the settings say themselves goes before.
 
@@ -54,7 +54,7 @@ def with_aliases(
             value = _value(name, environ[name], kind)
             structured({table: {key: value}}, Settings, f"env {name}")
             settings[table] = {**own, key: value}
-            named[table, key] = name
+            named[table, key] = f"env {name}"
     return settings, named
 
 

@@ -8,6 +8,7 @@ import pluggy
 
 from squidbot import hookspecs
 from squidbot.core.errors import ConfigError
+from squidbot.hooks import implementations
 from squidbot.hookspecs import PROJECT
 from squidbot.offers import BuiltIn, Registry
 
@@ -41,7 +42,14 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
     except pluggy.PluginValidationError as error:
         raise ConfigError(f"{error}; known hooks: {', '.join(_hooks())}") from error
     registry = Registry()
-    plugins.hook.register_adapters(register=registry)
+    for one in implementations(plugins, "register_adapters"):
+        try:
+            one.called({"register": registry})
+        except ConfigError:
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise ConfigError(f"the extension {one.name} failed at register_adapters: {said}") from error
     return plugins, registry
 
 

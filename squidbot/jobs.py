@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from squidbot.core.jobs.desk import Done
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.jobs.writing import ModelSummarizer
+from squidbot.extending import Summarizing
 from squidbot.working import Guarded, Order, Worker, watched
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class _Summaries:
     claim = "summaries"
 
     def __init__(self, llm: LLM, settings: JobSettings | None) -> None:
-        self._summarizer = ModelSummarizer(Guarded(llm))
+        self._model = ModelSummarizer(Guarded(llm))
         self._settings = settings or JobSettings()
 
     def desk(self, one: Watched) -> Desk:
@@ -39,7 +40,8 @@ class _Summaries:
 
     def doing(self, one: Watched, order: Order) -> Iterator[Done]:
         """Have them written."""
-        return self.desk(one).doing(self._summarizer, order.at, order.limit, reason=order.reason)
+        summarizer = Summarizing(one.wired.hooks, self._model)
+        return self.desk(one).doing(summarizer, order.at, order.limit, reason=order.reason)
 
 
 class Jobs(Worker):

@@ -49,9 +49,13 @@ class Relay:
                 made = Event("assembled", assembly.session_id, "", assembly.lease.lease_id)
                 self._degraded(name, made, error)
 
+    def degraded(self, failed: str, hook: str, session_id: str, error: Exception) -> None:
+        """Tell all others that an extension's hook has failed. Never raises an Exception."""
+        self._degraded(failed, Event(hook, session_id, ""), error)
+
     def _degraded(self, failed: str, event: Event, error: Exception) -> None:
         _LOG.warning("%s failed at %s; the turn goes on", failed, event.name, exc_info=error)
-        cause = f"{failed} failed at {event.name}: {type(error).__name__}: {error}"
+        cause = f"{failed} failed at {event.name}: {type(error).__name__}: {_said(error)}"
         told = Event(events.DEGRADED, event.session_id, cause, event.lease_id, event.plan_id)
         for name, listen in self._on_event:
             if name != failed:
@@ -59,3 +63,11 @@ class Relay:
                     listen(told)
                 except Exception as second:  # noqa: BLE001  # telling it again could go on for ever
                     _LOG.warning("%s failed at %s", name, told.name, exc_info=second)
+
+
+def _said(error: Exception) -> str:
+    """Return an error's text; that of a stranger's own class may fail, too."""
+    try:
+        return f"{error}"
+    except Exception:  # noqa: BLE001  # as above
+        return "it can't say why"

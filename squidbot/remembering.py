@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from squidbot.core.redaction import Redactor
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.core.withdrawing import Withdrawn
+    from squidbot.hooks import Hooks
     from squidbot.offers import Registry
 
 __all__ = ["NOBODY", "Remembering", "Vectors", "provider_of", "vectors_path", "withdraw"]
@@ -97,8 +98,11 @@ class Vectors(NamedTuple):
 class Remembering:
     """The durable facts of one engine. Threads may share it."""
 
-    def __init__(self, loaded: Loaded, registry: Registry, vectors: Vectors, observer: Observer) -> None:
-        """Take what the settings say, and who is told of what fails; nothing is opened yet."""
+    def __init__(  # what the wiring has
+        self, loaded: Loaded, registry: Registry, vectors: Vectors, observer: Observer, hooks: Hooks
+    ) -> None:
+        """Take what the settings say, who is told of what fails, and extensions' hooks; nothing is opened yet."""
+        self._hooks = hooks
         self._loaded = loaded
         self._registry = registry
         self._vectors = vectors
@@ -156,10 +160,12 @@ class Remembering:
         Raises:
             ConfigError: a pattern of `memory.redact_patterns` is none.
         """
-        from squidbot.core.redaction import NAMES, Redactor  # noqa: PLC0415  # no turn needs it
+        from squidbot.core.redaction import NAMES  # noqa: PLC0415  # no turn needs it
+        from squidbot.extending import HookedRedactor  # noqa: PLC0415  # as above
 
-        memory = self._loaded.settings.memory
-        return Redactor(NAMES if memory.redact_names is None else memory.redact_names, memory.redact_patterns)
+        memory, hooks = self._loaded.settings.memory, self._hooks if self._hooks.has("redact") else None
+        names = NAMES if memory.redact_names is None else memory.redact_names
+        return HookedRedactor(names, memory.redact_patterns, hooks=hooks)
 
     def _opened(self) -> MemoryStore:
         with self._lock:
@@ -246,6 +252,7 @@ class Remembering:
             StoreError: the store can't be opened.
         """
         from squidbot.core.memory.asking import Memories  # noqa: PLC0415  # no turn needs it
+        from squidbot.extending import chosen  # noqa: PLC0415  # as above
 
         memory = self._loaded.settings.memory
         store = self.store
@@ -256,6 +263,7 @@ class Remembering:
             self.redactor,
             session_id,
             memory.min_relevance,
+            chosen=chosen(self._hooks, session_id),
         )
 
     def close(self) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from squidbot.assemblies import Assembly
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
 from squidbot.core.engine import Inputs
 from squidbot.core.memories import Source
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
+from squidbot.extending import Place
 from squidbot.remembering import NOBODY
-from squidbot.tools import Answer, answer
+from squidbot.tools import Answer, answer, history_tool
 from squidbot.unasked import Call, Unasked, is_searchable
 
 if TYPE_CHECKING:
@@ -32,48 +33,11 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.snapshots import Snapshot
-    from squidbot.core.view.assembly import Assembly as CoreAssembly
-    from squidbot.core.view.assembly import Report
 
 __all__ = ["Answer", "Assembly", "Said", "Session"]
 
 # What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
 Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
-
-
-@dataclass(frozen=True)
-class Assembly:
-    """What to send for one model call. `core` is the engine's own value, with all there is to know."""
-
-    core: CoreAssembly
-
-    @cached_property
-    def messages(self) -> list[dict[str, object]]:
-        """The request in the host's own form, oldest first; tools are the host's to send beside it."""
-        sent = [json.loads(payload) for payload in self.core.payloads]
-        return [message for one in sent for message in (one if isinstance(one, list) else [one])]
-
-    @property
-    def incoming(self) -> tuple[StoredMessage, ...]:
-        """The messages that came with this call, for `record`."""
-        return self.core.incoming
-
-    @property
-    def report(self) -> Report:
-        """What the request costs, and what became of every message of the transcript."""
-        return self.core.report
-
-    @property
-    def event(self) -> PlanRecord | None:
-        """The new plan, where this call has changed what is sent of the past; None where it only added at the end."""
-        return self.core.event
-
-    def __str__(self) -> str:
-        report = self.core.report
-        count = len(self.messages)
-        spent = f"{count} message{'s' * (count != 1)}, {report.cost.bound:,} of {report.limit.bound:,} tokens"
-        said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
-        return "; ".join([f"{spent} ({report.certificate})", *said])
 
 
 class Session:
@@ -101,6 +65,7 @@ class Session:
         self._inputs: Inputs | None = None
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
         self._history = wired.engine.history(self.core, meter)
+        self._place = Place(wired.hooks, session_id, scope, meter)
 
     @property
     def session_id(self) -> str:
@@ -144,12 +109,14 @@ class Session:
             notice=notice,
             now=now,
             unasked=Unasked(self.wired, asked),
+            extended=self._place.asking(now),
         )
         incoming = [self._unstored(self._message(one, "user")) for one in _flat(said)]
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
         else:
             made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
+        self._place.compacted(made.event)
         self.wired.relay.assembled(made)
         return Assembly(made)
 
@@ -196,7 +163,7 @@ class Session:
         Raises:
             StoreError: nothing was changed.
         """
-        return self.core.compact(self._inputs_again(), now=time.time())
+        return self._place.compacted(self.core.compact(self._inputs_again(), now=time.time()))
 
     def undo(self) -> PlanRecord:
         """Take the newest event back: the next request is the former one byte for byte, and what came since behind it.
@@ -298,7 +265,9 @@ class Session:
             InvalidRequestError: results of tool calls are awaited; record these first.
             StoreError: nothing was written.
         """
-        return self._history.recall(handle, offset, now=time.time() if now is None else now)
+        page = self._history.recall(handle, offset, now=time.time() if now is None else now)
+        self._place.recalled("history", page.text)
+        return page
 
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
@@ -308,7 +277,9 @@ class Session:
             BudgetError: there is no room.
             StoreError: the store failed.
         """
-        return self._history.expand(handle, offset, now=time.time() if now is None else now)
+        page = self._history.expand(handle, offset, now=time.time() if now is None else now)
+        self._place.recalled("history", page.text)
+        return page
 
     def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
         """Return the messages of the whole transcript that answer a query, best first, as a page.
@@ -332,7 +303,9 @@ class Session:
         Raises:
             StoreError: the store failed.
         """
-        return answer(self._history, arguments, time.time() if now is None else now)
+        told = answer(self._history, arguments, time.time() if now is None else now)
+        self._place.recalled("history", told.text)
+        return told
 
     def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
@@ -355,14 +328,35 @@ class Session:
         caller = Caller(moment, source, self.wired.loaded.settings.memory.write)
         told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
         self._history.hand_out(self.meter.message(told.text))
+        self._place.recalled("memory", told.text)
         return told
+
+    @cached_property
+    def tools(self) -> tuple[dict[str, object], ...]:
+        """Our tools for this session's model, `history` and `memory`, as `assemble` takes them and the host sends them.
+
+        `memory` is there where it is switched on; extensions may withhold either. They stay the same for as long as
+        the session is open: another set would break the provider's cache.
+
+        Raises:
+            ConfigError: no tools are known in the session's form of messages.
+        """
+        from squidbot.tool_memory import memory_tool  # noqa: PLC0415  # few sessions ask
+
+        form, memory = self._codec.tag, self.wired.loaded.settings.memory
+        every = {"history": history_tool(form)}
+        if memory.enabled:
+            every["memory"] = memory_tool(form, write=memory.write)
+        return tuple(every[name] for name in self._place.granted(self.lease.model, tuple(every)))
 
     def _message(
         self, said: str | Mapping[str, object] | Message | StoredMessage, role: str
     ) -> Message | StoredMessage:
-        if isinstance(said, (Message, StoredMessage)):
+        if isinstance(said, StoredMessage):
             return said
-        return self._codec.to_message({"role": role, "content": said} if isinstance(said, str) else said)
+        if not isinstance(said, Message):
+            said = self._codec.to_message({"role": role, "content": said} if isinstance(said, str) else said)
+        return self._place.marked(said)
 
     def _unstored(self, message: Message | StoredMessage) -> Message:
         if isinstance(message, Message):
@@ -376,7 +370,3 @@ def _flat(said: Iterable[Said]) -> Iterable[str | Mapping[str, object] | Message
             yield one
         else:
             yield from _flat(one)
-
-
-def _range(first: int, last: int) -> str:
-    return f"m{first}" if first == last else f"m{first}-m{last}"

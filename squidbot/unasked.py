@@ -1,4 +1,4 @@
-"""What a session's durable facts say in its requests unasked, as the settings want it; a failure only leaves it out."""
+"""What durable facts and extensions say in a session's requests unasked; a failure only leaves it out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.view.marks import is_memory
+from squidbot.extending import Place, sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -48,7 +49,10 @@ class Unasked:
         """Return the sections for the head of a request, which together cost at most so much, as a bound."""
         if self._sections is None:
             nothing: tuple[Section, ...] = ()
-            self._sections = self._tried(lambda: self._head(limit_tokens), nothing)
+            own = self._tried(lambda: self._head(limit_tokens), nothing)
+            call = self._call
+            place = Place(self._wired.hooks, call.session_id, call.scope, call.meter)
+            self._sections = (*own, *sections_of(place, own, limit_tokens))
         return self._sections
 
     def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:

@@ -257,7 +257,7 @@ def test_load_refuses_a_hook_when_it_is_misspelt() -> None:
         def on_events(self, event: Event) -> None:
             """Never called."""
 
-    with pytest.raises(ConfigError, match=r"known hooks: assembled, on_event, register_adapters$"):
+    with pytest.raises(ConfigError, match=r"known hooks: assembled, before_store, .*, summarize$"):
         squidbot.load(extensions=[Misspelt()])
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAUSES",
+    "EXTENDED",
     "REMEMBERED",
     "FirstChanged",
     "PlanRecord",
@@ -91,8 +92,8 @@ class Run(NamedTuple):
     tokens: int
 
 
-# How the names of sections begin that durable memory makes.
-REMEMBERED = "remembered "
+# How the names of sections begin that durable memory makes, and that extensions do.
+REMEMBERED, EXTENDED = "remembered ", "extension "
 
 
 class Section(NamedTuple):
@@ -107,8 +108,8 @@ class Section(NamedTuple):
 
     @property
     def is_remembered(self) -> bool:
-        """Whether durable memory made it: nobody is told that it has changed, and it gives way to all else."""
-        return self.name.startswith(REMEMBERED)
+        """Whether memory or an extension made it: nobody is told that it has changed, and it gives way to all else."""
+        return self.name.startswith((REMEMBERED, EXTENDED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from squidbot.core.changes.event import Ask, Change, Makers
     from squidbot.core.changes.moment import Moment
     from squidbot.core.counting.meter import Meter
+    from squidbot.core.extended import Extended
     from squidbot.core.messages import Lease, Record, StoredMessage
     from squidbot.core.past import Past
     from squidbot.core.pins import Pins
@@ -70,6 +71,7 @@ class Inputs:
         notice: volatile text (time, percent used, facts) frozen behind the newest user message; None for none.
         now: seconds since 1970; None where time is not known.
         unasked: what durable memory says; None: what the plan in force has of it stays.
+        extended: what extensions say; None for none.
         unseen: the system text and tools that the host sends with it, where they are not given.
     """
 
@@ -80,6 +82,7 @@ class Inputs:
     now: float | None = None
     unasked: Unasked | None = None
     unseen: Unseen | None = None
+    extended: Extended | None = None
 
     @property
     def system_digest(self) -> str:

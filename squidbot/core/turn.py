@@ -15,7 +15,7 @@ from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Outcome, Unseen, Wanted, build, change_for
-from squidbot.core.unasked import share_of, start_of, without_remembered
+from squidbot.core.unasked import share_of, start_of, tail_of, without_remembered
 from squidbot.core.view.birth import Births
 from squidbot.core.view.loading import released
 from squidbot.core.view.renderer import spent
@@ -105,10 +105,11 @@ class Turn(NamedTuple):
             StoreError: the store failed.
         """
         started = start_of(self.shelf, stored, incoming, given.unasked, self.limit)
+        started = _lines(started, tail_of(incoming, given.extended, self.limit))
         if started is not None:
             try:
                 return self._outcome(stored, incoming, given, started)
-            except BudgetError:  # what memory says unasked is the first that gives way
+            except BudgetError:  # what memory and extensions say unasked is the first that gives way
                 self.notes().reopen()
         return self._outcome(stored, incoming, given)
 
@@ -213,6 +214,7 @@ class Turn(NamedTuple):
             paused=rests or self._is_again(stored),
             unit="tokens" if self.settings.policy_limit is None else "words",
             outside_changed=self._outside_changed(stored, given),
+            extended=given.extended,
         )
 
     def _is_again(self, stored: Standing) -> bool:

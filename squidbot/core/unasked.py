@@ -1,4 +1,4 @@
-"""What durable memory says unasked, beside the conversation: how much room it has, and when it gives way."""
+"""What memory and extensions say unasked, beside the conversation: how much room they have, and when it gives way."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from squidbot.core.view.renderer import spent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from squidbot.core.extended import Extended
     from squidbot.core.messages import Cost, Message, StoredMessage
     from squidbot.core.request import Unasked
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["COLD_MESSAGES", "share_of", "start_of", "without_remembered"]
+__all__ = ["COLD_MESSAGES", "share_of", "start_of", "tail_of", "without_remembered"]
 
 # B-33: a conversation begins cold while fewer messages than this were said before the one in flight.
 COLD_MESSAGES = 3
@@ -40,7 +41,7 @@ def start_of(
     Raises:
         StoreError: the store failed.
     """
-    newest = max((place for place, one in enumerate(incoming) if _speaks(one)), default=-1)
+    newest = _newest(incoming)
     if unasked is None or newest < 0:
         return None
     before = stored.messages - stored.lead_count + sum(one.role != "system" for one in incoming[:newest])
@@ -49,6 +50,16 @@ def start_of(
     share = share_of(limit)
     # The head as an event of this very call would make it: once it has, that head stands.
     return unasked.start(incoming[newest].text, share, unasked.head(share))
+
+
+def tail_of(incoming: Sequence[Message], extended: Extended | None, limit: Cost) -> str | None:
+    """Return what extensions say behind the newest of the user's messages; None for nothing, or where none came."""
+    newest = _newest(incoming)
+    return None if extended is None or newest < 0 else extended.tail(incoming[newest].text, share_of(limit))
+
+
+def _newest(incoming: Sequence[Message]) -> int:
+    return max((place for place, one in enumerate(incoming) if _speaks(one)), default=-1)
 
 
 def _said(shelf: Shelf, stored: Standing) -> Sequence[StoredMessage]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Record, Usage
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.changes.scene import Ground, NoteTaker
+    from squidbot.core.extended import Extended
     from squidbot.core.messages import Part, Summary
     from squidbot.core.plan import Run, Segment
     from squidbot.core.view.atoms import Atom
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LEVELS", "SUMMARY", "Better", "renewed", "writing_of", "written_as"]
 
+# Who made a text that an extension had in the place of another.
+MADE_BY = "extension"
 # The kind of the records that say which summaries a language model has written; without one nothing is looked for.
 SUMMARY = "summary"
 
@@ -47,10 +52,11 @@ class Better:
     What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
     """
 
-    def __init__(self, notes: NoteTaker, shelf: Shelf) -> None:
-        """Take what makes notes by rule."""
+    def __init__(self, notes: NoteTaker, shelf: Shelf, extended: Extended | None = None) -> None:
+        """Take what makes notes by rule, and what extensions say."""
         self._notes = notes
         self._shelf = shelf
+        self._extended = extended
         self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
         self._any: bool | None = None
         self._texts: tuple[Summary, ...] | None = None
@@ -70,8 +76,30 @@ class Better:
     def told(
         self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
     ) -> Summary:
-        """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule."""
-        return self.better(run, limit_tokens, level) or self._notes.told(run, standing, limit_tokens, level)
+        """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule.
+
+        An extension may have a text of its own in its place.
+        """
+        told = self.better(run, limit_tokens, level) or self._notes.told(run, standing, limit_tokens, level)
+        return self._represented(told, limit_tokens)
+
+    def _represented(self, told: Summary, limit_tokens: int) -> Summary:
+        """Return the text of an extension under a heading of ours, where there is one that fits."""
+        if self._extended is None:
+            return told
+        meter, place = self._shelf.renderer.meter, f"s{told.first_seq}-{told.last_seq}"
+        known_by = f"{place}.0000"
+        left_tokens = limit_tokens - meter.message(_heading(told, known_by)).bound
+        said = self._extended.represent(told, left_tokens) if left_tokens > 0 else None
+        if said is None:
+            return told
+        source = hashlib.sha256(f"{told.source_digest}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()
+        known_by = f"{place}.{source[:4]}"
+        text = f"{_heading(told, known_by)}\n{said}"
+        cost = meter.message(text)
+        if cost.bound > limit_tokens:
+            return told
+        return replace(told, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
 
     def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
         self,
@@ -84,7 +112,8 @@ class Better:
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`: texts by a model, then notes by rule."""
         texts = (*texts, *self._merged(first_seq, last_seq, limit_tokens * TEXTS_FRACTION))
-        return self._notes.folded(first_seq, last_seq, new, standing, limit_tokens, texts)
+        told = self._notes.folded(first_seq, last_seq, new, standing, limit_tokens, texts)
+        return self._represented(told, limit_tokens)
 
     def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
         """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
@@ -126,6 +155,11 @@ class Better:
             exact = (one for one in inside if (one.first_seq, one.last_seq) == place)
             self._found[place] = tuple(one for one in exact if one.by_model and one.counter == counter)
         return self._found[place]
+
+
+def _heading(told: Summary, summary_id: str) -> str:
+    count = told.last_seq - told.first_seq + 1
+    return f"[{summary_id}: notes on {count} messages, an extension's, data only; recall {summary_id} shows them]"
 
 
 class Renewed(NamedTuple):

@@ -56,7 +56,9 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
         return "rollover"
     if not moment.new_turn or moment.paused:
         return None
-    return _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
+    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
+    # A plan that somebody brought back has no mark.
+    return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
 
 
 def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
@@ -204,7 +206,8 @@ class _Maker(NamedTuple):
         from squidbot.core.changes.better import Better, renewed  # noqa: PLC0415  # most calls change nothing
         from squidbot.core.changes.compaction import Compactor  # noqa: PLC0415
 
-        notes, by_estimate = Better(self.notes, self.shelf), _by_estimate(base.history, room)
+        notes = Better(self.notes, self.shelf, self.moment.extended)
+        by_estimate = _by_estimate(base.history, room)
         scene = self._scene(base, room)
         blocks, kept = renewed(Ground(scene, self.settings, notes, by_estimate), notes)
         compactor = Compactor(scene._replace(blocks=blocks), self.settings, notes, by_estimate)

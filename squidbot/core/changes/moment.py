@@ -10,6 +10,7 @@ from squidbot.core.messages import Cost, Kind
 from squidbot.core.view.renderer import spent
 
 if TYPE_CHECKING:
+    from squidbot.core.extended import Extended
     from squidbot.core.messages import Part
     from squidbot.core.view.standing import Standing
 
@@ -36,6 +37,7 @@ class Moment(NamedTuple):
         paused: whether compaction rests, having saved too little.
         unit: what estimates count: "tokens", or the policy's "words".
         outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
+        extended: what extensions say of the call; None for none.
     """
 
     limit: Cost
@@ -50,6 +52,17 @@ class Moment(NamedTuple):
     paused: bool
     unit: str
     outside_changed: bool = False
+    extended: Extended | None = None
+
+    def verdict(self, due: str | None, fraction: float) -> str | None:
+        """Return the cause of an event before a new turn as extensions want it: `due`, "high-water", or None for none.
+
+        What they ask for has to save as much as what a mark fires.
+        """
+        said = None if self.extended is None else self.extended.should_compact(fraction, due=due is not None)
+        if said is None:
+            return due
+        return (due or "high-water") if said else None
 
     def outside(self, standing: Standing) -> Cost:
         """Return what is sent beside the session: system text, tools, and the notices that it needs."""

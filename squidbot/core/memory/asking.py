@@ -92,6 +92,7 @@ class Memories:
         limit_tokens: what an answer may cost, as a bound.
         forgot: called behind each `forget` with the ids, that of the memory that had taken its place ("" for none), and
             the reason: what was told of it has to go, too. None: nothing was told.
+        chosen: picks and orders what a query found; None: all.
     """
 
     store: MemoryStore
@@ -102,6 +103,7 @@ class Memories:
     min_relevance: float = 0.3
     limit_tokens: int = ANSWER_TOKENS
     forgot: Callable[[Sequence[str], str, str], object] | None = None
+    chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None
 
     def search(self, asked: Asked, now: float) -> Told:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
@@ -139,7 +141,8 @@ class Memories:
             hits = self._by_words.search(text, self.view, limit=_blocks(limit), now=now)
         except ValueError:
             return []
-        return distinct(self._relevant(hits, now))[:limit]
+        memories = distinct(self._relevant(hits, now))
+        return (self.chosen(text, memories) if self.chosen else memories)[:limit]
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these memories must not be told to this view any more: forgotten, or another one's.
@@ -254,9 +257,9 @@ class Memories:
         ranked = [self._relevant(hits, now) for hits in found]
         # A fact is a line, what a file says a paragraph that has more of any query: each has its turn.
         memories = distinct(one for pair in zip_longest(*ranked) for one in pair if one)
-        of_kind = [one for one in memories if asked.category in (None, one.category)]
-        scores = {hit.key: hit.score for hits in found for hit in hits}
-        return of_kind[asked.offset : asked.offset + asked.limit + 1], scores
+        memories = [one for one in memories if asked.category in (None, one.category)]
+        memories = self.chosen(asked.query, memories) if self.chosen else memories
+        return memories[asked.offset :][: asked.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
 
     def _relevant(self, hits: Sequence[Hit], now: float) -> list[Memory]:
         """Return the memories of hits that answer well enough, in the order in which they are told."""

@@ -1,0 +1,55 @@
+"""What a host gets for one model call, in its own form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from squidbot.core.messages import StoredMessage
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.view.assembly import Assembly as CoreAssembly
+    from squidbot.core.view.assembly import Report
+
+__all__ = ["Assembly"]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What to send for one model call. `core` is the engine's own value, with all there is to know."""
+
+    core: CoreAssembly
+
+    @cached_property
+    def messages(self) -> list[dict[str, object]]:
+        """The request in the host's own form, oldest first; tools are the host's to send beside it."""
+        sent = [json.loads(payload) for payload in self.core.payloads]
+        return [message for one in sent for message in (one if isinstance(one, list) else [one])]
+
+    @property
+    def incoming(self) -> tuple[StoredMessage, ...]:
+        """The messages that came with this call, for `record`."""
+        return self.core.incoming
+
+    @property
+    def report(self) -> Report:
+        """What the request costs, and what became of every message of the transcript."""
+        return self.core.report
+
+    @property
+    def event(self) -> PlanRecord | None:
+        """The new plan, where this call has changed what is sent of the past; None where it only added at the end."""
+        return self.core.event
+
+    def __str__(self) -> str:
+        report = self.core.report
+        count = len(self.messages)
+        spent = f"{count} message{'s' * (count != 1)}, {report.cost.bound:,} of {report.limit.bound:,} tokens"
+        said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
+        return "; ".join([f"{spent} ({report.certificate})", *said])
+
+
+def _range(first: int, last: int) -> str:
+    return f"m{first}" if first == last else f"m{first}-m{last}"
