@@ -198,6 +198,7 @@ COMPANIONS = {
     "anthropic": {"httpx2"},
     "faiss": {"numpy"},
     "lancedb": {"numpy", "pyarrow"},
+    "numpy": {"threadpoolctl"},
     "onnxruntime": {"numpy"},
 }
 PACKAGELESS = frozenset({"stdlib", "gguf", "gpus", "hub", "ollama", "servers"})

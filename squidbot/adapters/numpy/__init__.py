@@ -6,4 +6,5 @@
 | folder      | what a model's folder says: its shape, how its tokens become one vector, its vocabulary |
 | bert        | the network: tokens in, a vector for each out |
 | safetensors | a file of tensors, mapped into memory |
+| threads     | one thread for products |
 """

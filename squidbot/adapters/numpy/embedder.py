@@ -10,6 +10,7 @@ import numpy as np
 from squidbot.adapters.numpy.bert import Bert
 from squidbot.adapters.numpy.folder import model_folder, read_folder
 from squidbot.adapters.numpy.safetensors import read_tensors
+from squidbot.adapters.numpy.threads import OneThread
 from squidbot.core.errors import LLMError, ModelFileError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class NumpyEmbedder:
     """A sentence model run by NumPy; the vectors are those of sentence-transformers, but for rounding.
 
     No text is too long and none is cut: one that is longer than the model's window is read in pieces, and its vector
-    is the mean of all. The weights stay in their file, mapped; threads share them.
+    is the mean of all. The weights stay in their file, mapped; threads share them. Each works with one thread: on a
+    busy machine two take ten times as long for a query, and twice the CPU time for many texts.
     """
 
     def __init__(self, model: str | Path) -> None:
@@ -55,7 +57,9 @@ class NumpyEmbedder:
         """
         folder = read_folder(model_folder(model))
         tensors = read_tensors(folder.weights)
-        self._bert = Bert(tensors, folder.shape)
+        self._one_thread = OneThread()
+        with self._one_thread:
+            self._bert = Bert(tensors, folder.shape)
         self._pieces = folder.pieces
         self._piece_tokens = folder.piece_tokens
         self._pooling = folder.pooling
@@ -115,8 +119,9 @@ class NumpyEmbedder:
         """Return the states of each text's pieces; short ones go through the network together."""
         pieces = [piece for text in texts for piece in text]
         done: dict[int, np.ndarray] = {}
-        for batch in _batches(pieces):
-            done.update(zip(batch, self._bert.states([pieces[number] for number in batch]), strict=True))
+        with self._one_thread:
+            for batch in _batches(pieces):
+                done.update(zip(batch, self._bert.states([pieces[number] for number in batch]), strict=True))
         in_order = (done[number] for number in range(len(pieces)))
         return [[next(in_order) for _ in text] for text in texts]
 
