@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
     from squidbot.core.plan import PlanRecord
+    from squidbot.core.prompts.building import SystemPrompt
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
@@ -18,9 +19,13 @@ __all__ = ["Assembly"]
 
 @dataclass(frozen=True)
 class Assembly:
-    """What to send for one model call. `core` is the engine's own value, with all there is to know."""
+    """What to send for one model call. `core` is the engine's own value, with all there is to know.
+
+    `prompt` is the text of the session's mode in it, behind the host's system text; None where it is in none.
+    """
 
     core: CoreAssembly
+    prompt: SystemPrompt | None = None
 
     @cached_property
     def messages(self) -> list[dict[str, object]]:
@@ -37,6 +42,11 @@ class Assembly:
     def report(self) -> Report:
         """What the request costs, and what became of every message of the transcript."""
         return self.core.report
+
+    @property
+    def max_output_tokens(self) -> int:
+        """The room for the answer: what to ask the model for at most."""
+        return self.core.max_output_tokens
 
     @property
     def event(self) -> PlanRecord | None:

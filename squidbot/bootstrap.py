@@ -23,6 +23,7 @@ from squidbot.extensions import collected, counter_specs, split_spec, store_name
 from squidbot.hooks import Hooks, implementations
 from squidbot.models.catalog import Catalog
 from squidbot.offers import INDEXES, TIMERS, make
+from squidbot.prompting import Prompts
 from squidbot.relay import Relay
 from squidbot.remembering import Remembering, Vectors, withdraw
 
@@ -77,6 +78,7 @@ class Wired:
         offers, place = registry.stores, f"{loaded.source}.store.adapter"
         self.store = make("store", offers, store_name(loaded), loaded.absolute(path) if path else "", place)
         retention = loaded.settings.snapshots.retention
+        self.prompts = Prompts(loaded)
         self.models = Catalog(loaded, registry, relay, self._counter_of)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
@@ -127,7 +129,7 @@ class Wired:
             found = self._resized(alias, found)
         asked = WindowSettings(
             window_tokens=found.window_tokens,
-            reserved_output_tokens=settings.budget.reserved_output_tokens,
+            reserved_output_tokens=self.prompts.reserved_tokens(found.window_tokens, model.max_tokens),
             safety_fraction=settings.window.safety_fraction,
             model_max_output_tokens=model.max_tokens,
             model=alias,
@@ -255,8 +257,9 @@ class Wired:
         """Return what is to be summarized by a language model."""
         from squidbot.core.jobs.due import JobSettings  # noqa: PLC0415  # no turn needs it
 
-        summary, own = self.loaded.settings.summary, JobSettings()
-        given = {field.name: getattr(summary, field.name) for field in fields(JobSettings)}
+        summary = self.loaded.settings.summary
+        own = JobSettings(keeps=self.prompts.keeps)
+        given = {field.name: getattr(summary, field.name, None) for field in fields(JobSettings)}
         changes = {name: value for name, value in given.items() if value is not None}
         return replace(own, **changes)
 

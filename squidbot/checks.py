@@ -11,7 +11,7 @@ import attrs
 import cattrs
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.jobs.prompts import MODES
+from squidbot.core.prompts.modes import MODES
 from squidbot.core.settings import STRATEGIES
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "Strategy",
     "Tokens",
     "Variable",
+    "Verbosity",
     "Whole",
     "meant",
     "structured",
@@ -57,6 +58,7 @@ Strategy = NewType("Strategy", str)
 Scope = NewType("Scope", str)
 Mode = NewType("Mode", str)
 Scheduler = NewType("Scheduler", str)
+Verbosity = NewType("Verbosity", str)
 Names = NewType("Names", tuple[str, ...])
 GpuLayers = NewType("GpuLayers", int)
 KvType = NewType("KvType", str)
@@ -80,6 +82,7 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 AUTO_LAYERS = GpuLayers(-2)
 # Which way a server that speaks like OpenAI is asked; "chat" is chat completions.
 APIS = ("chat", "responses")
+VERBOSITIES = ("concise", "balanced", "detailed")
 SCHEDULERS = ("thread", "apscheduler", "none")
 # A year: what a timer of any kind can wait for.
 MOST_MINUTES = 525_600
@@ -225,6 +228,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
     made.register_structure_hook(Scope, _one_of(SCOPES))
     made.register_structure_hook(Mode, _one_of(tuple(MODES)))
+    made.register_structure_hook(Verbosity, _one_of(VERBOSITIES))
     made.register_structure_hook(Scheduler, _one_of(SCHEDULERS))
     made.register_structure_hook(Names, _names)
     made.register_structure_hook(GpuLayers, _gpu_layers)

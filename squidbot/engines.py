@@ -70,7 +70,7 @@ class Engine:
     ) -> None:
         self.close()
 
-    def session(
+    def session(  # noqa: PLR0913  # each may be left out
         self,
         session_id: str,
         *,
@@ -78,6 +78,7 @@ class Engine:
         window_tokens: int | None = None,
         form: str = "openai.chat",
         scope: Scope = NOBODY,
+        mode: str | None = None,
     ) -> Session:
         """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
 
@@ -86,18 +87,19 @@ class Engine:
         fits the devices (docs/models.md). `form` is how the host writes its messages: "openai.chat",
         "anthropic.messages", "openai.responses", or one that an extension brings; what was recorded in another is sent
         in this one, without what only its own provider can read. `scope` says whose durable facts the session's tool
-        `memory` sees: its user, its bot, and so on.
+        `memory` sees: its user, its bot, and so on. `mode` is what the session works at (docs/prompts.md), "off" for
+        none; None goes on as was chosen for the session before, else as `prompt.mode` says.
 
         Raises:
-            ConfigError: a setting is out of its range, the form is unknown, or the model's file is not there.
+            ConfigError: a setting is out of its range, form or mode are unknown, or the model's file is not there.
             ModelFileError: the model's file is damaged.
-            BudgetError: window, reserve and safety share leave no token for input.
+            BudgetError: window, reserve and safety share leave no token for input, or the text of the mode no room.
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease = self.wired.lease(model, window_tokens)
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
-        return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded, scope)
+        return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded, scope, mode)
 
     def memories(self, scope: Scope = NOBODY) -> Memories:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).

@@ -27,8 +27,8 @@ class _Summaries:
     claim = "summaries"
 
     def __init__(self, llm: LLM, settings: JobSettings | None) -> None:
-        self._model = ModelSummarizer(Guarded(llm))
         self._settings = settings or JobSettings()
+        self._model = ModelSummarizer(Guarded(llm), self._settings.keeps)
 
     def desk(self, one: Watched) -> Desk:
         """Return what knows the jobs of a session."""

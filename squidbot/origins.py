@@ -15,7 +15,7 @@ __all__ = ["Origin", "lines_of"]
 _TIERS: Final = {
     "job": ("summary", "snapshots", "memory", "store", "observers", "extensions", "compat"),
     "physical": ("window", "gpu", "models", "prices", "price_table"),
-    "policy": ("budget", "pressure", "history"),
+    "policy": ("budget", "allocation", "prompt", "pressure", "history"),
 }
 TIERS: Final = {table: tier for tier, tables in _TIERS.items() for table in tables}
 

@@ -16,6 +16,7 @@ from squidbot.core.memories import Source
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
 from squidbot.extending import Place
+from squidbot.prompting import Prompting
 from squidbot.remembering import NOBODY
 from squidbot.tools import Answer, answer, history_tool
 from squidbot.unasked import Call, Unasked, is_searchable
@@ -51,6 +52,7 @@ class Session:
         codec: Codec,
         recorded: Callable[[Session], None] | None = None,
         scope: Scope = NOBODY,
+        mode: str | None = None,
     ) -> None:
         """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
@@ -60,6 +62,7 @@ class Session:
         self._codec = codec
         self.meter = meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
+        self._prompting = Prompting(wired.prompts, lease, meter.physical, wired.codecs, mode)
         self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
         # What the newest request was asked for with; None: this process has asked for none.
         self._inputs: Inputs | None = None
@@ -76,6 +79,19 @@ class Session:
     def lease(self) -> Lease:
         """The session's context window, and where it comes from."""
         return self.core.lease
+
+    @property
+    def mode(self) -> str:
+        """The mode of the next turn (docs/prompts.md), "off" for none; a turn that is in flight ends in its own.
+
+        What is set is kept with the session's next request. Setting raises ConfigError where there is no such mode, or
+        not in a window of that size, and BudgetError where its text does not fit.
+        """
+        return self._prompting.mode
+
+    @mode.setter
+    def mode(self, name: str) -> None:
+        self._prompting.choose(name)
 
     def assemble(  # noqa: PLR0913  # each is the host's, and each may be left out
         self,
@@ -102,7 +118,7 @@ class Session:
         """
         definitions, now = list(tools), time.time() if now is None else now
         asked = Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
-        self._inputs = Inputs(
+        given = Inputs(
             system=system,
             tools=jsontext.write(definitions) if definitions else "",
             sections=self._documents.sections(memory, summary),
@@ -112,13 +128,14 @@ class Session:
             extended=self._place.asking(now),
         )
         incoming = [self._unstored(self._message(one, "user")) for one in _flat(said)]
+        self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
         else:
             made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
         self._place.compacted(made.event)
         self.wired.relay.assembled(made)
-        return Assembly(made)
+        return Assembly(made, self._prompting.newest)
 
     def record(
         self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None
@@ -240,12 +257,13 @@ class Session:
     def request(self, number: int | None = None, *, system: str = "") -> Assembly:
         """Return a recorded request as it was sent, by its number from 0; None: the newest one.
 
-        `system` is the host's own text and not stored: given again, it stands in front.
+        `system` is the host's own text and not stored: given again, it stands in front, with the mode's behind it.
 
         Raises:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
             StoreError: the store failed.
         """
+        system = self._prompting.system_of(self.wired.store, self.session_id, number, system)
         return Assembly(self.core.request(number, Inputs(system=system)))
 
     def _inputs_again(self) -> Inputs | None:

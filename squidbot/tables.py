@@ -5,6 +5,8 @@ What a key does stands in docs/configuration.md. None means: as the strategy, th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import attrs
 
 from squidbot.checks import (
@@ -27,13 +29,19 @@ from squidbot.checks import (
     Strategy,
     Tokens,
     Variable,
+    Verbosity,
     Whole,
 )
 from squidbot.core.budget.caps import Caps
+from squidbot.core.budget.complexity import WordLists
 from squidbot.core.snapshots import Retention
 from squidbot.prices import Entry
 
+if TYPE_CHECKING:
+    from squidbot.core.budget.allocate import Verbosity as Level
+
 __all__ = [
+    "Allocation",
     "Budget",
     "Compat",
     "Gpu",
@@ -42,11 +50,13 @@ __all__ = [
     "Model",
     "Pressure",
     "Prices",
+    "Prompt",
     "Settings",
     "Snapshots",
     "Store",
     "Summary",
     "Window",
+    "Words",
 ]
 
 # Where neither the model nor the user names a window (C10).
@@ -59,6 +69,7 @@ MARGIN_MIB = Whole(1_536)
 WATCH_SECONDS = Amount(30)
 SIZING, KV_TYPE, ALL_LAYERS, NO_SHARES = Sizing("max_safe"), KvType("f16"), GpuLayers(-1), Shares(())
 STRATEGY = Strategy("balanced")
+VERBOSITY = Verbosity("balanced")
 SCOPE = Scope("inline+summaries")
 # B-40: every 15 to 30 minutes.
 INTERVAL_MINUTES = Minutes(30)
@@ -171,6 +182,45 @@ class Budget:
             unit=self.context_budget_mode,  # type: ignore[arg-type]  # Caps refuses what is no unit, in its own words
             dedupe=self.context_dedupe_summary_against_memory,
         )
+
+
+@attrs.frozen
+class Words:
+    """`[allocation.words.<language>]`: by which words and marks of a language a question is known for a large one."""
+
+    create: Names = NO_NAMES
+    analyse: Names = NO_NAMES
+    request: Names = NO_NAMES
+    question_marks: str = "?"
+    spaced: bool = True
+
+    @property
+    def lists(self) -> WordLists:
+        """The same as the core takes it."""
+        create, analyse, request = (frozenset(map(str.lower, one)) for one in (self.create, self.analyse, self.request))
+        return WordLists(create, analyse, request, self.question_marks, self.spaced)
+
+
+@attrs.frozen
+class Allocation:
+    """`[allocation]`: how much room an answer gets, by how much its question asks for."""
+
+    adaptive: bool = False
+    verbosity: Verbosity = VERBOSITY
+    words: dict[str, Words] = attrs.Factory(dict)
+
+    @property
+    def level(self) -> Level:
+        """The verbosity as the core takes it."""
+        return cast("Level", self.verbosity)
+
+
+@attrs.frozen
+class Prompt:
+    """`[prompt]`: the system text of a mode, and where the user's own ones are."""
+
+    mode: str = "off"
+    folder: str = ""
 
 
 @attrs.frozen
@@ -295,6 +345,8 @@ class Settings:
     prices: Prices = Prices()
     price_table: dict[str, Entry] = attrs.Factory(dict)
     budget: Budget = Budget()
+    allocation: Allocation = Allocation()
+    prompt: Prompt = Prompt()
     pressure: Pressure = Pressure()
     history: History = History()
     summary: Summary = Summary()

@@ -104,6 +104,12 @@ OTHER_KEYS = {
     "price_table.<name>.least_tokens",
     "price_table.<name>.as_of",
     "price_table.<name>.source",
+    # Tested in test_prompting.py.
+    "prompt.mode",
+    "prompt.folder",
+    "allocation.adaptive",
+    "allocation.verbosity",
+    *(f"allocation.words.<language>.{key}" for key in ("create", "analyse", "request", "question_marks", "spaced")),
     "budget.counter",
     "budget.reserved_output_tokens",
     "budget.policy",
@@ -143,7 +149,8 @@ def table(key: str, value: object) -> dict[str, Any]:
 
 def all_keys() -> set[str]:
     """Return every key there is, a model under the name <alias>."""
-    loaded = load_settings({"models": {"<alias>": {"prices": {}}}, "price_table": {"<name>": {}}})
+    named: dict[str, object] = {"models": {"<alias>": {"prices": {}}}, "price_table": {"<name>": {}}}
+    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}})
     return {origin.key.replace('"', "") for origin in loaded.origins()}
 
 
@@ -280,6 +287,7 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
         ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
         ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, none @ {}"),
         ({"summary": {"mode": "poet"}}, "unknown 'poet', known: developer, planning, assistant, debugger @ {}"),
+        ({"allocation": {"verbosity": "chatty"}}, "unknown 'chatty', known: concise, balanced, detailed @ {}"),
         ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
         ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
         ({"summary": {"interval_minutes": 1e9}}, "must be above 0 and at most 525600, not 1000000000.0 @ {}"),

@@ -12,6 +12,7 @@ from squidbot.commands import options
 from squidbot.commands.events import event_line
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.explained import SUMMARY, Explained, explained
+from squidbot.commands.reading.modes import prompt_line
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import ago, clock, count, percent, seqs, shorter, span
@@ -75,6 +76,8 @@ def put_explained(paper: Paper, found: Explained, now: float) -> None:
     if found.remembered:
         said = "; ".join(f"{name.removeprefix('remembered ')} {tokens:,}" for name, tokens in found.remembered.items())
         paper.say(f"memory says unasked (head, and behind the first words): {said} tokens")
+    if found.prompt is not None:
+        paper.say(prompt_line(found.prompt))
     _print_pressure(paper, found)
     if not {"summary", "absent"}.isdisjoint(run.how for run in found.runs):
         paper.say("squidbot explain SESSION m17 tells of one message, squidbot recall SESSION m17 shows it", "dim")

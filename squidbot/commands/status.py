@@ -12,6 +12,7 @@ from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.installed import command_for
 from squidbot.commands.reading.machine import found_here
+from squidbot.commands.reading.modes import prompt_json, prompt_line
 from squidbot.commands.texts import percent
 from squidbot.config import load_settings
 
@@ -84,7 +85,8 @@ def _put_models(paper: Paper, found: Found) -> None:
             paper.say(f"{name}: no window: {one.problem}", indent="  ")
             continue
         lease = one.lease
-        answer = f"{lease.reserved_output_tokens:,} of them for the answer"
+        adaptive = found.loaded.settings.allocation.adaptive
+        answer = f"{'up to ' if adaptive else ''}{lease.reserved_output_tokens:,} of them for the answer"
         paper.say(
             f"{name}: window {lease.window_tokens:,} tokens ({lease.source}, tier {one.tier}), {answer}; "
             f"counted by {lease.counter}",
@@ -94,6 +96,8 @@ def _put_models(paper: Paper, found: Found) -> None:
             paper.say(lease.detail, "dim", indent="    ")
         if one.loading is not None:
             paper.say(_loading(one), "dim", indent="    ")
+        if one.prompt is not None:
+            paper.say(prompt_line(one.prompt), "dim", indent="    ")
     paper.blank()
 
 
@@ -175,6 +179,7 @@ def _model_json(one: ModelFound) -> dict[str, object]:
         "tier": one.tier or None,
         "largest_window": sized.window_tokens if sized else None,
         "loading": asdict(one.loading) if one.loading else None,
+        "prompt": prompt_json(one.prompt),
         "problem": one.problem or None,
     }
 

@@ -26,6 +26,7 @@ def by_hand(turn: Turn, stored: Standing, given: Inputs) -> Change | None:
         BudgetError: what must be sent in any case does not fit.
         StoreError: the store failed.
     """
+    turn = turn.reserving(given.reserve)
     moment = turn.moment(stored, stored, given)
     head = turn.wanted(stored, given)
     ask, makers = Ask("manual", head.told, stored.pins.seqs), turn.makers(turn.settings)
@@ -42,6 +43,7 @@ def back(turn: Turn, stored: Standing, given: Inputs, wanted: Return) -> Change:
         BudgetError: that does not fit.
         NotFoundError: a summary of the plan is no longer stored.
     """
+    turn = turn.reserving(given.reserve)
     change = again(turn.shelf, turn.settings, stored, turn.moment(stored, stored, given), wanted)
     return turn.signed(change, stored, turn.last_made(stored), held=True)
 
@@ -54,6 +56,7 @@ def without(turn: Turn, stored: Standing, given: Inputs, forgetting: Forgetting)
     """
     from squidbot.core.forgetting import change_without  # noqa: PLC0415  # most sessions forget nothing
 
+    turn = turn.reserving(given.reserve)
     left = load(forgetting.shelf, turn.lease.window_tokens, turn.lease.lease_id)
     asked = turn.last_made(stored) is not None
     if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.budget.window import Reserve
 from squidbot.core.counting.tokens import Calibration
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
@@ -14,13 +15,14 @@ from squidbot.core.messages import Cost, Record
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from squidbot.core.messages import Part, StoredMessage, Usage
+    from squidbot.core.messages import Lease, Part, StoredMessage, Usage
     from squidbot.core.plan import Section
 
-__all__ = ["REQUEST", "SEALED_PARTS", "Past", "digest", "seal"]
+__all__ = ["REQUEST", "SEALED_PARTS", "Mode", "Past", "digest", "seal"]
 
 REQUEST = "request"
 NOTHING = Cost(0, 0)
+NO_MODE = "no mode"
 # How many of a request's last parts are compared with the next one's: only the newest atom is ever rendered anew, and
 # an atom with more parts than this has its first ones fixed by what follows them.
 SEALED_PARTS = 8
@@ -38,8 +40,23 @@ UNSAID: Mapping[str, object] = {
     "calibration": Calibration().to_json(),
     "skipped": 0,
     "rests_until": None,
+    "mode": "",
+    "mode_chosen": False,
+    "mode_told": "",
+    "reserve": None,
     "usage": None,
 }
+
+
+class Mode(NamedTuple):
+    """The mode of a call: its name, "" for none; whether somebody chose it for the session; its turns' label.
+
+    Only a call that opens a turn is in another mode than the one before.
+    """
+
+    name: str = ""
+    chosen: bool = False
+    label: str = ""
 
 
 class Past(NamedTuple):
@@ -61,6 +78,9 @@ class Past(NamedTuple):
         calibration: what reported usage has taught.
         skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
             seconds since 1970; None where it does not.
+        mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
+            mode_told: the label of turns that the model was told last.
+        reserve: the room for the answers of its turn; None: the lease's.
     """
 
     number: int = -1
@@ -81,6 +101,10 @@ class Past(NamedTuple):
     calibration: Calibration = Calibration()
     skipped: int = 0
     rests_until: float | None = None
+    mode: str = ""
+    mode_chosen: bool = False
+    mode_told: str = ""
+    reserve: Reserve | None = None
 
     @property
     def known(self) -> bool:
@@ -112,6 +136,31 @@ class Past(NamedTuple):
         lines.extend(f"[{name} no longer holds]" for name in told)
         return "\n".join(lines) or None
 
+    @property
+    def mode_name(self) -> str:
+        """The name of its mode as people know it: "off" for none."""
+        return self.mode or "off"
+
+    @property
+    def in_its_mode(self) -> Mode:
+        """The mode of a call like the newest one."""
+        return Mode(self.mode, self.mode_chosen, self.mode_told)
+
+    def reserve_under(self, lease: Lease) -> Reserve | None:
+        """Return the room for the answers of the newest request's turn; None where it was made under another lease."""
+        return self.reserve if self.lease_id == lease.lease_id else None
+
+    def labelled(self, mode: Mode) -> str | None:
+        """Return the line that tells in which mode earlier turns were said; None where the model knows it (C19)."""
+        if not self.known or self.mode_told == mode.label:
+            return None
+        return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
+
+    def in_mode(self, mode: Mode, *, told: bool) -> Past:
+        """Return the past whose request was in a mode; `told`: the model knows it from what is sent."""
+        label = mode.label if told or not self.known else self.mode_told
+        return self._replace(mode=mode.name, mode_chosen=mode.chosen, mode_told=label)
+
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""
         body: dict[str, object] = {
@@ -132,6 +181,10 @@ class Past(NamedTuple):
             "calibration": self.calibration.to_json(),
             "skipped": self.skipped,
             "rests_until": self.rests_until,
+            "mode": self.mode,
+            "mode_chosen": self.mode_chosen,
+            "mode_told": self.mode_told,
+            "reserve": self.reserve,
             "usage": [usage.input_tokens, usage.output_tokens, usage.cached_tokens] if usage else None,
         }
         said = {name: value for name, value in body.items() if name not in UNSAID or value != UNSAID[name]}
@@ -165,6 +218,10 @@ class Past(NamedTuple):
                 calibration=Calibration.from_json(body["calibration"]),
                 skipped=body["skipped"],
                 rests_until=body["rests_until"],
+                mode=body["mode"],
+                mode_chosen=body["mode_chosen"],
+                mode_told=body["mode_told"],
+                reserve=Reserve(*body["reserve"]) if body["reserve"] else None,
             )
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error

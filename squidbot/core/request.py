@@ -9,7 +9,7 @@ from squidbot.core.changes.event import make_change
 from squidbot.core.changes.moment import too_much
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.messages import Category, Cost, Kind, Part
-from squidbot.core.past import digest
+from squidbot.core.past import Mode, Past, digest
 from squidbot.core.view.assembly import Assembly
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.validity import check_request
@@ -17,12 +17,12 @@ from squidbot.core.view.validity import check_request
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from squidbot.core.budget.window import Reserve
     from squidbot.core.changes.event import Ask, Change, Makers
     from squidbot.core.changes.moment import Moment
     from squidbot.core.counting.meter import Meter
     from squidbot.core.extended import Extended
     from squidbot.core.messages import Lease, Record, StoredMessage
-    from squidbot.core.past import Past
     from squidbot.core.pins import Pins
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.view.birth import Birth
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Inputs", "Outcome", "Room", "Unasked", "Unseen", "Wanted", "build", "change_for"]
 
 Made = TypeVar("Made")
+NO_MODE = Mode()
 
 
 class Unseen(NamedTuple):
@@ -73,6 +74,8 @@ class Inputs:
         unasked: what durable memory says; None: what the plan in force has of it stays.
         extended: what extensions say; None for none.
         unseen: the system text and tools that the host sends with it, where they are not given.
+        mode: what the system text is for; another one than before only where the call opens a turn.
+        reserve: the room for the answers of the turn; None: as the lease has it.
     """
 
     system: str = ""
@@ -83,6 +86,8 @@ class Inputs:
     unasked: Unasked | None = None
     unseen: Unseen | None = None
     extended: Extended | None = None
+    mode: Mode = NO_MODE
+    reserve: Reserve | None = None
 
     @property
     def system_digest(self) -> str:
@@ -118,12 +123,16 @@ class Inputs:
 
 
 class Call(NamedTuple):
-    """One call of `assemble`: the lease, the circumstances, the messages that came with it, the head it wants."""
+    """One call of `assemble`: the lease, the circumstances, the messages that came with it, the head it wants.
+
+    `reserve` is as in `Inputs`.
+    """
 
     lease: Lease
     moment: Moment
     born: tuple[StoredMessage, ...]
     head: Wanted
+    reserve: Reserve | None = None
 
 
 class Wanted(NamedTuple):
@@ -183,6 +192,7 @@ class Room(NamedTuple):
         marked: what is free up to the high-water mark; below 0 beyond it. whole: until the request is full.
         output_tokens: above it, as a bound, a tool output that comes next is cut.
         step_tokens: above it a whole step is.
+        newest: what the newest request has left, recorded or not.
     """
 
     standing: Standing
@@ -191,6 +201,7 @@ class Room(NamedTuple):
     whole: Cost
     output_tokens: int
     step_tokens: int
+    newest: Past
 
     @property
     def awaited(self) -> tuple[StoredMessage, ...]:
@@ -200,10 +211,11 @@ class Room(NamedTuple):
 
     @classmethod
     def behind(
-        cls, standing: Standing, beside: tuple[Cost, Cost], limit: Cost, birth: Birth, high_fraction: float
+        cls, standing: Standing, beside: tuple[Past, Cost], limit: Cost, birth: Birth, high_fraction: float
     ) -> Room:
-        """Return the room behind what stands; `beside` it are system text, tools and head, and what came since."""
-        outside, came = beside
+        """Return the room behind what stands; `beside` it are what the newest request left, and what came since."""
+        newest, came = beside
+        outside = newest.outside
         fixed, history = spent(standing.lead).plus(outside), standing.history.plus(came)
         used, most = fixed.plus(history), limit.less(fixed)
         return cls(
@@ -215,6 +227,7 @@ class Room(NamedTuple):
             whole=limit.less(used),
             output_tokens=birth.output_tokens,
             step_tokens=birth.step_tokens,
+            newest=newest,
         )
 
 
@@ -255,7 +268,7 @@ def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None
     """
     if not standing.messages:
         raise InvalidRequestError("R5", "nothing has been said; give the user's message to assemble, or record it")
-    lease, moment, born, _ = call
+    lease, moment, born, _, reserve = call
     renderer = shelf.renderer
     parts = standing.parts(moment.system, renderer)
     cost = spent(parts).plus(moment.tools)
@@ -273,4 +286,5 @@ def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None
         standing=standing,
         event=event,
         codecs=renderer.codecs,
+        reserve=reserve,
     )

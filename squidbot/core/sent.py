@@ -67,6 +67,7 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
         standing=stood,
         event=None,
         codecs=shelf.renderer.codecs,
+        reserve=past.reserve,
     )
 
 

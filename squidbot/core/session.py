@@ -95,7 +95,8 @@ class Session:
         """
         stored, turn = self._state.current(), self._turn
         try:
-            return turn.outcome(stored, (), inputs or turn.as_before(stored)).assembly
+            given = inputs or turn.as_before(stored)
+            return turn.reserving(given.reserve).outcome(stored, (), given).assembly
         finally:
             self._state.reopen_notes()
 
@@ -234,7 +235,7 @@ class Session:
         used = spent(stored.lead).plus(newest.outside).plus(stored.history)
         came = newest.cost.less(used) if self._state.waiting else Cost(0, 0)
         birth = turn.births(stored, newest.outside.plus(came)).birth
-        return Room.behind(stored, (newest.outside, came), turn.limit, birth, self.settings.high_fraction)
+        return Room.behind(stored, (newest, came), turn.limit, birth, self.settings.high_fraction)
 
     # -- one try each -----------------------------------------------------------------------------------------
 
@@ -248,7 +249,7 @@ class Session:
         state, self._unasked = self._state, given.unasked
         if self._untold(standing_facts(stored), given.now):
             stored = state.current()
-        outcome = self._turn.outcome(stored, incoming, given)
+        outcome = self._turn.reserving(given.reserve).outcome(stored, incoming, given)
         state.decided(outcome)
         assembly = outcome.assembly
         if outcome.change is not None:

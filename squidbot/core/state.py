@@ -264,7 +264,7 @@ class State:
         self.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, cut)
 
     def decided(self, outcome: Outcome) -> None:
-        """Tell what a call has decided but its event: rungs of the ladder that are new to it, events that were skipped.
+        """Tell what a call has decided but its event: rungs of the ladder that are new to it, its mode, events skipped.
 
         Where a request waits that was never recorded, its rungs have been told of.
         """
@@ -276,6 +276,9 @@ class State:
                 self._tell(made._replace(cause=rung, fraction=outcome.fullness))
         for name, skipped in outcome.skipped:
             self.changed(name, skipped)
+        before = self.waiting or self.past
+        if before.known and before.mode != outcome.leaves.mode:
+            self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {outcome.leaves.mode_name}", plan)
 
     def changed(self, name: str, plan: PlanRecord) -> None:
         """Tell of a plan, with its cause and what a request costs on both sides of it."""

@@ -24,6 +24,7 @@ from squidbot.core.withdrawing import Withdrawn
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from squidbot.core.budget.window import Reserve
     from squidbot.core.messages import Lease, Message, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section
@@ -37,7 +38,7 @@ __all__ = ["Turn"]
 MOST_SKIPS = 2
 NOTHING = Cost(0, 0)
 # Causes that leave a plan held that somebody brought back: nobody asked for less.
-_KEEPING = frozenset({"tools-changed", "system-changed", "repaired", "forget"})
+_KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
 
 
 class _Met(NamedTuple):
@@ -58,6 +59,7 @@ class Turn(NamedTuple):
     Attributes:
         notes: gives the session's notes, which an event alone needs.
         auto_fraction: history's share of its room at which a snapshot is made unasked; 0 for never.
+        reserved_tokens: the room for the answer; None: as the newest request had it.
     """
 
     shelf: Shelf
@@ -66,6 +68,7 @@ class Turn(NamedTuple):
     notes: Callable[[], Notebook]
     past: Past
     auto_fraction: float = 0.0
+    reserved_tokens: int | None = None
 
     @property
     def limit(self) -> Cost:
@@ -74,8 +77,13 @@ class Turn(NamedTuple):
         policy = self.settings.policy_limit
         if policy is None:
             policy = input_limit(lease.window_tokens, 0, lease.safety_fraction)
-        physical = lease.window_tokens - lease.reserved_output_tokens
+        turn = self if self.reserved_tokens is not None else self.reserving(self.past.reserve_under(lease))
+        physical = lease.window_tokens - (turn.reserved_tokens or 0)
         return Cost(policy, int(physical / self.past.calibration.bound_ratio))
+
+    def reserving(self, reserve: Reserve | None) -> Turn:
+        """Return the same with that room for the answer; None: as the lease has it."""
+        return self._replace(reserved_tokens=reserve.tokens if reserve else self.lease.reserved_output_tokens)
 
     def births(self, stored: Standing, outside: Cost) -> Births:
         """Return what places messages behind what stands, beside which `outside` is sent."""
@@ -87,7 +95,8 @@ class Turn(NamedTuple):
 
     def as_before(self, stored: Standing, now: float | None = None) -> Inputs:
         """Return the inputs of the newest request as far as they are known; its system text and tools are counted."""
-        given = Inputs.as_before(stored.plan)
+        reserve = self.past.reserve_under(self.lease)
+        given = replace(Inputs.as_before(stored.plan), mode=self.past.in_its_mode, reserve=reserve)
         last = self.last_made(stored)
         if last is None:
             return replace(given, now=now)
@@ -122,18 +131,19 @@ class Turn(NamedTuple):
         # Without what memory says: it gives way, and an event of this call may bring it. Tried again behind that, the
         # call has to cut what comes with it as before.
         outside = self._outside(given, wanted.told)
-        given = replace(given, notice=_lines(given.notice, news))
+        given = replace(given, notice=_lines(given.notice, news, label := known.labelled(given.mode)))
         met = self._met(stored, incoming, given, outside, started)
         born, trial, moment, notice = met
         renewed = self.notes().restart() if trial.opened else ()
         past = known._replace(system=given.system_digest, tools=given.tools_digest)
-        call = Call(self.lease, moment, born, wanted)
+        call = Call(self.lease, moment, born, wanted, given.reserve)
         change, past, skipped = self._decided(trial, call, past)
         assembly, change = self._built(trial, call, change, past)
         told = change is not None or _is_noticed(born, news)
         full, pressed = fullness(trial, moment), self._pressed(trial, moment)
         outside = self._outside(given, (*wanted.told, *self._remembered(assembly.plan)))
-        past = past._replace(outside=outside)
+        past = past._replace(outside=outside, reserve=given.reserve)
+        past = past.in_mode(given.mode, told=_is_noticed(born, label))
         leaves = self._leaving(assembly, past.told_of(wanted.told) if told else past)
         rungs = self.settings.ladder.told(full if change is None else fullness(assembly.standing, moment))
         heard = WARN in rungs and (self.past.noticed or notice is not None)
@@ -230,7 +240,8 @@ class Turn(NamedTuple):
         last = self.last_made(stored)
         if last is None or not self._outside_changed(stored, given):
             return None
-        return "tools-changed" if last.tools != given.tools_digest else "system-changed"
+        system = "system-changed" if self.past.mode == given.mode.name else "mode-changed"
+        return "tools-changed" if last.tools != given.tools_digest else system
 
     def _opens(self, stored: Standing, given: Inputs) -> bool:
         """Return whether a head is made for the first request of all, or under another window: nothing is cached."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["COLD_MESSAGES", "share_of", "start_of", "tail_of", "without_remembered"]
+__all__ = ["COLD_MESSAGES", "share_of", "speaks", "start_of", "tail_of", "without_remembered"]
 
 # B-33: a conversation begins cold while fewer messages than this were said before the one in flight.
 COLD_MESSAGES = 3
@@ -59,7 +59,7 @@ def tail_of(incoming: Sequence[Message], extended: Extended | None, limit: Cost)
 
 
 def _newest(incoming: Sequence[Message]) -> int:
-    return max((place for place, one in enumerate(incoming) if _speaks(one)), default=-1)
+    return max((place for place, one in enumerate(incoming) if speaks(one)), default=-1)
 
 
 def _said(shelf: Shelf, stored: Standing) -> Sequence[StoredMessage]:
@@ -75,5 +75,6 @@ def without_remembered(standing: Standing, renderer: Renderer) -> Standing:
     )
 
 
-def _speaks(message: Message) -> bool:
+def speaks(message: Message) -> bool:
+    """Return whether a message is the user's own words, so that it opens a turn."""
     return message.role == "user" and not message.results and message.category is not Category.RECALLED

@@ -9,6 +9,7 @@
 | requests  | recorded requests |
 | sending   | a request as it is sent, part by part |
 | explained | what the next request holds, run by run, and why; the budget |
+| modes     | the system text of a mode |
 | stories   | what became of one message |
 | recalled  | what was said, brought back by ids and by words |
 | turns     | the turn log: steps, tool calls with their results, requests |

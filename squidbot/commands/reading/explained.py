@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from squidbot.commands.reading.modes import prompt_json
 from squidbot.commands.reading.requests import plan_json, plans
 from squidbot.commands.reading.terms import seen_of, session_of, terms_of
 from squidbot.commands.texts import span
 from squidbot.core.budget.ladder import pressure_of
 from squidbot.core.budget.reliability import level_of, reliability
-from squidbot.core.errors import BudgetError, InvalidRequestError
+from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import Representation
 from squidbot.core.view.assembly import account, remembered
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from squidbot.commands.reading.opened import Opened
-    from squidbot.commands.reading.terms import Terms
+    from squidbot.commands.reading.terms import Seen, Terms
+    from squidbot.core.budget.window import Reserve
     from squidbot.core.counting.meter import Meter
     from squidbot.core.messages import Part
     from squidbot.core.plan import PlanRecord, Segment
+    from squidbot.core.prompts.building import SystemPrompt
     from squidbot.core.request import Room
     from squidbot.core.session import Session
     from squidbot.core.settings import HistorySettings
@@ -84,6 +87,7 @@ class Explained:
 
     `due` is the event that the next request brings if nothing new is said, which changes all that; `unfit` says why
     none can be made; None for none. `first_tokens` is what facts cost that stand behind the first words, as a bound.
+    `prompt` is the text of the mode that the newest request was in.
     """
 
     session_id: str
@@ -96,6 +100,7 @@ class Explained:
     due: PlanRecord | None = None
     unfit: str | None = None
     first_tokens: int = 0
+    prompt: SystemPrompt | None = None
 
     @property
     def limit_tokens(self) -> int:
@@ -128,7 +133,7 @@ class Explained:
         shares = _shares(standing)
         return [
             ("window", lease.window_tokens, f"input and output; {_source(self.terms)}"),
-            ("reserve", lease.reserved_output_tokens, "for the answer"),
+            ("reserve", *self._reserved()),
             ("input limit", self.limit_tokens, "what a request may cost"),
             ("system", lead, "system messages of the transcript"),
             ("outside", max(0, outside), "the host's system text and tools, in the newest request"),
@@ -139,6 +144,17 @@ class Explained:
             ("tail", standing.tail.cost.bound, "the newest messages, as they were born"),
             ("free", self.room.whole.bound, f"{max(0, self.room.marked.bound):,} of them until the high-water mark"),
         ]
+
+    def _reserved(self) -> tuple[int, str]:
+        reserve = self.reserve
+        if reserve is None:
+            return self.terms.lease.reserved_output_tokens, "for the answer"
+        return reserve.tokens, f"for the answer, by its question (complexity {reserve.score:.2f})"
+
+    @property
+    def reserve(self) -> Reserve | None:
+        """The room for the answers of the newest turn, where it goes by its question."""
+        return self.room.newest.reserve_under(self.terms.lease)
 
     @property
     def remembered(self) -> dict[str, int]:
@@ -159,6 +175,8 @@ class Explained:
             "unfit": self.unfit,
             "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
             "remembered": {name.replace(" ", "_"): tokens for name, tokens in self.remembered.items()},
+            "prompt": prompt_json(self.prompt),
+            "complexity": self.reserve.score if self.reserve else None,
             "pressure": self.pressure_fraction,
             "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
             "rungs": list(self.rungs),
@@ -189,6 +207,7 @@ def explained(place: Opened, session_id: str) -> Explained:
     standing = room.standing
     every = plans(place, session_id)
     said = _said(place, session_id, standing.messages)
+    seen = seen_of(place, session_id)
     runs = tuple(_runs(standing, _makers(every), said))
     return Explained(
         session_id,
@@ -199,8 +218,19 @@ def explained(place: Opened, session_id: str) -> Explained:
         _spans(standing),
         standing.plan,
         *_outlook(session),
-        first_tokens=_first_tokens(standing, seen_of(place, session_id).meter),
+        first_tokens=_first_tokens(standing, seen.meter),
+        prompt=_prompt(seen, room.newest.mode),
     )
+
+
+def _prompt(seen: Seen, mode: str) -> SystemPrompt | None:
+    """Return the text of a mode, where there still is one of that name."""
+    if not mode:
+        return None
+    try:
+        return seen.wired.prompts.prompt(mode, seen.core.lease.window_tokens, seen.meter.physical)
+    except (BudgetError, ConfigError):
+        return None
 
 
 def _first_tokens(standing: Standing, meter: Meter) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.devices import MainMemory, Probed
     from squidbot.core.messages import Lease
+    from squidbot.core.prompts.building import SystemPrompt
     from squidbot.core.sizing.context import Loading
     from squidbot.models.windows import Sized
 
@@ -45,6 +46,7 @@ class ModelFound(NamedTuple):
         sized: how the window was worked out; None where it was not.
         loading: how the model is loaded; None where it is not a local one.
         problem: why something is wrong with it; "" where nothing is.
+        prompt: the text of `prompt.mode` in that window; None for none.
     """
 
     alias: str
@@ -53,6 +55,7 @@ class ModelFound(NamedTuple):
     sized: Sized | None
     loading: Loading | None
     problem: str
+    prompt: SystemPrompt | None = None
 
 
 class StoreFound(NamedTuple):
@@ -116,7 +119,7 @@ def looked(loaded: Loaded) -> Iterator[Wired]:
 
 
 def _model(wired: Wired, alias: str) -> ModelFound:
-    lease = sized = loading = None
+    lease = sized = loading = prompt = None
     problem = ""
     try:
         sized = wired.models.sized(alias)
@@ -125,10 +128,12 @@ def _model(wired: Wired, alias: str) -> ModelFound:
             loading = wired.models.loading(alias)
         if sized is not None and sized.window_tokens is None:
             problem = sized.reason
+        mode, counter = wired.loaded.settings.prompt.mode, wired.meter(alias).physical
+        prompt = wired.prompts.prompt(mode, lease.window_tokens, counter)
     except SquidbotError as error:
         problem = str(error)
     label = tier_of(lease.window_tokens).label if lease else ""
-    return ModelFound(alias, lease, label, sized, loading, problem)
+    return ModelFound(alias, lease, label, sized, loading, problem, prompt)
 
 
 def _store(loaded: Loaded) -> StoreFound:

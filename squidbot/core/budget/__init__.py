@@ -10,6 +10,7 @@
 | ladder     | how full the context is, and who is told |
 | reliability | how far a model can be relied on with what it is shown |
 | complexity | how much room an answer wants |
+| response   | the room for the answer of one turn |
 | tiers      | names of window sizes |
 | vram       | how full the GPUs under a model are, and who is told |
 """

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.messages import Lease
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
 
 __all__ = [
+    "Reserve",
     "WindowSettings",
     "default_reserve_tokens",
     "fits",
@@ -72,6 +73,13 @@ class WindowSettings:
     source: str = "default"
     model_parameters_billion: float | None = None
     detail: str = ""
+
+
+class Reserve(NamedTuple):
+    """The room for the answers of one turn, in tokens, and the complexity, 0 to 1, of the question that opened it."""
+
+    tokens: int
+    score: float
 
 
 def parse_tokens(text: str) -> int:

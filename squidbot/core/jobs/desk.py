@@ -40,6 +40,8 @@ FILES_FRACTION = 0.25
 LEAST_LIMIT_TOKENS = 120
 # How often a record of a summary makes way for another writer.
 MOST_APPENDS = 100
+# What is kept above all where neither the settings nor the session name a mode.
+ANY_MODE = "developer"
 # Who asks, and the blocks still raw that are wanted then whatever the pressure: a schedule's were closed by a pause
 # (B-41), so that they will not become others.
 ASKED = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": frozenset({"gap", "size"})}
@@ -102,7 +104,8 @@ class Desk:
         Raises:
             ConfigError: the settings name a mode that there is not.
         """
-        check_mode(settings.mode)
+        if settings.mode:
+            check_mode(settings.mode, settings.keeps)
         self._shelf = shelf
         self._lease = lease
         self._history = history
@@ -123,7 +126,8 @@ class Desk:
         """
         if reason not in ASKED:
             raise ValueError(f"unknown reason {reason!r}; known: request, schedule")
-        found = [self._job(one, reason or one.reason) for one in self._wanted(now, ASKED[reason])]
+        mode = self._mode()
+        found = [self._job(one, reason or one.reason, mode) for one in self._wanted(now, ASKED[reason])]
         due = reason == "request"
         jobs = [job for job in found if job is not None and (due or not self._tries.rests(job, now))]
         return tuple(sorted(jobs, key=lambda job: (-job.saves_tokens, job.first_seq, job.level)))
@@ -175,13 +179,21 @@ class Desk:
         if not stored.messages or stored.opened:
             # Another lease begins with the next request: what it shows is not known before.
             return []
-        last = shelf.transcripts.last_record(shelf.session_id, REQUEST)
-        past = Past.of(last) if last else Past()
+        past = self._past()
         notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
         limit = Turn(shelf, lease, self._history, lambda: notes, past).limit
         return wanted(shelf, self._history, notes, stored, room_of(limit, stored, past.outside), now, every=every)
 
-    def _job(self, one: Wanted, reason: str) -> Job | None:
+    def _past(self) -> Past:
+        last = self._shelf.transcripts.last_record(self._shelf.session_id, REQUEST)
+        return Past.of(last) if last else Past()
+
+    def _mode(self) -> str:
+        """Return what is kept above all: as the settings say, else what the session is at."""
+        own = self._past().mode if not self._settings.mode else ""
+        return self._settings.mode or (own if own in self._settings.keeps else ANY_MODE)
+
+    def _job(self, one: Wanted, reason: str, mode: str) -> Job | None:
         """Return the job for a summary that is wanted; None where it would not pay, or has been done."""
         run = one.run
         least = 0 if one.level is Representation.MERGED else LEAST_LIMIT_TOKENS
@@ -193,7 +205,7 @@ class Desk:
         said = Source.of(rows, self._shelf.renderer).tokens
         if said < max(self._settings.min_input_tokens, one.limit_tokens + 1):
             return None
-        digest = self._digest(rows, one.level)
+        digest = self._digest(rows, one.level, mode)
         made = any(made.source_digest == digest for made in self._standing(run.first_seq, run.last_seq))
         if made and self._noted() is not None:
             return None
@@ -203,7 +215,7 @@ class Desk:
             first_seq=run.first_seq,
             last_seq=run.last_seq,
             level=one.level.value,
-            mode=self._settings.mode,
+            mode=mode,
             source_digest=digest,
             limit_tokens=one.limit_tokens,
             said_tokens=said,
@@ -213,9 +225,10 @@ class Desk:
     def _is_made(self, one: Wanted) -> bool:
         """Return whether a text for exactly this stands that fits: nothing needs to be read to know it is not due.
 
-        A summary goes with the messages that it tells of: while it is there, these are as they were.
+        A summary goes with the messages that it tells of: while it is there, these are as they were. Where the mode is
+        the session's, one that was made in another stays good: what was said then was said in that.
         """
-        ends = f"/{self._settings.mode}-{VERSION}"
+        ends = f"/{self._settings.mode}-{VERSION}" if self._settings.mode else f"-{VERSION}"
         return self._noted() is not None and any(
             made.level == one.level
             and (made.first_seq, made.last_seq) == (one.run.first_seq, one.run.last_seq)
@@ -229,11 +242,11 @@ class Desk:
         found = self._shelf.summaries.for_range(self._shelf.session_id, first_seq, last_seq)
         return [one for one in found if one.by_model]
 
-    def _digest(self, rows: Sequence[StoredMessage], level: str) -> str:
+    def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
         """Return the hash of all that an answer depends on, but for the model: one summary for one source."""
         digest = hashlib.sha256()
         meter, lease = self._shelf.renderer.meter, self._lease
-        for text in (VERSION, self._settings.mode, level, meter.name, str(lease.window_tokens)):
+        for text in (VERSION, mode, level, meter.name, str(lease.window_tokens)):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         for row in rows:
             head = json.dumps([row.seq, row.category, row.codec])
@@ -287,7 +300,11 @@ class Desk:
     def _source(self, job: Job) -> Source | None:
         """Return the messages of a job; None where they are no longer those that it was made for."""
         rows = self._shelf.read(job.first_seq, job.last_seq)
-        return Source.of(rows, self._shelf.renderer) if self._digest(rows, job.level) == job.source_digest else None
+        return (
+            Source.of(rows, self._shelf.renderer)
+            if self._digest(rows, job.level, job.mode) == job.source_digest
+            else None
+        )
 
     def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
         """Return a text with a line of the files and what was last done with each, by rule, while there is room.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.better import LEVELS, TEXTS_FRACTION
 from squidbot.core.changes.scene import Ground, Scene, steps
 from squidbot.core.plan import Representation, Run
+from squidbot.core.prompts.modes import MODES
 from squidbot.core.view.atoms import atoms_of, total
 from squidbot.core.view.renderer import is_user_part, spent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import Cost
@@ -36,18 +37,21 @@ class JobSettings:
     """What is summarized by a language model.
 
     Attributes:
-        mode: what summaries keep above all: "developer", "planning", "assistant" or "debugger" (O-11).
+        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger" (O-11), or one of `keeps`;
+            "": the session's own, "developer" where it has none.
         min_messages: a block of fewer messages is left alone (B-41).
         min_input_tokens: so is one in which less was said, the user's messages left out, as a bound (O-18).
         source_tokens: what a job's messages may cost as a summarizer is shown them, as a bound.
         backoff_seconds: how long a block rests after two failures in a row; after each further one twice as long.
+        keeps: what each mode keeps, as the end of a sentence.
     """
 
-    mode: str = "developer"
+    mode: str = ""
     min_messages: int = 4
     min_input_tokens: int = 500
     source_tokens: int = 16_000
     backoff_seconds: float = 300.0
+    keeps: Mapping[str, str] = field(default_factory=lambda: MODES, hash=False)
 
 
 class Wanted(NamedTuple):

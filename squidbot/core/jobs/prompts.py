@@ -6,28 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Representation
+from squidbot.core.prompts.modes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from squidbot.core.messages import Job
 
-__all__ = ["CLOSING", "HEADINGS", "MODES", "OPENING", "VERSION", "check_mode", "prompt", "system_text"]
+__all__ = ["CLOSING", "HEADINGS", "OPENING", "VERSION", "check_mode", "prompt", "system_text"]
 
 # Counted up with every change of a text below: summaries made by another version are made anew.
 VERSION: Final = "1"
 # An answer stands between these: a text without them is an error's, or was cut off.
 OPENING, CLOSING = "<summary>", "</summary>"
 
-# What each mode keeps (O-11).
-MODES: Final[Mapping[str, str]] = {
-    "developer": "architecture decisions, API contracts (names, signatures, formats), and changes of files: which "
-    "file, what was changed, whether it worked",
-    "planning": "goals, requirements, how the work is divided into tasks, what is done and what is next",
-    "assistant": "the user's preferences and circumstances, what was promised, and what the conversation is about",
-    "debugger": "error messages word for word, the steps that reproduce them, and each fix that was tried with its "
-    "outcome",
-}
 HEADINGS: Final = ("Decisions", "Done", "Findings", "Open")
 # How much each level tells (C23).
 _DETAIL: Final[Mapping[str, str]] = {
@@ -44,14 +36,14 @@ _DETAIL: Final[Mapping[str, str]] = {
 _TOKENS_A_WORD = 2
 
 
-def check_mode(mode: str) -> str:
-    """Return a mode that there is.
+def check_mode(mode: str, keeps: Mapping[str, str] = MODES) -> str:
+    """Return a mode that there is; `keeps` has what each keeps.
 
     Raises:
         ConfigError: there is no such mode; the text lists those there are.
     """
-    if mode not in MODES:
-        raise ConfigError(f"unknown mode {mode!r} of summaries; known: {', '.join(MODES)}")
+    if mode not in keeps:
+        raise ConfigError(f"unknown mode {mode!r} of summaries; known: {', '.join(keeps)}")
     return mode
 
 
@@ -65,14 +57,17 @@ def system_text() -> str:
     )
 
 
-def prompt(job: Job, source: str, limit_tokens: int) -> str:
-    """Return the prompt for a job, its messages in it; the answer may cost `limit_tokens`."""
+def prompt(job: Job, source: str, limit_tokens: int, keeps: Mapping[str, str] = MODES) -> str:
+    """Return the prompt for a job, its messages in it; the answer may cost `limit_tokens`.
+
+    `keeps` has what each mode keeps above all, as the end of a sentence.
+    """
     words = max(10, limit_tokens // _TOKENS_A_WORD)
     return (
         f"Messages m{job.first_seq} to m{job.last_seq} of the conversation, oldest first:\n"
         f"<messages>\n{source}\n</messages>\n\n"
         f"Write the summary of these messages, in the language that they are in. {_DETAIL[job.level]}\n"
-        f"Keep above all: {MODES[job.mode]}.\n"
+        f"Keep above all: {keeps[job.mode]}.\n"
         "Say for what the user asked, in a few words: the user's own messages may be shown beside your summary, or "
         "not.\n"
         "Copy names, paths, numbers, ids and error messages letter by letter; write none that does not stand in the "

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import LLMError
 from squidbot.core.jobs.prompts import CLOSING, OPENING, prompt, system_text
+from squidbot.core.prompts.modes import MODES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from squidbot.core.messages import Completion, Job
     from squidbot.core.ports import LLM
 
@@ -20,9 +23,10 @@ _TAG_TOKENS = 32
 class ModelSummarizer:
     """Asks a language model for each job."""
 
-    def __init__(self, llm: LLM) -> None:
-        """Take the model."""
+    def __init__(self, llm: LLM, keeps: Mapping[str, str] = MODES) -> None:
+        """Take the model, and what is kept above all in each mode, as the end of a sentence."""
         self._llm = llm
+        self._keeps = keeps
 
     @property
     def name(self) -> str:
@@ -36,7 +40,7 @@ class ModelSummarizer:
             ContextOverflowError: the source is too long for the model.
             LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
         """
-        asked = prompt(job, source, limit_tokens)
+        asked = prompt(job, source, limit_tokens, self._keeps)
         completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
         answer = completion.text
         if not answer.strip():

@@ -14,6 +14,7 @@ from squidbot.core.plan import Representation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from squidbot.core.budget.window import Reserve
     from squidbot.core.messages import Lease, Part, StoredMessage
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.ports import Codec
@@ -47,6 +48,8 @@ class Report(NamedTuple):
         spans: each message of the transcript once, in order of seq.
         reliability: the share of what was said that the model can be relied on to go by (O-17).
         remembered: what durable memory says in the head unasked: the name of each section, and what it costs.
+        max_output_tokens: the room for the answer: what to ask the model for at most.
+        complexity: of the question that opened the turn, 0 to 1, where the answer's room goes by it; else None.
     """
 
     cost: Cost
@@ -56,6 +59,8 @@ class Report(NamedTuple):
     spans: tuple[Span, ...]
     reliability: float = 1.0
     remembered: tuple[tuple[str, Cost], ...] = ()
+    max_output_tokens: int = 0
+    complexity: float | None = None
 
     @property
     def usage(self) -> ContextUsage:
@@ -76,6 +81,7 @@ class Assembly:
         standing: what the request was built from.
         event: the plan, where this call changed it; else None.
         codecs: the codecs of the payloads, by tag.
+        reserve: the room for the answers of the turn; None: as the lease has it.
     """
 
     session_id: str
@@ -88,11 +94,17 @@ class Assembly:
     standing: Standing
     event: PlanRecord | None
     codecs: Mapping[str, Codec]
+    reserve: Reserve | None = None
 
     @property
     def plan(self) -> PlanRecord | None:
         """The plan in force; None while everything is sent as it was said."""
         return self.standing.plan
+
+    @property
+    def max_output_tokens(self) -> int:
+        """The room for the answer in tokens: what to ask the model for at most."""
+        return self.reserve.tokens if self.reserve else self.lease.reserved_output_tokens
 
     @cached_property
     def payloads(self) -> tuple[str, ...]:
@@ -121,7 +133,9 @@ class Assembly:
         spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
         left = reliability(self.standing.generations, self.lease.parameters_billion)
         said = remembered(self.standing)
-        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said)
+        score = self.reserve.score if self.reserve else None
+        most = self.max_output_tokens
+        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score)
 
 
 def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
