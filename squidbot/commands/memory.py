@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -13,10 +13,12 @@ import click
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.merged import merge, restore, show
+from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.reading.memories import as_lines, from_lines
 from squidbot.commands.reindex import reindex
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
+from squidbot.core.errors import RecallError, SquidbotError
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Added, Asked
 from squidbot.core.memory.pieces.cards import CARDS, FILES
@@ -44,7 +46,7 @@ for inner in (reindex, merge, restore, show):
     memory.add_command(inner)
 
 
-@memory.command()
+@memory.command(short_help="Search facts, best first.")
 @click.argument("query")
 @options.limit(8, "Facts")
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only of this one.")
@@ -72,7 +74,7 @@ def listed(  # one for each option
         _show(memories.listed(Asked("", category, limit, after=after, past=past), time.time()), as_json=as_json)
 
 
-@memory.command()
+@memory.command(short_help="Remember a text, one fact as a sentence.")
 @click.argument("text")
 @click.option("--category", type=click.Choice(CATEGORIES), default="background", show_default=True)
 @click.option("--replaces", metavar="ID", default="", help="The fact whose place it takes.")
@@ -85,7 +87,7 @@ def add(*, text: str, category: Category, replaces: str, tags: tuple[str, ...], 
         _show(memories.add(added, time.time()), as_json=as_json)
 
 
-@memory.command()
+@memory.command(short_help="Remove facts for good.")
 @click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--reason", default="", help="Kept with the fact that something was forgotten.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
@@ -96,9 +98,11 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool
         click.confirm(f"Forget {count(len(memory_ids), 'fact')} for good?", abort=True, err=True)
     sessions: set[str] = set()
     with opened(whose, told=sessions) as (memories, _):
-        told = [memories.forget(one, reason) for one in memory_ids]
+        ids = list(dict.fromkeys(memory_ids))
+        # What is not there comes first, and is refused before anything is forgotten.
+        told = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
     if as_json:
-        options.print_json({"forgotten": list(memory_ids), "sessions": sorted(sessions)})
+        options.print_json({"forgotten": ids, "sessions": sorted(sessions)})
         return
     click.echo("\n".join(for_people(one.text) for one in told))
     if sessions:
@@ -106,7 +110,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool
         click.echo(f"taken out of what {count_of} {'was' if len(sessions) == 1 else 'were'} told")
 
 
-@memory.command()
+@memory.command(short_help="Write all facts as JSON lines.")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False), default="-")
 @click.option("--files", is_flag=True, help="Also what is found of files, which reindex makes anew.")
 @scoped
@@ -118,6 +122,8 @@ def export(*, file: str, files: bool, as_json: bool, **whose: str) -> None:
     if file == "-":
         sys.stdout.write(text)
         return
+    if os.path.lexists(file):
+        raise SquidbotError(f"{file}: exists; an export overwrites nothing, name a new file")
     with click.open_file(file, "x", encoding="utf-8", errors="surrogatepass") as out:
         out.write(text)
     if as_json:
@@ -126,7 +132,7 @@ def export(*, file: str, files: bool, as_json: bool, **whose: str) -> None:
         click.echo(f"{count(len(found), 'fact')} in {file}")
 
 
-@memory.command("import")
+@memory.command("import", short_help="Add the facts of an export.")
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @scoped
 def import_(*, file: str, as_json: bool, **whose: str) -> None:
@@ -145,6 +151,14 @@ def import_(*, file: str, as_json: bool, **whose: str) -> None:
         click.echo(f"{count(len(found), 'fact')} from {file}")
 
 
+def _is_there(memories: Memories, memory_id: str) -> bool:
+    try:
+        memories.one(memory_id)
+    except RecallError:
+        return False
+    return True
+
+
 def _every(memories: Memories, shelf: str) -> Iterator[Memory]:
     """Yield all that stands on a shelf of a view, newest first, history too."""
     after = ""
@@ -156,7 +170,7 @@ def _every(memories: Memories, shelf: str) -> Iterator[Memory]:
 
 def _show(told: Told, *, as_json: bool) -> None:
     if as_json:
-        options.print_json({"memories": [asdict(one) for one in told.memories], "text": told.text})
+        options.print_json({"memories": [as_json_fact(one) for one in told.memories], "text": told.text})
     else:
         click.echo(for_people(told.text))
 

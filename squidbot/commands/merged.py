@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from squidbot.commands import options
 from squidbot.commands.paper import Paper
+from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
 from squidbot.core.memory.meaning import ByMeaning, spoken
@@ -30,7 +30,7 @@ COLUMNS = ("stays", "fact", "goes", "why")
 EMBEDDED = 32
 
 
-@click.command()
+@click.command(short_help="Have one fact stand for others that say the same.")
 @click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
 @scoped
 def merge(*, yes: bool, as_json: bool, **whose: str) -> None:
@@ -67,13 +67,13 @@ def _lines(memories: Sequence[Memory]) -> str:
     return "\n".join(f"{each.memory_id}: {each.text}" for each in memories)
 
 
-@click.command()
+@click.command(short_help="Have facts hold again that were replaced.")
 @click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
 @scoped
 def restore(*, memory_ids: tuple[str, ...], as_json: bool, **whose: str) -> None:
     """Have facts hold again that others took the places of; these hold, too, until they are forgotten."""
     with opened(whose) as (memories, _):
-        old = [memories.one(memory_id) for memory_id in memory_ids]
+        old = [memories.one(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
     if as_json:
         options.print_json({"restored": [one.memory_id for one in old]})
@@ -82,11 +82,11 @@ def restore(*, memory_ids: tuple[str, ...], as_json: bool, **whose: str) -> None
         click.echo(
             f"{one.memory_id} holds again; {one.superseded_by}, which had taken its place, holds, too"
             if one.superseded_by
-            else f"{one.memory_id} was no history"
+            else f"{one.memory_id} holds already: nothing took its place"
         )
 
 
-@click.command()
+@click.command(short_help="Show facts whole, with their sources.")
 @click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
 @scoped
 def show(*, memory_ids: tuple[str, ...], as_json: bool, **whose: str) -> None:
@@ -94,7 +94,7 @@ def show(*, memory_ids: tuple[str, ...], as_json: bool, **whose: str) -> None:
     with opened(whose) as (memories, _):
         found = [memories.one(memory_id) for memory_id in memory_ids]
     if as_json:
-        options.print_json({"memories": [asdict(one) for one in found]})
+        options.print_json({"memories": [as_json_fact(one) for one in found]})
         return
     paper, now = Paper(), time.time()
     for number, one in enumerate(found):
@@ -141,4 +141,4 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
 
 
 def _json(one: Merge) -> dict[str, object]:
-    return {"kept": asdict(one.kept), "gone": [asdict(each) for each in one.gone], "reason": one.reason}
+    return {"kept": as_json_fact(one.kept), "gone": [as_json_fact(each) for each in one.gone], "reason": one.reason}

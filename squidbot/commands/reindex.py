@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["reindex"]
 
 
-@click.command()
+@click.command(short_help="Find what files say; make the vectors that wait.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1)
 @click.option("--drop", is_flag=True, help="Take out what is found of them; all without PATH.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")

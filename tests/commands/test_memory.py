@@ -133,7 +133,8 @@ def test_facts_of_the_settings_are_those_of_the_engine() -> None:
         assert "Ann keeps bees." in session.memory('{"action": "search", "query": "bees"}').text
         assert "Ann" not in engine.session("t").memory({"action": "search", "query": "bees"}).text
     (fact,) = json.loads(run("list", "--user", "ann", "--json").stdout)["memories"]
-    assert (fact["text"], fact["trust"], fact["sources"][0][:3]) == ("Ann keeps bees.", "assistant", ["s", 1, 1])
+    assert (fact["text"], fact["trust"]) == ("Ann keeps bees.", "assistant")
+    assert [*fact["sources"][0].values()][:3] == ["s", 1, 1]
 
 
 def test_tool_may_only_read_where_the_settings_say_so() -> None:
@@ -179,3 +180,37 @@ def test_secrets_are_not_kept() -> None:
         assert "4711" not in said
         assert "oak77" not in said
         assert "lives in" in said
+
+
+def test_of_several_facts_none_is_forgotten_where_one_is_not_there() -> None:
+    """The error names it; an id that is given twice is one."""
+    run("add", "Ann keeps bees.", "--store", STORE)
+    (fact,) = found("list")
+    assert (
+        "no memory has the id 'f-nobody'"
+        in run("forget", fact["memory_id"], "f-nobody", "--yes", "--store", STORE, code=1).output
+    )
+    assert found("list") == [fact]
+    done = run("forget", fact["memory_id"], fact["memory_id"], "--yes", "--json", "--store", STORE)
+    assert json.loads(done.stdout)["forgotten"] == [fact["memory_id"]]
+
+
+def test_export_overwrites_nothing_and_says_so() -> None:
+    """In our words; and a fact looks the same in a list and in an export."""
+    run("add", "Ann keeps bees.", "--store", STORE)
+    run("export", "out.jsonl", "--store", STORE)
+    assert (
+        "out.jsonl: exists; an export overwrites nothing" in run("export", "out.jsonl", "--store", STORE, code=1).output
+    )
+    assert found("list") == [json.loads(Path("out.jsonl").read_text(encoding="utf-8"))]
+    Path("bad.jsonl").write_text("{}", encoding="utf-8")
+    assert (
+        "bad.jsonl:1: this is no fact of an export, it lacks"
+        in run("import", "bad.jsonl", "--store", STORE, code=4).output
+    )
+
+
+def test_help_tells_each_command_in_a_line_that_is_not_cut() -> None:
+    """Eighty columns are enough."""
+    listed = run("--help").output.partition("Commands:")[2]
+    assert "..." not in listed

@@ -64,7 +64,7 @@ def test_merge_says_what_it_would_do_and_does_it_when_it_is_told(ids: list[str])
     back = run("restore", ids[0])
     assert back.output == f"{ids[0]} holds again; {ids[1]}, which had taken its place, holds, too\n"
     assert held() == {*TEXTS}
-    assert run("restore", ids[2]).output == f"{ids[2]} was no history\n"
+    assert run("restore", ids[2]).output == f"{ids[2]} holds already: nothing took its place\n"
     assert json.loads(run("restore", ids[0], "--json").output) == {"restored": [ids[0]]}
 
 

@@ -12,12 +12,20 @@ from squidbot.core.memories import Memory, Scope, Source, refuse_misfit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["as_lines", "from_lines"]
+__all__ = ["as_json", "as_lines", "from_lines"]
 
 
 def as_lines(memories: Iterable[Memory]) -> str:
-    """Return facts as JSON lines; scope and sources are objects with their fields."""
-    return "".join(f"{json.dumps(_row(one))}\n" for one in memories)
+    """Return facts as JSON lines."""
+    return "".join(f"{json.dumps(as_json(one))}\n" for one in memories)
+
+
+def as_json(memory: Memory) -> dict[str, object]:
+    """Return a fact as values for JSON; scope and sources are objects with their fields."""
+    row = asdict(memory)
+    row["scope"] = memory.scope._asdict()
+    row["sources"] = [source._asdict() for source in memory.sources]
+    return row
 
 
 def from_lines(lines: Iterable[str], name: str) -> list[Memory]:
@@ -31,18 +39,15 @@ def from_lines(lines: Iterable[str], name: str) -> list[Memory]:
         if line.strip():
             try:
                 found.append(_memory(json.loads(line)))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+            except KeyError as error:
+                raise TranscriptError(
+                    name, number, f"this is no fact of an export, it lacks {error}; nothing was added"
+                ) from error
+            except (ValueError, TypeError, AttributeError) as error:
                 raise TranscriptError(
                     name, number, f"this is no fact of an export: {error}; nothing was added"
                 ) from error
     return _in_order(found)
-
-
-def _row(memory: Memory) -> dict[str, object]:
-    row = asdict(memory)
-    row["scope"] = memory.scope._asdict()
-    row["sources"] = [source._asdict() for source in memory.sources]
-    return row
 
 
 def _memory(row: dict[str, object]) -> Memory:
