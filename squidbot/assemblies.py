@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,8 +31,19 @@ class Assembly:
     @cached_property
     def messages(self) -> list[dict[str, object]]:
         """The request in the host's own form, oldest first; tools are the host's to send beside it."""
+        return [message for one in self._sent for message in one]
+
+    @property
+    def stable(self) -> tuple[int, ...]:
+        """How many of the messages, from the first, stay longest as they are: where a prompt cache is worth keeping."""
+        ends = [0, *accumulate(map(len, self._sent))]
+        return tuple(ends[count] for count in self.core.stable)
+
+    @cached_property
+    def _sent(self) -> list[list[dict[str, object]]]:
+        """The messages that each part of the request is sent as."""
         sent = [json.loads(payload) for payload in self.core.payloads]
-        return [message for one in sent for message in (one if isinstance(one, list) else [one])]
+        return [one if isinstance(one, list) else [one] for one in sent]
 
     @property
     def incoming(self) -> tuple[StoredMessage, ...]:

@@ -367,3 +367,25 @@ def test_past_request_is_what_was_sent() -> None:
         sent.append(asked.messages)
     assert [one.request(number, system="Be brief.").messages for number in range(3)] == sent
     assert one.request().messages == sent[-1][1:]
+
+
+def test_stable_positions_are_where_requests_still_agree_after_a_plan() -> None:
+    """Whenever a request does not extend the one before, both are equal up to one of the places that it named."""
+    one = squidbot.load({"budget": {"reserved_output_tokens": 500}}).session("s", window_tokens=12_000)
+    before: list[dict[str, object]] = []
+    named: tuple[int, ...] = ()
+    shared: list[int] = []
+    for turn in range(160):
+        made = one.assemble(f"Question {turn}: " + "why " * 20, system="Be brief.", now=1.7e9 + 40 * turn)
+        same = next(
+            (at for at, both in enumerate(zip(before, made.messages, strict=False)) if both[0] != both[1]), None
+        )
+        if same is not None:
+            assert same in named
+            shared.append(same)
+        assert all(0 < count < len(made.messages) for count in made.stable)
+        before, named = made.messages, made.stable
+        one.record(
+            made.incoming, {"role": "assistant", "content": f"Answer {turn}: " + "so " * 40}, now=1.7e9 + 40 * turn
+        )
+    assert max(shared) > 1 < len(shared)

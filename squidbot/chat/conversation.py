@@ -176,7 +176,8 @@ class Conversation:
 
         try:
             with self._means.stoppable():
-                return self._means.model.reply(assembly.messages, self._reserve, self._tools, told)
+                model, stable = self._means.model, assembly.stable
+                return model.reply(assembly.messages, self._reserve, self._tools, told, stable)
         except ContextOverflowError:
             raise
         except KeyboardInterrupt:

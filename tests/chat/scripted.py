@@ -46,11 +46,13 @@ class Scripted:
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),
     ) -> Reply:
         """Answer by the newest message."""
         self.requests.append([dict(message) for message in messages])
         self.read_tokens = self.counter.count(json.dumps([self.requests[-1], list(tools)]))
         assert max_output_tokens > 0
+        assert all(0 < count <= len(messages) for count in stable)
         newest, asked = messages[-1], _asked(messages)
         if newest["role"] == "tool" and not asked.startswith("loop"):
             results = [str(one["content"]) for one in messages if one["role"] == "tool"]

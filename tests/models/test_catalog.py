@@ -52,6 +52,7 @@ class Opened:
         _max_output_tokens: int,
         _tools: Sequence[Mapping[str, object]] = (),
         _told: Callable[[str], None] | None = None,
+        _stable: Sequence[int] = (),
     ) -> Reply:
         """Answer."""
         return Reply({"role": "assistant", "content": "yes"}, "stop", 1, 1)

@@ -17,4 +17,5 @@
 | openai_words | how OpenAI words what it refuses |
 | replies | a body, the events of a stream, or a refusal |
 | streams | answers as the events of a stream |
+| talks | a long conversation with thinking and tools |
 """

@@ -267,6 +267,17 @@ def test_breakpoints_stand_where_the_next_request_finds_them() -> None:
     assert marks(marked([], [user("hi")], mark)[1]) == [0]
 
 
+def test_breakpoints_stand_where_the_next_plan_goes_on_from() -> None:
+    """Behind what stays longest, as far as the end leaves any: it comes first, since each request reads it."""
+    said = [user("a"), assistant(text("b")), user("c"), assistant(text("d")), user("e")]
+    mark = {"type": "ephemeral"}
+    assert marks(marked([text("Be brief.")], said, mark, [1, 3])[1]) == [0, 2, 4]
+    assert marks(marked([], said, mark, [-1, 0, 5])[1]) == [4]
+    step = [assistant(*[use(str(at)) for at in range(25)]), user(*[result(str(at)) for at in range(25)])]
+    assert marks(marked([text("Be brief.")], [*said, *step], mark, [1, 3])[1]) == [14, 34, 54]
+    assert marks(marked([], [*said, *step], mark, [1, 3])[1]) == [2, 14, 34, 54]
+
+
 def test_breakpoints_of_the_host_give_way_and_none_stands_on_thinking() -> None:
     """At most four are taken, and thinking bears none."""
     old = {"type": "ephemeral", "ttl": "1h"}

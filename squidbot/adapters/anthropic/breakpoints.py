@@ -1,8 +1,9 @@
-"""Where the prompt cache is told to keep a prefix: behind what never changes, and along the end of the conversation.
+"""Where the prompt cache is told to keep a prefix: behind what never changes, what seldom does, and at the end.
 
 A request that extends the one before it finds what that one wrote where a breakpoint is no more than twenty blocks
-behind its end (Anthropic's documentation, prompt caching). A turn with many parallel calls adds more, so breakpoints
-stand at that distance from each other, from the end backwards, as many as there are.
+behind its end (Anthropic's documentation, prompt caching). A step with many parallel calls adds more: breakpoints stand
+at that distance from each other, from the end backwards, until they reach what the request before had. Those that are
+left stand behind what stays as it is when the end is put shorter: there the next plan goes on from.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ Block = dict[str, object]
 
 
 def marked(
-    system: Sequence[Block], messages: Sequence[Mapping[str, object]], mark: Mapping[str, object]
+    system: Sequence[Block],
+    messages: Sequence[Mapping[str, object]],
+    mark: Mapping[str, object],
+    stable: Sequence[int] = (),
 ) -> tuple[list[Block], list[dict[str, object]]]:
     """Return system and messages with breakpoints, at most four; those that stood there before are taken away.
 
-    Beside them nothing changes: a string that gets one becomes the block that it stands for.
+    `stable` says how many messages stay as they are, from the first. Beside the breakpoints nothing changes: a string
+    that gets one becomes the block that it stands for.
     """
     kept = [_bare(block) for block in system]
     said = [_without_marks(message) for message in messages]
@@ -37,9 +42,19 @@ def marked(
     if kept:
         kept[-1]["cache_control"] = dict(mark)
         left -= 1
-    for end in range(len(places), 0, -LOOK_BACK_BLOCKS)[:left]:
+    firm = [sum(at < count for at, _ in places) for count in sorted(set(stable), reverse=True) if count > 0]
+    ends = [*range(len(places), 0, -LOOK_BACK_BLOCKS)]
+    needed = min(left, _new(said) // LOOK_BACK_BLOCKS + 1) if firm else left
+    firm = [end for end in firm if end < len(places)][: left - needed]
+    for end in {*firm, *ends[: left - len(firm)]}:
         _mark(said, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
     return kept, said
+
+
+def _new(said: Sequence[Mapping[str, object]]) -> int:
+    """Return how many blocks the request before can't have had: the assistant's last words, and what followed."""
+    last = max((at for at, message in enumerate(said) if message.get("role") == "assistant"), default=0)
+    return sum(map(_count, said[last:]))
 
 
 def _mark(said: list[dict[str, object]], places: Sequence[tuple[int, int]], mark: Mapping[str, object]) -> None:

@@ -182,8 +182,11 @@ class AnthropicModel:
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),
     ) -> Reply:
         """Return the next message of the assistant, as it was on the wire, its envelope with it.
+
+        The cache is told to keep a prefix up to where `stable` says, beside those along the end.
 
         Where reasoning is refused because what stood before it has changed, as in the middle of a tool loop that
         overflowed, the provider is asked again to leave such reasoning out, and from then on each time.
@@ -193,7 +196,7 @@ class AnthropicModel:
             StaleThinkingError: reasoning among the messages was touched, or is refused all the same.
             LLMError: there is no answer.
         """
-        request = {**self._conversation(messages, tools, mark=True), "max_tokens": max_output_tokens}
+        request = {**self._conversation(messages, tools, stable), "max_tokens": max_output_tokens}
         said = self._answered(request, told)
         finish = _FINISHES.get(said.reason, "stop")
         return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
@@ -205,7 +208,7 @@ class AnthropicModel:
             ContextOverflowError: it does not fit.
             LLMError: the provider does not say.
         """
-        request = self._conversation(messages, tools, mark=False)
+        request = self._conversation(messages, tools, None)
         key = hashlib.sha256(json.dumps(request).encode()).hexdigest()
         with self._lock:
             if key in self._counts:
@@ -258,14 +261,18 @@ class AnthropicModel:
         return self._said({**request, "thinking": asked, "betas": [_BINDING]}, told)
 
     def _conversation(
-        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]], *, mark: bool
+        self,
+        messages: Sequence[Mapping[str, object]],
+        tools: Sequence[Mapping[str, object]],
+        stable: Sequence[int] | None,
     ) -> Json:
+        """Return a request; `stable` None: without breakpoints."""
         first = next((at for at, message in enumerate(messages) if message.get("role") != "system"), len(messages))
         system = [block for message in messages[:first] for block in _texts(message.get("content"))]
         # A message has no more than these; what an answer has beside them is its envelope.
         said = [{key: message[key] for key in ("role", "content") if key in message} for message in messages[first:]]
-        if mark:
-            system, said = marked(system, said, self._mark)
+        if stable is not None:
+            system, said = marked(system, said, self._mark, [place - first for place in stable])
         request: Json = {"messages": said}
         if system:
             request["system"] = system

@@ -128,6 +128,7 @@ class LlamaModel:
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
         """Return the next message; calls are read from what the model writes, in the forms that models were taught.
 

@@ -167,6 +167,7 @@ class OllamaModel:
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
         """Return the next message of the assistant.
 

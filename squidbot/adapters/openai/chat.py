@@ -38,6 +38,7 @@ class OpenAIChatModel(OpenAIModel):
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # OpenAI keeps what prompts share by itself
     ) -> Reply:
         """Return the next message of the assistant; what a server told of its reasoning is in it.
 

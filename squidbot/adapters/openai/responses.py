@@ -40,6 +40,7 @@ class OpenAIResponsesModel(OpenAIModel):
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # OpenAI keeps what prompts share by itself
     ) -> Reply:
         """Return the next step of the assistant: a response with its items.
 

@@ -126,6 +126,7 @@ class XllamacppModel:
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
         """Return the next message of the assistant. What does not fit is not asked: it is counted first.
 

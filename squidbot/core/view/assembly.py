@@ -113,6 +113,19 @@ class Assembly:
         return tuple(_sent(part, self.codecs, form) for part in self.parts)
 
     @property
+    def stable(self) -> tuple[int, ...]:
+        """How many parts, from the first, stay longest as they are: up to the head's end, and up to the tail.
+
+        Requests to come share the second with this one even when the plan puts the tail shorter, most often; the first
+        when it also tells anew what was put shorter before.
+        """
+        _, closed = self.standing.needs_notices
+        behind = len(self.standing.tail.parts) + closed
+        shown = sum(len(block.parts) for block in self.standing.blocks)
+        ends = (len(self.parts) - behind - shown, len(self.parts) - behind)
+        return tuple(sorted({end for end in ends if end > 0}))
+
+    @property
     def form(self) -> str:
         """The tag of the codec that the whole request is written in: that of its newest message."""
         return next((part.codec for part in reversed(self.parts) if part.codec), None) or next(iter(self.codecs))
