@@ -51,6 +51,8 @@ def compact(*, session_id: str, store: str | None, as_json: bool) -> None:
     with opened(store, writes=True) as place:
         name = place.find(session_id)
         plan = session_of(place, name).compact(now=time.time())
+        if plan is not None:
+            place.wired.hooks.tell("compacted", session_id=name, plan=plan)
     if plan is not None:
         print_event(name, plan, "shortened", as_json=as_json)
         return

@@ -1,0 +1,76 @@
+"""What importing squidbot loads, and what that costs: no adapter's package before settings name it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ADAPTERS = Path(__file__).parent.parent / "squidbot" / "adapters"
+# Rooms are named after the packages that they are for; beside these, what SDKs bring along.
+ROOMS = {path.stem for path in ADAPTERS.iterdir() if path.suffix == ".py" or path.is_dir()} - {
+    "__init__",
+    "__pycache__",
+}
+OWN = {"gguf", "gpus", "hub", "servers", "stdlib"}
+PACKAGES = (ROOMS - OWN) | {"httpx", "httpx2", "pydantic", "requests", "torch", "transformers", "rich", "click"}
+LOADED = """
+import sys
+import squidbot
+{more}
+print("\\n".join(sorted(sys.modules)))
+"""
+TURN = """
+engine = squidbot.load({})
+session = engine.session("s")
+session.record(session.assemble("Hello").incoming, "Hi.")
+"""
+
+
+def loaded(more: str = "") -> set[str]:
+    """Return the modules that are there once squidbot was imported, and more was done."""
+    command = [sys.executable, "-c", LOADED.format(more=more)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return set(done.stdout.split())
+
+
+def rooms_in(modules: set[str]) -> set[str]:
+    """Return which rooms of adapters are among modules."""
+    return {name.split(".")[2] for name in modules if name.startswith("squidbot.adapters.")}
+
+
+def test_the_packages_that_are_looked_for_are_those_of_the_adapters() -> None:
+    """Else nothing would be found, and nothing be proved."""
+    assert {"anthropic", "openai", "tiktoken", "numpy", "faiss", "lancedb", "llama_cpp", "sqlite3"} <= PACKAGES
+
+
+def test_importing_squidbot_loads_no_sdk_and_no_adapter() -> None:
+    """As `python -X importtime` tells it."""
+    command = [sys.executable, "-X", "importtime", "-c", "import squidbot"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stderr
+    modules = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+    assert "squidbot" in modules
+    assert {name.partition(".")[0] for name in modules} & PACKAGES == set()
+    assert rooms_in(modules) == set()
+
+
+def test_a_turn_with_the_defaults_loads_no_sdk_and_no_adapter_but_the_standard_library_s() -> None:
+    """Nor the command line, and what it prints with."""
+    modules = loaded(TURN)
+    assert {name.partition(".")[0] for name in modules} & PACKAGES == set()
+    assert rooms_in(modules) == {"stdlib"}
+
+
+def test_importing_squidbot_costs_no_more_than_what_it_stands_on() -> None:
+    """CPU time, the least of five: at most three times `import pluggy, attrs, cattrs`."""
+    own = min(_cpu_seconds("import squidbot") for _ in range(5))
+    base = min(_cpu_seconds("import pluggy, attrs, cattrs") for _ in range(5))
+    assert 0 < own <= 3 * base
+
+
+def _cpu_seconds(code: str) -> float:
+    before = os.times()
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])
