@@ -15,7 +15,7 @@ from squidbot.commands.paper import Paper
 from squidbot.commands.reading.explained import explained
 from squidbot.commands.reading.opened import Opened
 from squidbot.commands.reading.stories import story
-from squidbot.commands.texts import count
+from squidbot.commands.texts import count, percent
 from squidbot.core.budget.reliability import level_of
 from squidbot.core.memory.asking import Asked
 
@@ -122,7 +122,7 @@ def _status(talk: Talk, _rest: str) -> None:
             ("counted", f"by {lease.counter} ({session.meter.certificate})"),
             ("budget", talk.budget()[0]),
             ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
-            ("reliability", f"{fraction:.0%}, {level_of(fraction)}"),
+            ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),
             ("tools", ", ".join(talk.conversation.tool_names) or "none"),
             ("user", talk.asked.scope.user or "nobody is named (--user): facts are everybody's"),
         ]
