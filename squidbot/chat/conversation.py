@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.chat.cut import BY_USER, Cut, keep_cut, newest_cut
-from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, definitions, results
+from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, names_of, results
 from squidbot.core.errors import BudgetError, ConfigError, ContextOverflowError, LLMError, SquidbotError
 from squidbot.core.messages import Usage
 
@@ -98,11 +98,15 @@ class Conversation:
     """One session, and a model that answers in it."""
 
     def __init__(self, means: Means, watcher: Watcher) -> None:
-        """Open the session; nothing is written yet."""
+        """Open the session; nothing is written yet.
+
+        Raises:
+            ConfigError: no tools are known in the form of the model's messages.
+        """
         self._means = means
         self._watcher = watcher
         self.session = means.opens(None)
-        self._tools = definitions(self.session, means.model.form) if means.tools else []
+        self._tools = list(self.session.tools) if means.tools else []
 
     @property
     def system(self) -> str:
@@ -111,8 +115,8 @@ class Conversation:
 
     @property
     def tool_names(self) -> list[str]:
-        """What the model may call."""
-        return ["history", "memory"][: len(self._tools)]
+        """What the model may call: what extensions leave of ours."""
+        return names_of(self._tools)
 
     def say(self, text: str) -> Turn:
         """Say something, and return what became of the turn; no failure of the model is raised.

@@ -6,33 +6,26 @@ from typing import TYPE_CHECKING, Final, cast
 
 from squidbot.codecs import jsontext
 from squidbot.core.portable import Outcome, Portable, Words
-from squidbot.tool_memory import TOOL as MEMORY
-from squidbot.tool_memory import memory_tool
-from squidbot.tools import Answer, history_tool
+from squidbot.tools import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from squidbot.core.messages import ToolCall
     from squidbot.core.ports import Codec
     from squidbot.sessions import Session
 
-__all__ = ["ENOUGH", "HISTORY", "MEMORY", "NOT_RUN", "answer_call", "definitions", "results"]
+__all__ = ["ENOUGH", "HISTORY", "NOT_RUN", "answer_call", "names_of", "results"]
 
 HISTORY: Final = "history"
 ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer with what you have>", is_error=True)
 NOT_RUN: Final = Answer("<squidbot: this call was not made, the conversation was ended before it>", is_error=True)
 
 
-def definitions(session: Session, form: str) -> list[dict[str, object]]:
-    """Return what a model in this session may call, as it is sent: `history`, and `memory` where it is on.
-
-    A model whose messages have a form of an extension's gets them as OpenAI's.
-    """
-    memory = session.wired.loaded.settings.memory
-    known = form if form in {"openai.chat", "anthropic.messages", "openai.responses"} else "openai.chat"
-    tools = [history_tool(known)]
-    return [*tools, memory_tool(known, write=memory.write)] if memory.enabled else tools
+def names_of(tools: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return what tools are called, as they are defined in any form: beside the schema, or within."""
+    inner = (tool.get("function", tool) for tool in tools)
+    return [str(one["name"]) for one in inner if isinstance(one, dict) and "name" in one]
 
 
 def answer_call(session: Session, call: ToolCall, known: Sequence[str]) -> Answer:

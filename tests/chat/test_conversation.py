@@ -233,9 +233,9 @@ def test_another_form_gets_its_own_tools_and_results(tmp_path: Path) -> None:
     """Anthropic's: results of one step stand in one message of the user."""
     held = Held(tmp_path)
     session = held.engine.session("a", model="m", form="anthropic.messages")
-    from squidbot.chat.toolbox import ENOUGH, definitions, results  # noqa: PLC0415  # beside what it is about
+    from squidbot.chat.toolbox import ENOUGH, names_of, results  # noqa: PLC0415  # beside what it is about
 
-    assert [tool["name"] for tool in definitions(session, "anthropic.messages")] == ["history", "memory"]
+    assert names_of(session.tools) == names_of(held.talk.session.tools) == ["history", "memory"]
     codec = held.engine.wired.codecs["anthropic.messages"]
     (made,) = results(codec, [("a", ENOUGH), ("b", ENOUGH)])
     content = json.loads(json.dumps(made))["content"]
