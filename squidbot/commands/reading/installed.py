@@ -69,7 +69,14 @@ PACKAGES = (
         "pip install 'squidbot[onnxruntime]'",
         "wheels, 23 MB",
     ),
-    Package("openai", "openai", "makes vectors behind OpenAI's API", "pip install 'squidbot[openai]'", "wheels, 5 MB"),
+    Package("anthropic", "anthropic", "asks Claude", "pip install 'squidbot[anthropic]'", "wheels, 27 MB on disk"),
+    Package(
+        "openai",
+        "openai",
+        "asks models, and for vectors, by OpenAI's API",
+        "pip install 'squidbot[openai]'",
+        "wheels, 25 MB on disk",
+    ),
     Package("apscheduler", "APScheduler", "times summaries", "pip install 'squidbot[apscheduler]'", "a wheel, 60 kB"),
 )
 
