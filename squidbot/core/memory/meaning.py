@@ -233,7 +233,7 @@ class ByMeaning:
         self._refuse_rival(model)
         total, done, after = self._store.waiting(model), 0, ""
         while not stopping():
-            batch = self._store.without_vectors(model, after, BATCH_MEMORIES)
+            batch = self._batch(model, after, total) if done < total else []
             if not batch:
                 break
             self._put(embedder, [each for each in batch if each.memory_id not in self._refused])
@@ -293,6 +293,11 @@ class ByMeaning:
         self._store.put_vectors(embedder.name, embedder.dimensions, made)
         found = {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
         return {name: {each.memory_id: each.cosine for each in alike} for name, alike in found.items()}
+
+    def _batch(self, model: str, after: str, waiting: int) -> list[Memory]:
+        """Return the next memories that wait; among a million that have a vector, to look for few takes a second."""
+        newest = self._store.newest_without(model, BATCH_MEMORIES) if waiting <= BATCH_MEMORIES else []
+        return newest if len(newest) == waiting else self._store.without_vectors(model, after, BATCH_MEMORIES)
 
     def _put(self, embedder: Embedder, memories: Sequence[Memory]) -> None:
         if not memories:

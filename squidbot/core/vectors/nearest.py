@@ -112,7 +112,7 @@ class Nearest:
         asked, seen = unit(vector), self._truth.view(view)
         if self.behind() <= SEARCH_ENTRIES:
             self._catch_up(None)
-        wanted = 2 * max(limit, 0) + SPARE
+        wanted = max(limit, 0) + min(max(limit, 0), SPARE) + SPARE
         while True:
             found = self._index.search(asked, wanted, seen)
             alike = self._confirmed(asked, found, seen, past=past)

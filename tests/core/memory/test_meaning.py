@@ -121,6 +121,25 @@ def test_embed_makes_all_that_wait_in_batches_and_tells_how_many() -> None:
     assert kept.found("puppy")[0] == DOG.text
 
 
+def test_embed_does_not_look_through_all_when_only_the_newest_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind each fact that is added to a million, that would take seconds; nothing is looked for when none waits."""
+    memories = made(BATCH_MEMORIES + 3)
+    kept = Kept()
+    kept.store.add(memories[:-2])
+    assert kept.store.embed()
+
+    def refused(*_: object) -> list[Memory]:
+        raise AssertionError("all are looked through")
+
+    monkeypatch.setattr(kept.inner, "without_vectors", refused)
+    assert kept.store.embed()
+    kept.store.add(memories[-2:])
+    told: list[tuple[int, int]] = []
+    assert kept.store.embed(lambda *done: told.append(done))
+    assert told == [(2, 2)]
+    assert kept.inner.waiting(kept.embedder.name) == 0
+
+
 def test_embed_goes_on_where_it_was_stopped() -> None:
     """What was made before stays."""
     kept = Kept()

@@ -72,5 +72,7 @@ def _seen(connection: sqlite3.Connection, wanted: Wanted, keys: Iterable[int]) -
 
 
 def _meaning(connection: sqlite3.Connection, meant: Meant, found: Mapping[int, Passage]) -> Meaning:
-    similar = vectors.cosines(connection, meant.model, meant.vector, [*found])
-    return Meaning({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
+    known = {each.key: meant.nearest[each.key] for each in found.values() if each.key in meant.nearest}
+    others = [key for key, each in found.items() if each.key not in known]
+    similar = vectors.cosines(connection, meant.model, meant.vector, others)
+    return Meaning(known | {found[key].key: cosine for key, cosine in similar.items()}, meant.even)
