@@ -294,7 +294,8 @@ class Wired:
         `degraded`: the next request of such a session tries again.
         """
         facts = Facts(frozenset(memory_ids), frozenset({replaced_by} - {""}), reason, time.time())
-        return withdraw(self.store, partial(self.engine.withdraw, meter=self.meter(), facts=facts), self.relay)
+        out_of = partial(self.engine.withdraw, meter=self.meter(), facts=facts)
+        return withdraw(self.store, facts.memories | facts.quoting, out_of, self.relay)
 
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
@@ -13,11 +14,12 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
+from squidbot.core.withdrawing import TOLD, Finds
 from squidbot.embedding import Behind, Guarded
 from squidbot.offers import make
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from squidbot.config import Loaded
     from squidbot.core.counting.meter import Meter
@@ -72,13 +74,21 @@ class _Lists(Protocol):
         """Return the sessions of a store, each with how many messages it has."""
 
 
-def withdraw(store: object, out_of: Callable[[str], Withdrawn | None], observer: Observer) -> list[str]:
-    """Take facts out of every session of a store that can list them; return the ids of those that were told of them.
+def withdraw(
+    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Withdrawn | None], observer: Observer
+) -> list[str]:
+    """Take facts out of the sessions of a store that were told of one of these; return the ids of these sessions.
 
-    What fails is told.
+    A store that can't find them is asked to list all; of one that can't do that either, none is looked at. What fails
+    is told.
     """
-    found = []
-    for session_id, _ in store.sessions() if isinstance(store, _Lists) else ():
+    found: list[str] = []
+    sessions: list[str] = []
+    if isinstance(store, Finds):
+        sessions = store.sessions_with(TOLD, [json.dumps(each) for each in memory_ids])
+    elif isinstance(store, _Lists):
+        sessions = [session_id for session_id, _ in store.sessions()]
+    for session_id in sessions:
         try:
             if out_of(session_id) is not None:
                 found.append(session_id)

@@ -13,8 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import squidbot
+from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
 from squidbot.core.memory.asking import Added, Asked
+from squidbot.core.messages import Record
+from squidbot.core.withdrawing import TOLD
+from squidbot.relay import Relay
+from squidbot.remembering import withdraw
+from squidbot.testing import made_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,3 +281,23 @@ def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -
 
 def _fails(*_: object, **__: object) -> None:
     raise squidbot.StoreError("disk full")
+
+
+def test_only_sessions_that_were_told_of_a_fact_are_looked_at() -> None:
+    """Of ten thousand others none is opened; a store that can only list its sessions has all of them looked at."""
+    store, looked = InMemoryStore(), list[str]()
+    for name, told in (("s", "f-one"), ("t", "f-other")):
+        store.append(name, 0, [made_message(0)], [Record(TOLD, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')])
+
+    def look(session_id: str) -> None:
+        looked.append(session_id)
+
+    class Lists:
+        def sessions(self) -> list[tuple[str, int]]:
+            """List them."""
+            return store.sessions()
+
+    assert withdraw(store, ["f-one", "f-two"], look, Relay()) == []
+    assert looked == ["s"]
+    withdraw(Lists(), ["f-one"], look, Relay())
+    assert looked == ["s", "s", "t"]

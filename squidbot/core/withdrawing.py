@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.forgetting import tombstone
@@ -26,6 +26,7 @@ __all__ = [
     "TOLD",
     "WITHDRAWN",
     "Facts",
+    "Finds",
     "Withdrawn",
     "newly_told",
     "standing_facts",
@@ -39,6 +40,18 @@ TOLD, WITHDRAWN, PLAN, REQUEST = "told", "withdrawn", "plan", "request"
 MOST_TRIES = 1000
 # No message behind these opens a conversation (`unasked.COLD_MESSAGES`).
 FIRST_MESSAGES = 3
+
+
+@runtime_checkable
+class Finds(Protocol):
+    """What a store may have beside `TranscriptStore`: sessions found by what their records say, none of them opened."""
+
+    def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+        """Return the sessions with a record of a kind in whose body one of these texts stands, oldest first.
+
+        Raises:
+            StoreError: the disk failed.
+        """
 
 
 class Facts(NamedTuple):
@@ -108,11 +121,14 @@ class Withdrawn:
 def newly_told(shelf: Shelf, rows: Sequence[StoredMessage], plan: PlanRecord | None = None) -> list[Record]:
     """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
     seqs = [row.seq for row in rows if _said_by(shelf, row)]
-    plans = [plan.plan_id] if plan and any(section.memories for section in plan.sections) else []
-    if not seqs and not plans:
+    head = [each for section in plan.sections for each in section.memories] if plan else []
+    if not seqs and not head:
         return []
     last = shelf.transcripts.last_record(shelf.session_id, TOLD)
-    body = json.dumps({"rows": seqs, "plans": plans}, separators=(",", ":"))
+    plans = [plan.plan_id] if plan and head else []
+    # By their ids the sessions are found that were told of one (`Finds`).
+    memories = sorted({*head, *told_facts(shelf, rows)})
+    body = json.dumps({"rows": seqs, "plans": plans, "memories": memories}, separators=(",", ":"))
     return [Record(TOLD, last.number + 1 if last else 0, body)]
 
 

@@ -8,6 +8,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | transcripts | the check of transcript stores |
 | summaries   | the check of summary stores |
 | claims      | the check of stores that have claims |
+| finds       | the check of stores that find sessions by their records |
 | searches    | what a search of a store promises |
 | erasures    | what a store promises of `forget` |
 | counters    | the check of token counters |
@@ -31,6 +32,7 @@ from squidbot.testing.claims import check_claims
 from squidbot.testing.counters import check_token_counter
 from squidbot.testing.embedders import HashedWords, check_embedder
 from squidbot.testing.facts import made_memory
+from squidbot.testing.finds import check_finds
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.llms import check_llm
 from squidbot.testing.loaded import check_loaded_model
@@ -46,6 +48,7 @@ __all__ = [
     "check_chat",
     "check_claims",
     "check_embedder",
+    "check_finds",
     "check_gpu_probe",
     "check_llm",
     "check_loaded_model",

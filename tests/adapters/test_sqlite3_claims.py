@@ -16,7 +16,7 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Erasure
-from squidbot.testing import check_claims, made_message
+from squidbot.testing import check_claims, check_finds, made_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,12 @@ def test_sqlite_store_keeps_the_promises_of_claims(tmp_path: Path) -> None:
     """The public check of the port passes."""
     numbers = count()
     check_claims(lambda: SqliteStore(tmp_path / f"{next(numbers)}.db"))
+
+
+def test_sqlite_store_finds_sessions_by_their_records(tmp_path: Path) -> None:
+    """The public check of the port passes."""
+    numbers = count()
+    check_finds(lambda: SqliteStore(tmp_path / f"{next(numbers)}.db"))
 
 
 ASKER = """

@@ -13,6 +13,7 @@ from squidbot.core.errors import LLMError, StoreError
 from squidbot.core.messages import Completion, Cost, Erasure, Record
 from squidbot.testing import (
     check_claims,
+    check_finds,
     check_llm,
     check_summary_store,
     check_token_counter,
@@ -42,6 +43,18 @@ def test_in_memory_store_keeps_the_promises_of_summaries() -> None:
 def test_in_memory_store_keeps_the_promises_of_claims() -> None:
     """The public check of the port passes."""
     check_claims(InMemoryStore)
+
+
+def test_in_memory_store_finds_sessions_by_their_records() -> None:
+    """The public check of the port passes, and notices a store that passes the kind over."""
+    check_finds(InMemoryStore)
+
+    class Careless(InMemoryStore):
+        def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+            return sorted({*super().sessions_with(kind, words), *super().sessions_with("plan", words)})
+
+    with pytest.raises(AssertionError, match=r"oldest first|another kind"):
+        check_finds(Careless)
 
 
 def test_in_memory_store_keeps_its_own_when_an_answer_is_changed() -> None:

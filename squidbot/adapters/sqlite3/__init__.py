@@ -7,6 +7,7 @@
 | queries | every statement that reads or writes rows |
 | rows    | a message as a row and back, with its checksum |
 | claims  | who works on what, of all processes |
+| finding | sessions found by what their records say |
 | erase   | rows are forgotten for good, and their bytes overwritten |
 | index   | what search finds messages by: a view that can be made anew |
 | files   | a file is created, recognised, opened, copied |

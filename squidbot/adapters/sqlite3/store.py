@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import claims, erase, index, queries
+from squidbot.adapters.sqlite3 import claims, erase, finding, index, queries
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, shrink_log
 from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.adapters.sqlite3.rows import plain
@@ -328,6 +328,11 @@ class SqliteStore(OpenedFile):
         """Return (id, number of messages) of every session, oldest first."""
         with self._reading as connection:
             return [(plain(session_id), stored) for session_id, stored in connection.execute(queries.SESSIONS)]
+
+    def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+        """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
+        with self._reading as connection:
+            return finding.sessions_with(connection, kind, words)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store, while it is in use, to a new file that is a store itself.

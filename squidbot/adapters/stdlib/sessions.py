@@ -247,6 +247,12 @@ class InMemoryStore:
         with self._lock:
             return [(session_id, len(session.messages)) for session_id, session in self._sessions.items()]
 
+    def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+        """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
+        with self._lock:
+            bodies = {name: [one.body for one in each.records.get(kind, ())] for name, each in self._sessions.items()}
+        return [name for name, each in bodies.items() if any(word in body for body in each for word in words)]
+
     def _find(self, session_id: str) -> _Session:
         if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
             raise StoreError(f"session id {session_id!a:.80}: must be 1 to 1024 characters; nothing was written")
