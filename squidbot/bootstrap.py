@@ -78,7 +78,7 @@ class Wired:
         offers, place = registry.stores, f"{loaded.source}.store.adapter"
         self.store = make("store", offers, store_name(loaded), loaded.absolute(path) if path else "", place)
         retention = loaded.settings.snapshots.retention
-        self.prompts = Prompts(loaded)
+        self.prompts = Prompts(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counter_of)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)

@@ -32,6 +32,7 @@ __all__ = [
     "PROJECT",
     "Register",
     "Store",
+    "allocate",
     "assembled",
     "before_store",
     "classify_message",
@@ -47,6 +48,7 @@ __all__ = [
     "register_adapters",
     "represent",
     "resolve_model",
+    "score_complexity",
     "should_compact",
     "size_window",
     "summarize",
@@ -168,6 +170,29 @@ def grant_tools(session_id: str, alias: str, tools: Sequence[str]) -> Sequence[s
 
     Called once when a session is opened and its tools are asked for. A tool needs every extension's leave; where a hook
     fails, or returns rubbish, it gets none.
+    """
+
+
+@hookspec(firstresult=True)
+def score_complexity(session_id: str, text: str, tools_mode: bool) -> float | None:  # noqa: FBT001  # hooks have no marks
+    """Say how much the words that open a turn ask for, from 0 to 1; the first result wins.
+
+    Called where `allocation.adaptive` is on, once for each request that opens a turn. `tools_mode`: whether the host
+    gives tools. Only the room for the answer goes by it.
+    """
+
+
+@hookspec(firstresult=True)
+def allocate(
+    session_id: str,
+    score: float,
+    window_tokens: int,
+    tools_mode: bool,  # noqa: FBT001  # as above
+    reserved_tokens: int,
+) -> int | None:
+    """Say how much room the answers of a turn get, in tokens, in the place of `reserved_tokens`; the first result wins.
+
+    Called right behind `score_complexity`, whoever has scored. A session never gives more than it was opened with.
     """
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.budget.complexity import ENGLISH
+from squidbot.core.budget.window import Reserve
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.past import REQUEST, Mode, Past
 from squidbot.core.prompts.building import OWN, PARAGRAPH, Template, build_prompt
@@ -14,17 +15,18 @@ from squidbot.core.prompts.modes import MODES, OFF
 from squidbot.core.prompts.texts import MANDATES, SANITY
 from squidbot.core.unasked import speaks
 from squidbot.core.view.marks import is_ours
+from squidbot.hooks import RubbishError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.budget.window import Reserve
     from squidbot.core.messages import Lease, Message
     from squidbot.core.ports import Codec, TokenCounter, TranscriptStore
     from squidbot.core.prompts.building import SystemPrompt
     from squidbot.core.request import Inputs, Room
     from squidbot.core.session import Session as CoreSession
+    from squidbot.hooks import Hooks
 
 __all__ = ["Prompting", "Prompts", "allocate", "has_host_tools", "score_complexity"]
 
@@ -40,13 +42,14 @@ KEPT_ANYHOW: Final = "decisions, results, and what is still open"
 class Prompts:
     """The system texts that an engine knows, ours and the user's, and how its settings allot room for answers."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        """Read the user's own texts.
+    def __init__(self, loaded: Loaded, hooks: Hooks) -> None:
+        """Read the user's own texts; `hooks` are what extensions say of scores and room.
 
         Raises:
             ConfigError: the folder or a text can't be read, or `prompt.mode` names no mode.
         """
         self.loaded = loaded
+        self.hooks = hooks
         self.templates: Mapping[str, Template] = OWN
         folder = loaded.settings.prompt.folder
         if folder:
@@ -101,25 +104,47 @@ class Prompts:
         return min(said, default=None)
 
 
-def score_complexity(prompts: Prompts, text: str, *, tools_mode: bool) -> float:
-    """Return how much a question asks for, 0 to 1. Called where a turn opens."""
+def score_complexity(prompts: Prompts, session_id: str, text: str, *, tools_mode: bool) -> float:
+    """Return how much the words that open a turn ask for, 0 to 1: what an extension says, else our own score."""
+    given = {"session_id": session_id, "text": text, "tools_mode": tools_mode}
+    for _, score in prompts.hooks.each("score_complexity", _share, **given):
+        return score
     from squidbot.core.budget.response import score_of  # noqa: PLC0415  # as above
 
     return score_of(text, tools_mode=tools_mode, languages=prompts.languages)
 
 
-def allocate(prompts: Prompts, score: float, lease: Lease, *, tools_mode: bool) -> Reserve:
-    """Return the room for the answers of a turn. Called where one opens."""
+def allocate(prompts: Prompts, session_id: str, score: float, lease: Lease, *, tools_mode: bool) -> Reserve:
+    """Return the room for the answers of a turn that opens: what an extension says, else our own share of the window.
+
+    It is never more than the lease was opened with.
+    """
     from squidbot.core.budget.response import reserve_for  # noqa: PLC0415  # as above
 
     settings = prompts.loaded.settings
-    return reserve_for(
+    own = reserve_for(
         score,
         window_tokens=lease.window_tokens,
         tools_mode=tools_mode,
         verbosity=settings.allocation.level,
         most_tokens=prompts.most_tokens(settings.model(lease.model).max_tokens),
     )
+    given = {"session_id": session_id, "score": score, "window_tokens": lease.window_tokens, "tools_mode": tools_mode}
+    for _, tokens in prompts.hooks.each("allocate", _room, **given, reserved_tokens=own.tokens):
+        return own._replace(tokens=min(tokens, lease.reserved_output_tokens))
+    return own
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise RubbishError(f"{value!a:.40} is no score from 0 to 1")
+    return round(float(value), 3)
+
+
+def _room(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise RubbishError(f"{value!a:.40} is no number of tokens")
+    return int(value)
 
 
 class Prompting:
@@ -177,12 +202,13 @@ class Prompting:
         self._look(room.newest)
         opens = speaks(incoming[-1]) if incoming else room.standing.at_turn
         tools_mode = has_host_tools(tools)
+        question = self._question(room, incoming) if opens else None
         self.newest = self._prompt(self._mode_of(room.newest, opens=opens))
         return replace(
             given,
             system=self.joined(given.system, self.newest),
             mode=self._told(tools_mode=tools_mode),
-            reserve=self._reserve(room, incoming, opens=opens, tools_mode=tools_mode),
+            reserve=self._reserve(core.session_id, room, question, tools_mode=tools_mode),
         )
 
     def _adds_something(self) -> bool:
@@ -239,15 +265,16 @@ class Prompting:
             self._made[mode] = self._prompts.prompt(mode, self._lease.window_tokens, self._counter)
         return self._made[mode]
 
-    def _reserve(self, room: Room, incoming: Sequence[Message], *, opens: bool, tools_mode: bool) -> Reserve | None:
-        if not self._prompts.loaded.settings.allocation.adaptive:
+    def _reserve(self, session_id: str, room: Room, question: str | None, *, tools_mode: bool) -> Reserve | None:
+        """Return the room for the answers of a turn; `question` opens it, None: it goes on with what it was given."""
+        prompts, lease = self._prompts, self._lease
+        if not prompts.loaded.settings.allocation.adaptive:
             return None
-        held = room.newest.reserve_under(self._lease)
-        if held is not None and not opens:
-            return held
-        text = self._question(room, incoming) if opens else ""
-        score = score_complexity(self._prompts, text, tools_mode=tools_mode) if opens else 1.0
-        return allocate(self._prompts, score, self._lease, tools_mode=tools_mode)
+        if question is None:
+            # Of a turn that this lease did not open nothing is known: it gets all.
+            return room.newest.reserve_under(lease) or Reserve(lease.reserved_output_tokens, 1.0)
+        score = score_complexity(prompts, session_id, question, tools_mode=tools_mode)
+        return allocate(prompts, session_id, score, lease, tools_mode=tools_mode)
 
     def _question(self, room: Room, incoming: Sequence[Message]) -> str:
         """Return what opens the turn: the user's words at the end."""

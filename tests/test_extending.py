@@ -394,7 +394,7 @@ class Odd(dict[str, object]):
 HOSTILE = (
     "resolve_model", "size_window", "grant_tools", "classify_message", "before_store", "redact", "contribute_sections",
     "represent", "contribute_tail", "filter_memories", "should_compact", "compacted", "recalled", "assembled",
-    "on_event",
+    "on_event", "score_complexity", "allocate",
 )  # fmt: skip
 RUBBISH = st.one_of(
     st.none(),
@@ -442,11 +442,11 @@ def test_no_extension_breaks_a_promise(answers: list[object]) -> None:
     store = InMemoryStore()
     sent: list[tuple[int, list[str]]] = []
     hostile = Hostile(answers)
-    with loaded(store, hostile) as engine:
+    with loaded(store, hostile, allocation={"adaptive": True}) as engine:
         session = engine.session("s", model="anybody's")
         for made in said(session, 10):
             cost, lease = made.report.cost, made.core.lease
-            assert cost.bound + lease.reserved_output_tokens <= lease.window_tokens
+            assert cost.bound + made.max_output_tokens <= lease.window_tokens
             sent.append((made.core.plan.plan_id if made.core.plan else -1, list(made.core.payloads)))
             assert f"Tell me of tank {len(sent) - 1}. " in made.core.payloads[-1]
         session.memory({"action": "add", "text": "Squids are clever"})

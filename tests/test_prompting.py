@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,7 @@ from squidbot.core.prompts.texts import MANDATES, SANITY, TEMPLATES
 from squidbot.prompting import has_host_tools
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from squidbot.core.events import Event
@@ -62,6 +64,11 @@ def system_of(made: squidbot.Assembly) -> str:
     first = made.messages[0]
     assert first["role"] == "system"
     return str(first["content"])
+
+
+def extension(_name: str, /, **hooks: Callable[..., object]) -> SimpleNamespace:
+    """Return an extension with these hooks."""
+    return SimpleNamespace(__name__=_name, **{hook: squidbot.hookimpl(one) for hook, one in hooks.items()})
 
 
 def talk(one: squidbot.Session, said: str, **given: Any) -> squidbot.Assembly:  # noqa: ANN401
@@ -346,6 +353,42 @@ def test_request_and_answer_fit_the_window_whatever_is_asked(
         assert made.report.cost.bound + made.max_output_tokens <= window
         assert made.event is not None or made.messages[: len(before)] == before
         before = made.messages
+
+
+def test_extensions_score_and_give_room_in_our_place() -> None:
+    """Asked once where a turn opens; the first by name wins; never more than the session was opened with."""
+    asked: list[tuple[str, bool]] = []
+
+    def score(text: str, tools_mode: bool) -> float:  # noqa: FBT001  # as the hook has it
+        asked.append((text, tools_mode))
+        return 0.5
+
+    def room(score: float, window_tokens: int, reserved_tokens: int) -> int:
+        assert (score, window_tokens, reserved_tokens) == (0.5, 32_768, int(0.25 * 32_768))
+        return 10**9
+
+    rooms = [extension("a", score_complexity=score), extension("b", score_complexity=lambda: 1, allocate=room)]
+    one = squidbot.load({"allocation": {"adaptive": True}}, extensions=rooms).session("s")
+    first = one.assemble("hi", tools=TOOLS)
+    assert first.report.complexity == 0.5
+    assert first.max_output_tokens == one.lease.reserved_output_tokens == int(0.35 * 32_768)
+    one.record(first.incoming, CALLING)
+    one.assemble(RESULT, tools=TOOLS)
+    assert asked == [("hi", True)]
+
+
+@pytest.mark.parametrize("rubbish", [2, -0.1, float("nan"), True, "much", None])
+def test_rubbish_of_an_extension_leaves_our_own_score_and_room(rubbish: object) -> None:
+    """And so does one that fails."""
+
+    def fails() -> None:
+        raise RuntimeError
+
+    bad = extension("bad", score_complexity=lambda: rubbish, allocate=lambda: rubbish if rubbish != 2 else 0)
+    for one in (bad, extension("worse", score_complexity=fails, allocate=fails)):
+        made = squidbot.load({"allocation": {"adaptive": True}}, extensions=[one]).session("s").assemble("hi")
+        assert made.report.complexity == pytest.approx(0.052)
+        assert made.max_output_tokens == int(0.1552 * 32_768)
 
 
 # -- what is seen of it -------------------------------------------------------------------------------------------
