@@ -152,7 +152,7 @@ class Conversation:
             turn.text = message.text
             self._watcher.ended()
             if reply.finish == "length":
-                self._watcher.remark(f"the answer ended at its limit of {self._reserve:,} tokens")
+                self._watcher.remark(f"the answer ended at its limit of {assembly.max_output_tokens:,} tokens")
             if not message.calls:
                 return
             self._call(turn, stored, message.calls, enough=step >= MOST_STEPS)
@@ -181,7 +181,7 @@ class Conversation:
         try:
             with self._means.stoppable():
                 model, stable = self._means.model, assembly.stable
-                return model.reply(assembly.messages, self._reserve, self._tools, told, stable)
+                return model.reply(assembly.messages, assembly.max_output_tokens, self._tools, told, stable)
         except ContextOverflowError:
             raise
         except KeyboardInterrupt:
@@ -256,7 +256,3 @@ class Conversation:
 
     def _codec(self, row: StoredMessage) -> Codec:
         return self.session.wired.codecs[row.codec]
-
-    @property
-    def _reserve(self) -> int:
-        return self.session.lease.reserved_output_tokens

@@ -55,9 +55,10 @@ class Seen:
 class Held:
     """A conversation with the scripted model, in a file."""
 
-    def __init__(self, path: Path, window_tokens: int = 8192, *, tools: bool = True) -> None:
+    def __init__(self, path: Path, window_tokens: int = 8192, *, tools: bool = True, **more: object) -> None:
         self.model, self.seen = Scripted(window_tokens), Seen()
-        settings = {
+        settings: dict[str, object] = {
+            **more,
             "store": {"path": str(path / "s.db")},
             "models": {"m": {"adapter": "scripted", "context_window": window_tokens}},
         }
@@ -243,3 +244,19 @@ def test_another_form_gets_its_own_tools_and_results(tmp_path: Path) -> None:
         ("tool_result", "a", True),
         ("tool_result", "b", True),
     ]
+
+
+def test_model_is_asked_for_as_much_as_the_turn_has_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `allocation.adaptive` a small question leaves less for the answer, and more for what is sent."""
+    held, asked = Held(tmp_path, allocation={"adaptive": True}), []
+    replies = held.model.reply
+
+    def reply(messages: Any, most_tokens: int, *rest: Any) -> Reply:  # noqa: ANN401  # whatever the model is given
+        asked.append(most_tokens)
+        return replies(messages, most_tokens, *rest)
+
+    monkeypatch.setattr(held.model, "reply", reply)
+    held.talk.say("hi")
+    held.talk.say("Analyze this, and compare it with what was said before?")
+    assert asked[0] == int(0.1552 * 8192)
+    assert asked[0] < asked[-1] <= held.talk.session.lease.reserved_output_tokens
