@@ -12,6 +12,7 @@
 | faults   | what a damaged file still gives, and an append behind a huge message |
 | search   | search and recall at 1,000 to 1,000,000 stored messages |
 | vectors  | the nearest of 1,000 to 1,000,000 vectors, by the standard library and by FAISS |
+| whole    | a whole search of durable facts by words and vectors, at 20,000 and 1,000,000 |
 | memories | durable facts found, added, opened at 20,000 and 1,000,000 |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
 | host     | a session as a host holds it, and what it says |

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, memories, policy, probes, process, schedule, search, sizing, turn, vectors
+from benchmarks import disk, faults, memories, policy, probes, process, schedule, search, sizing, turn, vectors, whole
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -88,6 +88,10 @@ class Run(NamedTuple):
         """Measure the nearest of vectors."""
         return vectors.measure(self.sizes.vectors, self.sizes.turns, self.folder, self.progress)
 
+    def whole(self) -> Result:
+        """Measure a whole search of durable facts, by words and vectors."""
+        return whole.measure(self.sizes.memories, self.sizes.turns, self.folder, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -126,6 +130,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "search": Run.search,
     "memories": Run.memories,
     "vectors": Run.vectors,
+    "whole": Run.whole,
     "policy": Run.policy,
     "schedule": Run.schedule,
 }

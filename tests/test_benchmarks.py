@@ -25,6 +25,7 @@ PARTS = {
     "schedule",
     "memories",
     "vectors",
+    "whole",
 }
 
 
