@@ -115,16 +115,19 @@ def _as_responses() -> tuple[Json, list[Json], list[Json]]:
 def _said(form: str, message: Mapping[str, object]) -> tuple[str, int]:
     """Return the words of an assistant's message, and how many calls it makes."""
     if form == "openai.responses":
-        items = _dicts(message.get("output"))
-        parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
-        words = [part["text"] for part in parts if part.get("type") == "output_text"]
-        return "".join(map(str, words)), sum(item.get("type") == "function_call" for item in items)
+        return _said_in_items(_dicts(message.get("output")))
     content = message.get("content")
     if form == "anthropic.messages" and isinstance(content, list):
         blocks = _dicts(content)
         words = [block["text"] for block in blocks if block.get("type") == "text"]
         return "".join(map(str, words)), sum(block.get("type") == "tool_use" for block in blocks)
     return str(content or ""), len(_dicts(message.get("tool_calls")))
+
+
+def _said_in_items(items: Sequence[Json]) -> tuple[str, int]:
+    parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
+    words = [part["text"] for part in parts if part.get("type") == "output_text"]
+    return "".join(map(str, words)), sum(item.get("type") == "function_call" for item in items)
 
 
 def _dicts(given: object) -> list[Json]:
