@@ -55,7 +55,7 @@ def test_facts_stand_behind_the_newest_message_of_the_user_where_few_were_said()
     for before in range(COLD_MESSAGES + 2):
         session = opened(InMemoryStore(), Setup(32_768))
         session.record(message("system", "Be brief."), *[assistant("One."), user("Two.")] * before)
-        made = session.assemble([user("And?")], Inputs(unasked=Remembering(("Likes tea.",) * 9)))
+        made = session.assemble([user("And?")], Inputs(unasked=Begins()))
         assert told(made) == ([1 + 2 * before] if 2 * before < COLD_MESSAGES else [])
 
 
