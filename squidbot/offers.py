@@ -139,6 +139,7 @@ class BuiltIn:
             register.counter(name, _named(name))
         register.counter("tiktoken", _tiktoken)
         register.counter("llama_cpp", _vocabulary)
+        register.counter("anthropic", _counted_by_anthropic)
         register.observer("structlog", _structlog)
         for name in PROBE_NAMES:
             register.probe(name, partial(_probe, name))
@@ -215,6 +216,13 @@ def _anthropic(rest: str) -> LLM:
 
     model, _, url = rest.partition("@http")
     return AnthropicModel(model, url and f"http{url}")
+
+
+def _counted_by_anthropic(rest: str) -> TokenCounter:
+    from squidbot.adapters.anthropic import AnthropicCounter  # noqa: PLC0415  # as above
+
+    model, _, url = rest.partition("@http")
+    return AnthropicCounter(model, url and f"http{url}")
 
 
 def _gpt(rest: str) -> LLM:

@@ -175,8 +175,8 @@ def test_load_leaves_a_file_alone_when_it_is_no_store(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"store": {"adapter": "redis"}}, "no store 'redis', known: sqlite3, stdlib; others come with extensions"),
-        ({"budget": {"counter": "tokens"}}, "no token counter 'tokens', known: bytes, chars3, "),
-        ({"models": {"m": {"tokenizer": "hf:x"}}}, "no token counter 'hf', known: bytes, chars3, "),
+        ({"budget": {"counter": "tokens"}}, "no token counter 'tokens', known: anthropic, bytes, chars3, "),
+        ({"models": {"m": {"tokenizer": "hf:x"}}}, "no token counter 'hf', known: anthropic, bytes, chars3, "),
         ({"observers": ["syslog"]}, "no observer 'syslog', known: structlog; others come with extensions"),
         ({"extensions": ["acme"]}, "no extension acme is installed @ argument.extensions"),
     ],
@@ -257,7 +257,7 @@ def test_load_refuses_a_hook_when_it_is_misspelt() -> None:
         def on_events(self, event: Event) -> None:
             """Never called."""
 
-    with pytest.raises(ConfigError, match=r"known hooks: assembled, before_store, .*, summarize$"):
+    with pytest.raises(ConfigError, match=r"known hooks: .*assembled, .*, summarize$"):
         squidbot.load(extensions=[Misspelt()])
 
 

@@ -172,7 +172,8 @@ def test_every_adapter_is_documented() -> None:
     BuiltIn().register_adapters(offered)
     rows = table_rows(README)
     counters = {name.strip("`") for row in rows for name in row.replace("`", "").split(", ")}
-    assert set(offered.counters) - {"tiktoken", "llama_cpp"} <= counters
+    assert set(offered.counters) - {"tiktoken", "llama_cpp", "anthropic"} <= counters
+    assert any(row.startswith("anthropic:") for row in rows)
     assert any(row.endswith(".tiktoken") for row in rows)
     assert any(row.startswith("llama_cpp:") for row in rows)
     keys = table_rows(CONFIGURATION)

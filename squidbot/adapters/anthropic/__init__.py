@@ -3,10 +3,12 @@
 | file        | holds |
 |-------------|-------|
 | model       | `AnthropicModel`: a model that answers jobs and goes on with conversations |
+| counting    | `AnthropicCounter`: tokens of long texts by the provider's own count |
 | breakpoints | where the prompt cache is told to keep a prefix |
 | client      | the SDK with a key from the environment; its failures in our words |
 """
 
+from squidbot.adapters.anthropic.counting import AnthropicCounter
 from squidbot.adapters.anthropic.model import AnthropicModel, open_model
 
-__all__ = ["AnthropicModel", "open_model"]
+__all__ = ["AnthropicCounter", "AnthropicModel", "open_model"]

@@ -1,0 +1,53 @@
+"""Long texts counted by the provider: asked once, within a bound, and estimated where it does not say."""
+
+from __future__ import annotations
+
+import pytest
+
+import squidbot
+from squidbot.core.counting.tokens import builtin_counter
+from squidbot.testing import check_token_counter
+
+from .wire import KEY, Providers
+
+pytest.importorskip("anthropic", exc_type=ImportError)
+
+from squidbot.adapters.anthropic import AnthropicCounter  # behind the check that the SDK is there
+
+LONG = "prices of the shop are cached for ten minutes; " * 60
+PATH = "/v1/messages/count_tokens"
+
+
+def test_long_texts_are_counted_by_the_provider_once_and_short_ones_here(
+    providers: Providers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the frame of a message, which is asked for once, too."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    settings = {"models": {"it": {"tokenizer": f"anthropic:tiny@{providers.url}", "context_window": 50_000}}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("s", model="it")
+        assert session.lease.counter == "anthropic:tiny"
+        stored = session.record("hello", {"role": "assistant", "content": LONG})
+        assert len(providers.bodies(PATH)) == 2
+        exact = -(-len(LONG) // 4)
+        assert exact <= stored[1].cost.estimate <= stored[1].cost.bound <= exact * 1.02 + 20
+        session.record({"role": "user", "content": LONG})
+        assert len(providers.bodies(PATH)) == 2
+        counter = engine.wired.counter(f"anthropic:tiny@{providers.url}")
+        check_token_counter(counter)
+        assert counter.count("hello") == builtin_counter("classes").count("hello")
+        counter.close()  # type: ignore[attr-defined]  # this one can be
+
+
+def test_a_failure_is_no_count(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate stands for the text, from then on; for a while nobody is asked."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    plain, counter = builtin_counter("classes"), AnthropicCounter("tiny", providers.url)
+    providers.fail(1, 500)
+    assert (counter.count(LONG), counter.upper_bound(LONG)) == (plain.count(LONG), plain.upper_bound(LONG))
+    assert counter.count(f"{LONG}!") == plain.count(f"{LONG}!")
+    assert len(providers.requests) == 1
+    monkeypatch.setattr(counter, "_rests_until", 0.0)
+    assert counter.count(LONG) == plain.count(LONG)
+    assert counter.count(f"{LONG}?") != plain.count(f"{LONG}?")
+    counter.close()
