@@ -32,6 +32,7 @@ SYSTEM = (
 @click.option("--new", is_flag=True, help="Begin another session.")
 @click.option("--user", metavar="USER", default="", help="Who speaks: whose durable facts are seen and learned.")
 @click.option("-p", "--print", "question", metavar="TEXT", help="Say this, print the answer, end; - is standard input.")
+@click.option("--mode", metavar="NAME", help="What is worked at: developer, planning, assistant, debugger, off.")
 @click.option("--system", metavar="TEXT", default=SYSTEM, help="The system text, in the place of a short one.")
 @click.option("--no-tools", "no_tools", is_flag=True, help="Give the model no tools.")
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
@@ -44,6 +45,7 @@ def chat(  # noqa: PLR0913  # an argument for each option
     new: bool,
     user: str,
     question: str | None,
+    mode: str | None,
     system: str,
     no_tools: bool,
     config: str | None,
@@ -58,7 +60,7 @@ def chat(  # noqa: PLR0913  # an argument for each option
         raise click.UsageError("--json prints one answer: say what is asked with --print")
     if new and session:
         raise click.UsageError("--new and --session exclude each other")
-    asked = Asked(config, model, session, new=new, demo=demo, scope=Scope(user=user))
+    asked = Asked(config, model, session, new=new, demo=demo, scope=Scope(user=user), mode=mode)
     try:
         with begun(asked) as found:
             from squidbot.chat.room import Talk  # noqa: PLC0415  # where there is no model, nothing of it is needed

@@ -123,6 +123,7 @@ def _status(talk: Talk, _rest: str) -> None:
             ("budget", talk.budget()[0]),
             ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
             ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),
+            ("mode", session.mode),
             ("tools", ", ".join(talk.conversation.tool_names) or "none"),
             ("user", talk.asked.scope.user or "nobody is named (--user): facts are everybody's"),
         ]

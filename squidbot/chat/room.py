@@ -102,6 +102,7 @@ class Talk:
             window_tokens=window_tokens,
             form=self._model.form,
             scope=self.asked.scope,
+            mode=self.asked.mode,
         )
 
     def _take(self, said: str) -> None:

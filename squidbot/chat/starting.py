@@ -82,7 +82,10 @@ class NoModelError(ConfigError):
 
 
 class Asked(NamedTuple):
-    """What the user asks for: settings, a model, a session ("" for the newest), whether a new one, and whose it is."""
+    """What the user asks for.
+
+    Settings, a model, a session ("" for the newest), whether a new one, whose it is, and a mode (None: as before).
+    """
 
     config: str | None = None
     model: str = ""
@@ -90,6 +93,7 @@ class Asked(NamedTuple):
     new: bool = False
     demo: bool = False
     scope: Scope = Scope()
+    mode: str | None = None
 
 
 class Begun(NamedTuple):

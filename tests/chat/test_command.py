@@ -92,6 +92,15 @@ def test_no_model_is_one_message_that_says_what_to_do(
     assert "no model is configured" not in again.stderr
 
 
+def test_mode_is_the_session_s_from_then_on(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """Its text stands behind ours; /status tells it; one that is not known is named with those that are."""
+    assert "mode         developer" in run("--mode", "developer", given="hello\n/status\n").stdout
+    assert "mode         developer" in run(given="again\n/status\n").stdout
+    ran = run("--mode", "developper", "-p", "hello")
+    assert ran.returncode == 2
+    assert "known: off, developer" in ran.stderr
+
+
 def test_wrong_wishes_are_one_line(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """A model that is not there, options that exclude each other."""
     ran = run("--model", "roboter", "-p", "hello")
