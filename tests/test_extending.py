@@ -160,6 +160,51 @@ def test_grant_tools_withholds_tools_and_rubbish_grants_none(hooks: list[Any], n
         session.assemble("Hello", tools=session.tools)
 
 
+@pytest.mark.parametrize(
+    ("score", "tokens", "found"),
+    [
+        (None, None, (0.05, None)),
+        (0.75, None, (0.75, None)),
+        (None, 300, (0.05, 300)),
+        (0.5, 10**9, (0.5, 10**9)),
+        (1.5, -3, (0.05, None)),
+        (float("nan"), "many", (0.05, None)),
+        (True, True, (0.05, None)),
+    ],
+)
+def test_room_for_answers_is_as_extensions_say_where_it_is_adaptive(
+    score: object, tokens: object, found: tuple[float, int | None]
+) -> None:
+    """Within what the session was opened with; stored with the request, and the same until the turn ends."""
+    answers = iter([score, *["changed"] * 9])
+    store = InMemoryStore()
+    given = extension(score_complexity=lambda: next(answers), allocate=lambda: tokens)
+    adaptive: dict[str, object] = {"allocation": {"adaptive": True}, "window": {"default": 8192}, "budget": {}}
+    with loaded(store, given, **adaptive) as engine, loaded(InMemoryStore(), **adaptive) as plain:
+        session, most = engine.session("s"), plain.session("s").lease.reserved_output_tokens
+        made = session.assemble("hi")
+        session.record(made.incoming, "Hello.")
+    assert made.core.reserve is not None
+    assert made.core.reserve.score == pytest.approx(found[0], abs=0.03)
+    if found[1] is not None:
+        assert made.core.reserve.tokens == min(found[1], most)
+    assert 0 < made.core.reserve.tokens <= most
+    with loaded(store, **adaptive) as engine:
+        assert engine.session("s").request().core.reserve == made.core.reserve
+
+
+def test_nobody_is_asked_for_room_where_it_is_not_adaptive() -> None:
+    """The reserve is the lease's, then."""
+
+    def fail() -> None:
+        raise AssertionError("asked")
+
+    heard = Heard()
+    with loaded(InMemoryStore(), extension(score_complexity=fail, allocate=fail), heard) as engine:
+        engine.session("s").assemble("hi")
+    assert heard.degraded == []
+
+
 # -- recording ----------------------------------------------------------------------------------------------------
 
 
