@@ -43,12 +43,17 @@ def marked(
         kept[-1]["cache_control"] = dict(mark)
         left -= 1
     firm = [sum(at < count for at, _ in places) for count in sorted(set(stable), reverse=True) if count > 0]
-    ends = [*range(len(places), 0, -LOOK_BACK_BLOCKS)]
-    needed = min(left, _new(said) // LOOK_BACK_BLOCKS + 1) if firm else left
-    firm = [end for end in firm if end < len(places)][: left - needed]
-    for end in {*firm, *ends[: left - len(firm)]}:
+    for end in _ends(len(places), firm, _new(said), left):
         _mark(said, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
     return kept, said
+
+
+def _ends(blocks: int, firm: Sequence[int], new: int, left: int) -> set[int]:
+    """Return behind how many blocks breakpoints stand, `left` at most: along the end first, then where it is firm."""
+    along = range(blocks, 0, -LOOK_BACK_BLOCKS)
+    needed = min(left, new // LOOK_BACK_BLOCKS + 1) if firm else left
+    kept = [end for end in firm if end < blocks][: left - needed]
+    return {*kept, *along[: left - len(kept)]}
 
 
 def _new(said: Sequence[Mapping[str, object]]) -> int:

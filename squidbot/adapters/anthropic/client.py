@@ -66,10 +66,8 @@ class Account:
             ConfigError: that is no address, or there is no key for it.
         """
         self.url = (url or USUAL_URL).rstrip("/")
-        parts = urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ConfigError(f"url {url!a:.80} is no address; write one like {USUAL_URL}")
-        here = parts.hostname == "localhost" or parts.hostname.startswith("127.") or parts.hostname == "::1"
+        host = _host(self.url)
+        here = host in {"localhost", "::1"} or host.startswith("127.")
         self._key_name = key_name or KEY
         self._key = environment.get(self._key_name, "").strip()
         if not self._key and not here:
@@ -134,3 +132,10 @@ class Account:
         """Return what an error says, in one line, without the key."""
         words = " ".join(str(getattr(error, "api_message", None) or error).split())[:MOST_SAID_CHARS]
         return words.replace(self._key, "***") if self._key else words
+
+
+def _host(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(f"url {url!a:.80} is no address; write one like {USUAL_URL}")
+    return parts.hostname

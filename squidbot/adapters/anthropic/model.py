@@ -272,7 +272,7 @@ class AnthropicModel:
         # A message has no more than these; what an answer has beside them is its envelope.
         said = [{key: message[key] for key in ("role", "content") if key in message} for message in messages[first:]]
         if stable is not None:
-            system, said = marked(system, said, self._mark, [place - first for place in stable])
+            system, said = marked(system, said, self._mark, _behind(first, stable))
         request: Json = {"messages": said}
         if system:
             request["system"] = system
@@ -316,6 +316,11 @@ class AnthropicModel:
             if event is None:
                 return
             yield event
+
+
+def _behind(first: int, stable: Sequence[int]) -> list[int]:
+    """Return how many messages behind the first ones are meant."""
+    return [count - first for count in stable]
 
 
 def _texts(content: object) -> list[Json]:

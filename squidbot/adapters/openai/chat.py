@@ -108,14 +108,17 @@ class _Answer:
         choice = choices[0] if isinstance(choices, list) and choices else {}
         self._reason = str(choice.get("finish_reason") or self._reason)
         delta = choice.get("delta") or {}
+        self._add(delta)
+        text = delta.get("content")
+        return text if isinstance(text, str) else ""
+
+    def _add(self, delta: Mapping[str, object]) -> None:
         for key, value in delta.items():
             if key == "tool_calls":
-                for place, call in enumerate(value or []):
+                for place, call in enumerate(value if isinstance(value, list) else []):
                     self._call(place, call)
             elif key != "role":
                 self._message[key] = _joined(self._message.get(key), value)
-        text = delta.get("content")
-        return text if isinstance(text, str) else ""
 
     def whole(self, model: str, url: str) -> Said:
         """Return the answer.

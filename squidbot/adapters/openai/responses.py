@@ -22,6 +22,26 @@ _NAMED: Final = ("input", "tools", "store", "include", "instructions")
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 
 
+class _Answer:
+    """An answer, put together from its events: the last of them, its items, its words."""
+
+    def __init__(self) -> None:
+        self.last: Json = {}
+        self.items: list[object] = []
+        self.text = ""
+
+    def take(self, event: Json) -> str:
+        """Take an event, and return the words in it."""
+        kind = event.get("type")
+        if kind == "response.output_item.done":
+            self.items.append(event.get("item"))
+        elif kind in _ENDS:
+            self.last = event
+        text = str(event.get("delta") or "") if kind == "response.output_text.delta" else ""
+        self.text += text
+        return text
+
+
 class OpenAIResponsesModel(OpenAIModel):
     """A `LoadedModel` whose messages have the form "openai.responses". Threads may share it.
 
@@ -65,23 +85,15 @@ class OpenAIResponsesModel(OpenAIModel):
         known: Json = {key: clean.pop(key) for key in _NAMED if key in clean}
         known["max_output_tokens"] = max(most, LEAST_OUTPUT_TOKENS)
         side = self._account.client.responses
-        last: Json = {}
-        items: list[object] = []
-        texts: list[str] = []
+        answer = _Answer()
         opened = lambda: side.create(model=self._model, stream=True, extra_body=clean or None, **known)  # noqa: E731
         for event in self._events(opened):
-            kind = event.get("type")
-            if kind == "response.output_text.delta":
-                texts.append(str(event.get("delta") or ""))
-                if told is not None and texts[-1]:
-                    told(texts[-1])
-            elif kind == "response.output_item.done":
-                items.append(event.get("item"))
-            elif kind == "error":
+            if event.get("type") == "error":
                 raise self._account.broken_off(event, str(event.get("message")))
-            elif kind in _ENDS:
-                last = event
-        return self._whole(last, items, "".join(texts))
+            text = answer.take(event)
+            if told is not None and text:
+                told(text)
+        return self._whole(answer.last, answer.items, answer.text)
 
     def _whole(self, last: Json, items: list[object], text: str) -> Said:
         response = last.get("response")
