@@ -15,7 +15,7 @@ from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Outcome, Unseen, Wanted, build, change_for
-from squidbot.core.unasked import share_of, start_of, tail_of, without_remembered
+from squidbot.core.unasked import Beginning, is_noticed, joined, remembered_of, share_of, tail_of, without_remembered
 from squidbot.core.view.birth import Births
 from squidbot.core.view.loading import released
 from squidbot.core.view.renderer import spent
@@ -100,7 +100,7 @@ class Turn(NamedTuple):
         last = self.last_made(stored)
         if last is None:
             return replace(given, now=now)
-        sections = (*given.head(stored.pins), *self._remembered(stored.plan))
+        sections = (*given.head(stored.pins), *remembered_of(stored.plan))
         head = spent(map(self.shelf.renderer.section, sections))
         unseen = Unseen(self.past.outside.less(head), last.system, last.tools)
         return replace(given, now=now, unseen=unseen)
@@ -113,8 +113,20 @@ class Turn(NamedTuple):
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """
-        started = start_of(self.shelf, stored, incoming, given.unasked, self.limit)
-        started = _lines(started, tail_of(incoming, given.extended, self.limit))
+        begins = Beginning(self.shelf, stored, incoming, given.unasked, share_of(self.limit))
+        tail = tail_of(incoming, given.extended, self.limit)
+        started = begins.facts(remembered_of(stored.plan))
+        made = self._begun(stored, incoming, given, joined(started, tail))
+        if made.change is None:
+            return made
+        # Tried again behind its event, the call finds another head, and has to say the same.
+        again = begins.facts(made.change.record.remembered)
+        if again == started:
+            return made
+        self.notes().reopen()
+        return self._begun(stored, incoming, given, joined(again, tail))
+
+    def _begun(self, stored: Standing, incoming: Sequence[Message], given: Inputs, started: str | None) -> Outcome:
         if started is not None:
             try:
                 return self._outcome(stored, incoming, given, started)
@@ -131,7 +143,7 @@ class Turn(NamedTuple):
         # Without what memory says: it gives way, and an event of this call may bring it. Tried again behind that, the
         # call has to cut what comes with it as before.
         outside = self._outside(given, wanted.told)
-        given = replace(given, notice=_lines(given.notice, news, label := known.labelled(given.mode)))
+        given = replace(given, notice=joined(given.notice, news, label := known.labelled(given.mode)))
         met = self._met(stored, incoming, given, outside, started)
         born, trial, moment, notice = met
         renewed = self.notes().restart() if trial.opened else ()
@@ -139,11 +151,11 @@ class Turn(NamedTuple):
         call = Call(self.lease, moment, born, wanted, given.reserve)
         change, past, skipped = self._decided(trial, call, past)
         assembly, change = self._built(trial, call, change, past)
-        told = change is not None or _is_noticed(born, news)
+        told = change is not None or is_noticed(born, news)
         full, pressed = fullness(trial, moment), self._pressed(trial, moment)
-        outside = self._outside(given, (*wanted.told, *self._remembered(assembly.plan)))
+        outside = self._outside(given, (*wanted.told, *remembered_of(assembly.plan)))
         past = past._replace(outside=outside, reserve=given.reserve)
-        past = past.in_mode(given.mode, told=_is_noticed(born, label))
+        past = past.in_mode(given.mode, told=is_noticed(born, label))
         leaves = self._leaving(assembly, past.told_of(wanted.told) if told else past)
         rungs = self.settings.ladder.told(full if change is None else fullness(assembly.standing, moment))
         heard = WARN in rungs and (self.past.noticed or notice is not None)
@@ -171,10 +183,10 @@ class Turn(NamedTuple):
         line = self._line(met, stored)
         # What would itself fire an event is not worth it.
         if line is not None:
-            warned = self._met_with(_lines(given.notice, line), stored, incoming, given, outside)
-            met = warned._replace(notice=line) if _is_noticed(warned.born, line) and not self._due(warned) else met
+            warned = self._met_with(joined(given.notice, line), stored, incoming, given, outside)
+            met = warned._replace(notice=line) if is_noticed(warned.born, line) and not self._due(warned) else met
         if started is not None:
-            begun = self._met_with(_lines(given.notice, met.notice, started), stored, incoming, given, outside)
+            begun = self._met_with(joined(given.notice, met.notice, started), stored, incoming, given, outside)
             met = begun._replace(notice=met.notice) if self._due(begun) == self._due(met) else met
         return met
 
@@ -275,12 +287,8 @@ class Turn(NamedTuple):
         """Return the head that an event makes; without `given.unasked` what memory says stays as the plan has it."""
         unasked = given.unasked
         limit_tokens = share_of(self.limit)
-        stands = self._remembered(stored.plan)
+        stands = remembered_of(stored.plan)
         return Wanted(given.head(stored.pins), lambda: unasked.head(limit_tokens) if unasked else stands)
-
-    @staticmethod
-    def _remembered(plan: PlanRecord | None) -> tuple[Section, ...]:
-        return plan.remembered if plan else ()
 
     def _outside(self, given: Inputs, head: tuple[Section, ...]) -> Cost:
         """Return what is sent beside lead and history: system text, tools, and the head that is wanted."""
@@ -386,14 +394,6 @@ class Turn(NamedTuple):
             return past._replace(skipped=past.skipped + 1), (events.COMPRESSION_SKIPPED,)
         rested = past._replace(skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
         return rested, (events.COMPRESSION_SKIPPED, events.COMPACTION_PAUSED)
-
-
-def _is_noticed(born: Sequence[StoredMessage], text: str | None) -> bool:
-    return text is not None and any(text in (row.notice or "") for row in born)
-
-
-def _lines(*texts: str | None) -> str | None:
-    return "\n".join(filter(None, texts)) or None
 
 
 def _is_held(standing: Standing) -> bool:

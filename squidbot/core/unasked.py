@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category
 from squidbot.core.view.marks import tells_memories
@@ -13,11 +13,22 @@ if TYPE_CHECKING:
 
     from squidbot.core.extended import Extended
     from squidbot.core.messages import Cost, Message, StoredMessage
+    from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.request import Unasked
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["COLD_MESSAGES", "share_of", "speaks", "start_of", "tail_of", "without_remembered"]
+__all__ = [
+    "COLD_MESSAGES",
+    "Beginning",
+    "is_noticed",
+    "joined",
+    "remembered_of",
+    "share_of",
+    "speaks",
+    "tail_of",
+    "without_remembered",
+]
 
 # B-33: a conversation begins cold while fewer messages than this were said before the one in flight.
 COLD_MESSAGES = 3
@@ -30,26 +41,45 @@ def share_of(limit: Cost) -> int:
     return max(0, limit.bound) // SHARE
 
 
-def start_of(
-    shelf: Shelf, stored: Standing, incoming: Sequence[Message], unasked: Unasked | None, limit: Cost
-) -> str | None:
-    """Return facts to freeze behind the newest of the user's messages where a conversation begins; None for none.
+class Beginning(NamedTuple):
+    """A call that may begin a conversation: what facts to freeze behind the newest of the user's messages.
 
-    They are told once: not where any message before it carries some already. Nothing of this depends on the plan in
-    force: a call that brought an event says the same when it is tried again.
-
-    Raises:
-        StoreError: the store failed.
+    Attributes:
+        shelf: what was said before.
+        stored: what stands.
+        incoming: what comes.
+        unasked: what memory says; None for nothing.
+        share_tokens: what it may cost, as a bound.
     """
-    newest = _newest(incoming)
-    if unasked is None or newest < 0:
-        return None
-    before = stored.messages - stored.lead_count + sum(one.role != "system" for one in incoming[:newest])
-    if before >= COLD_MESSAGES or any(tells_memories(row.notice or "") for row in _said(shelf, stored)):
-        return None
-    share = share_of(limit)
-    # The head as an event of this very call would make it: once it has, that head stands.
-    return unasked.start(incoming[newest].text, share, unasked.head(share))
+
+    shelf: Shelf
+    stored: Standing
+    incoming: Sequence[Message]
+    unasked: Unasked | None
+    share_tokens: int
+
+    def facts(self, head: Sequence[Section]) -> str | None:
+        """Return facts that are not in a head; None where there are none, or the conversation has begun already.
+
+        They are told once: not where any message before carries some. But for the head nothing of it depends on the
+        plan in force.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        newest = _newest(self.incoming)
+        if self.unasked is None or newest < 0:
+            return None
+        stored = self.stored
+        before = stored.messages - stored.lead_count + sum(one.role != "system" for one in self.incoming[:newest])
+        if before >= COLD_MESSAGES or any(tells_memories(row.notice or "") for row in self._said()):
+            return None
+        return self.unasked.start(self.incoming[newest].text, self.share_tokens, head)
+
+    def _said(self) -> Sequence[StoredMessage]:
+        """Return all that was said so far, sent still or not."""
+        first, last = self.stored.lead_count, self.stored.messages - 1
+        return self.shelf.read(first, last) if first <= last else ()
 
 
 def tail_of(incoming: Sequence[Message], extended: Extended | None, limit: Cost) -> str | None:
@@ -62,14 +92,24 @@ def _newest(incoming: Sequence[Message]) -> int:
     return max((place for place, one in enumerate(incoming) if speaks(one)), default=-1)
 
 
-def _said(shelf: Shelf, stored: Standing) -> Sequence[StoredMessage]:
-    """Return all that was said so far of a conversation that begins, sent still or not."""
-    return shelf.read(stored.lead_count, stored.messages - 1) if stored.messages > stored.lead_count else ()
+def remembered_of(plan: PlanRecord | None) -> tuple[Section, ...]:
+    """Return what memory says in the head of a plan."""
+    return plan.remembered if plan else ()
+
+
+def joined(*texts: str | None) -> str | None:
+    """Return what is told behind one message, each text on lines of its own; None where there is none."""
+    return "\n".join(filter(None, texts)) or None
+
+
+def is_noticed(rows: Sequence[StoredMessage], text: str | None) -> bool:
+    """Return whether a text stands behind one of these messages."""
+    return text is not None and any(text in (row.notice or "") for row in rows)
 
 
 def without_remembered(standing: Standing, renderer: Renderer) -> Standing:
     """Return what stands with a head that costs nothing for what memory says, since that can give way."""
-    sections = standing.plan.remembered if standing.plan else ()
+    sections = remembered_of(standing.plan)
     return (
         standing._replace(fixed=standing.fixed.less(spent(map(renderer.section, sections)))) if sections else standing
     )
