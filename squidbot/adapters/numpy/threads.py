@@ -20,8 +20,12 @@ class OneThread:
     """
 
     def __init__(self) -> None:
-        """Look which libraries there are."""
-        self._libraries = ThreadpoolController().select(user_api="blas")
+        """Look which libraries there are: of NumPy's kind, whose threads are the whole process's.
+
+        Those over OpenMP, which FAISS brings along, have a number in each thread: who leaves last would put it back in
+        his own.
+        """
+        self._libraries = ThreadpoolController().select(user_api="blas").select(threading_layer="pthreads")
         self._lock = threading.Lock()
         self._within = 0
         self._limit: AbstractContextManager[object] | None = None
