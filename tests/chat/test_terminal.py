@@ -184,6 +184,10 @@ def test_tiny_model_chats_in_its_own_window(terminal: Callable[..., Terminal], f
         shown = [line for line in ESCAPES.sub("", talk.spawned.before).splitlines() if line.strip()]
         assert [line.split()[0] for line in shown[:3]] == ["*", "squidbot", "session"], shown
         seen = talk.say(f"hello {turn}", " out; worth ")
-        assert "the answer ended at its limit of 24 tokens" in seen
+        # Its weights are random: some answers end by themselves before.
+        out = re.search(r"(\d+) out; worth", seen)
+        assert out is not None
+        assert 0 < int(out[1]) <= 24
+        assert int(out[1]) == 24 or "the answer ended at its limit" not in seen
         talk.end()
     assert [role for role, _ in said(folder)] == ["user", "assistant"] * 2
