@@ -204,32 +204,34 @@ def _onnxruntime(folder: str) -> Embedder:
     return OnnxEmbedder(folder)
 
 
+def _at_url(rest: str) -> tuple[str, str]:
+    """Return the model and the url of "MODEL@URL"; of "MODEL" alone the url is ""."""
+    model, _, url = rest.partition("@http")
+    return model, url and f"http{url}"
+
+
 def _openai(rest: str) -> Embedder:
     from squidbot.adapters.openai import OpenAIEmbedder  # noqa: PLC0415  # as above
 
-    model, _, url = rest.partition("@http")
-    return OpenAIEmbedder(model, url and f"http{url}")
+    return OpenAIEmbedder(*_at_url(rest))
 
 
 def _anthropic(rest: str) -> LLM:
     from squidbot.adapters.anthropic import AnthropicModel  # noqa: PLC0415  # as above
 
-    model, _, url = rest.partition("@http")
-    return AnthropicModel(model, url and f"http{url}")
+    return AnthropicModel(*_at_url(rest))
 
 
 def _counted_by_anthropic(rest: str) -> TokenCounter:
     from squidbot.adapters.anthropic import AnthropicCounter  # noqa: PLC0415  # as above
 
-    model, _, url = rest.partition("@http")
-    return AnthropicCounter(model, url and f"http{url}")
+    return AnthropicCounter(*_at_url(rest))
 
 
 def _gpt(rest: str) -> LLM:
     from squidbot.adapters.openai import OpenAIChatModel  # noqa: PLC0415  # as above
 
-    model, _, url = rest.partition("@http")
-    return OpenAIChatModel(model, url and f"http{url}")
+    return OpenAIChatModel(*_at_url(rest))
 
 
 def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:
