@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 from squidbot.adapters.openai.client import UnfitError
 from squidbot.adapters.openai.model import Json, OpenAIModel, Said, number, writable
 from squidbot.core.errors import LLMError
-from squidbot.core.messages import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 __all__ = ["OpenAIChatModel"]
 
@@ -24,6 +23,7 @@ class OpenAIChatModel(OpenAIModel):
     `max_tokens`, and no wish to be told the usage.
     """
 
+    _conversation = "messages"
     _room = "max_completion_tokens"
     _asks_usage = True
 
@@ -31,26 +31,6 @@ class OpenAIChatModel(OpenAIModel):
     def form(self) -> str:
         """Messages go in and come out as OpenAI's chat completions have them."""
         return "openai.chat"
-
-    def reply(
-        self,
-        messages: Sequence[Mapping[str, object]],
-        max_output_tokens: int,
-        tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
-        stable: Sequence[int] = (),  # noqa: ARG002  # OpenAI keeps what prompts share by itself
-    ) -> Reply:
-        """Return the next message of the assistant; what a server told of its reasoning is in it.
-
-        Raises:
-            ContextOverflowError: messages and tools don't fit.
-            LLMError: there is no answer.
-        """
-        request: Json = {**self._options, "messages": list(messages)}
-        if tools:
-            request["tools"] = list(tools)
-        said = self._said(request, max_output_tokens, told)
-        return Reply(said.message, said.finish, said.input_tokens, said.output_tokens, said.cached_tokens)
 
     def _prompt(self, system: str, prompt: str) -> Json:
         messages = [{"role": "system", "content": system}] if system else []

@@ -9,12 +9,12 @@ from squidbot.adapters.openai.client import Account, UnfitError
 from squidbot.adapters.openai.embeddings import OpenAIEmbedder
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, LLMError
-from squidbot.core.messages import Completion
+from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.context import Served
 from squidbot.core.view.validity import refuse_server_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from openai import Stream
 
@@ -42,6 +42,9 @@ class Said(NamedTuple):
 
 class OpenAIModel(ABC):
     """What is the same of a model, whichever way it is asked. Threads may share it."""
+
+    # What of a request the messages are.
+    _conversation: str
 
     def __init__(
         self,
@@ -97,6 +100,26 @@ class OpenAIModel(ABC):
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
         self._account.close()
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_output_tokens: int,
+        tools: Sequence[Mapping[str, object]] = (),
+        told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # OpenAI keeps what prompts share by itself
+    ) -> Reply:
+        """Return the next message of the assistant, or its response; what became of reasoning is told in it.
+
+        Raises:
+            ContextOverflowError: messages and tools don't fit.
+            LLMError: there is no answer.
+        """
+        request: Json = {**self._options, self._conversation: list(messages)}
+        if tools:
+            request["tools"] = list(tools)
+        said = self._said(request, max_output_tokens, told)
+        return Reply(said.message, said.finish, said.input_tokens, said.output_tokens, said.cached_tokens)
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
         """Return the answer to a prompt; OpenAI's own models reason as little as they can, since that takes room.

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.adapters.openai.model import Json, OpenAIModel, Said, number, writable
 from squidbot.core.errors import LLMError
-from squidbot.core.messages import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 __all__ = ["OpenAIResponsesModel"]
 
@@ -49,30 +48,12 @@ class OpenAIResponsesModel(OpenAIModel):
     provider has left out, because what stood before it has changed.
     """
 
+    _conversation = "input"
+
     @property
     def form(self) -> str:
         """Messages go in as items of Responses, and come out as a response."""
         return "openai.responses"
-
-    def reply(
-        self,
-        messages: Sequence[Mapping[str, object]],
-        max_output_tokens: int,
-        tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
-        stable: Sequence[int] = (),  # noqa: ARG002  # OpenAI keeps what prompts share by itself
-    ) -> Reply:
-        """Return the next step of the assistant: a response with its items.
-
-        Raises:
-            ContextOverflowError: messages and tools don't fit.
-            LLMError: there is no answer.
-        """
-        request: Json = {**self._options, "input": list(messages)}
-        if tools:
-            request["tools"] = list(tools)
-        said = self._said(request, max_output_tokens, told)
-        return Reply(said.message, said.finish, said.input_tokens, said.output_tokens, said.cached_tokens)
 
     def _prompt(self, system: str, prompt: str) -> Json:
         return {"input": prompt, **({"instructions": system} if system else {})}
