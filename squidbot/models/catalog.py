@@ -248,16 +248,7 @@ class Catalog:
         path = model_file(self._loaded, alias)
         if not path and model.adapter in OPEN_FILES:
             raise ConfigError(f"{model.adapter} opens files; set path, or repo_id and filename @ {place}")
-        definition = Definition(
-            alias,
-            path,
-            self.loading(alias),
-            model.model or alias,
-            model.url or "",
-            model.max_tokens,
-            api=model.api or "",
-            key_env=model.key_env or "",
-        )
+        definition = self._definition(alias, path)
         definition = definition._replace(checked=_checked(definition, place, here=model.adapter in OPEN_FILES))
         resolved, counter = self.resolved(alias), self._counter(alias)
 
@@ -270,6 +261,20 @@ class Catalog:
         found = open_model(opens, definition, min(self._loaded.settings.window.min, definition.loading.n_ctx))
         self._compare(alias, found)
         return _Open(found, _served(resolved, found))
+
+    def _definition(self, alias: str, path: str) -> Definition:
+        """Return what opens a model, as the settings have it."""
+        model = self._loaded.settings.model(alias)
+        return Definition(
+            alias,
+            path,
+            self.loading(alias),
+            model.model or alias,
+            model.url or "",
+            model.max_tokens,
+            api=model.api or "",
+            key_env=model.key_env or "",
+        )
 
     def _filled(self, held: _Open) -> _Open:
         """Return a model with how full it has left the devices, where they are watched: a lease has it, too."""

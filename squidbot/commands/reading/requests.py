@@ -112,10 +112,13 @@ def sent_for(place: Opened, session_id: str, first_seq: int) -> dict[int, Sent]:
         event = events.get(sent.plan_id) if sent.plan_id != plan_id else None
         plan_id = sent.plan_id
         if sent.messages >= 0:
-            # One that was recorded before it was answered is there once more, with its usage.
-            before = told.get(sent.messages)
-            told[sent.messages] = replace(sent, event=event or (before.event if before else None))
+            told[sent.messages] = _after(told.get(sent.messages), sent, event)
     return told
+
+
+def _after(before: Sent | None, sent: Sent, event: PlanRecord | None) -> Sent:
+    """Return a request with its event; one that was recorded before it was answered is there again, with its usage."""
+    return replace(sent, event=event or (before.event if before else None))
 
 
 def _sent(record: Record) -> Sent:
