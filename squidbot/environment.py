@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from squidbot.accounts import USUAL_KEYS
 from squidbot.checks import structured
 from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import NAMES
@@ -26,8 +27,6 @@ ALIASES: Final[Mapping[str, tuple[tuple[str, str], type[int | float]]]] = {
     "SUMMARIZATION_SESSION_GAP_SECONDS": (("summary", "gap_seconds"), float),
     "SUMMARIZATION_MIN_MESSAGES": (("summary", "min_messages"), int),
 }
-# Where the adapters that need a key look for it.
-_KEYS: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _SECRET: Final = re.compile(rf"(?i)(?:.*[_-])?(?:{'|'.join(NAMES)})")
 # An issuer's key by its shape, and a password in a URL.
 _SHAPE: Final = re.compile(r"\bsk-[\w-]{16,}|://[^\s/:@]+:[^\s/@]+@")
@@ -90,4 +89,4 @@ def _secrets(raw: Mapping[str, object], place: str, adapter: str) -> Iterator[st
 
 
 def _variable(adapter: str) -> str:
-    return _KEYS.get(adapter, " or ".join(_KEYS.values()))
+    return USUAL_KEYS.get(adapter, " or ".join(USUAL_KEYS.values()))

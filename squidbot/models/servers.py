@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot import accounts
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ __all__ = ["Behind", "behind"]
 
 # A server that is asked when a session opens must not keep the user waiting.
 PATIENCE_SECONDS = 2.0
-# Where the adapter "openai" finds its key.
-OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class Behind(NamedTuple):
@@ -52,7 +51,7 @@ def behind(model: Model, alias: str) -> Behind | None:
         return _told_by_nobody(model)
     from squidbot.adapters.servers import served_window  # noqa: PLC0415  # only models with an address need it
 
-    key = os.environ.get(model.key_env or OPENAI_KEY, "").strip() if model.adapter else ""
+    key = os.environ.get(model.key_env or accounts.USUAL_KEYS["openai"], "").strip() if model.adapter else ""
     found = served_window(model.url, name, api_key=key, seconds=PATIENCE_SECONDS)
     return Behind(served_tokens=found.tokens, reason=found.reason)
 
@@ -70,10 +69,10 @@ def _anthropic(model: Model, name: str) -> Behind | None:
         return None
     try:
         from squidbot.adapters.anthropic import AnthropicModel  # noqa: PLC0415  # as above
-        from squidbot.adapters.anthropic.client import Account, Patience  # noqa: PLC0415  # as above
+        from squidbot.adapters.anthropic.client import Account  # noqa: PLC0415  # as above
     except ImportError as error:
         return Behind(reason=f"the window is not known before the package is there: {error}")
-    patience = Patience(PATIENCE_SECONDS, PATIENCE_SECONDS, retries=0)
+    patience = accounts.Patience(PATIENCE_SECONDS, PATIENCE_SECONDS, retries=0)
     try:
         asked = AnthropicModel(name, account=Account(model.url or "", patience=patience, key_name=model.key_env or ""))
     except ConfigError as error:

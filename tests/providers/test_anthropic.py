@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.accounts import Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion
 from squidbot.testing import check_llm
@@ -19,7 +20,7 @@ pytest.importorskip("anthropic", exc_type=ImportError)
 import squidbot  # behind the check that the SDK is there
 from squidbot.adapters.anthropic import AnthropicModel
 from squidbot.adapters.anthropic.breakpoints import marked
-from squidbot.adapters.anthropic.client import Account, Patience
+from squidbot.adapters.anthropic.client import Account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.accounts import Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, InvalidRequestError, LLMError
 from squidbot.core.messages import Completion
 from squidbot.testing import check_chat, check_llm
@@ -20,9 +21,8 @@ pytest.importorskip("anthropic", exc_type=ImportError)
 
 from squidbot.adapters.anthropic import AnthropicModel  # behind the check that the SDK is there
 from squidbot.adapters.anthropic.client import Account as AnthropicAccount
-from squidbot.adapters.anthropic.client import Patience as AnthropicPatience
 from squidbot.adapters.openai import OpenAIChatModel, OpenAIResponsesModel
-from squidbot.adapters.openai.client import Account, Patience
+from squidbot.adapters.openai.client import Account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,9 +36,7 @@ PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
 def opened(server: Providers, way: str, patience: Patience = ONCE, **more: object) -> LoadedModel:
     """Return the adapter over a server."""
     if way == "anthropic":
-        given = AnthropicAccount(
-            server.url, patience=AnthropicPatience(*patience), environment={"ANTHROPIC_API_KEY": KEY}
-        )
+        given = AnthropicAccount(server.url, patience=patience, environment={"ANTHROPIC_API_KEY": KEY})
         return AnthropicModel("tiny", account=given, **more)  # type: ignore[arg-type]  # as the test says
     account = Account(server.openai_url, patience=patience, environment={"OPENAI_API_KEY": KEY})
     kind = OpenAIResponsesModel if way == "responses" else OpenAIChatModel

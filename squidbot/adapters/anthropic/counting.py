@@ -7,7 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from squidbot.adapters.anthropic.client import Account, Patience
+from squidbot.accounts import Patience
+from squidbot.adapters.anthropic.client import Account
 from squidbot.adapters.anthropic.model import AnthropicModel
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ContextOverflowError, LLMError

@@ -8,8 +8,9 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.accounts import UnfitError
 from squidbot.adapters.anthropic.breakpoints import marked
-from squidbot.adapters.anthropic.client import Account, UnfitError
+from squidbot.adapters.anthropic.client import Account
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply

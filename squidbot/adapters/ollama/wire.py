@@ -7,9 +7,9 @@ import json
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
-from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
+from squidbot.accounts import MOST_SAID_CHARS, address, is_here
+from squidbot.core.errors import ContextOverflowError, LLMError
 
 if TYPE_CHECKING:
     import socket
@@ -20,8 +20,6 @@ __all__ = ["Patience", "RefusedError", "Wire", "without_memory"]
 USUAL_URL = "http://127.0.0.1:11434"
 # An answer of the largest window at four bytes a token stays far below; what is longer is no answer of a model.
 MOST_BYTES = 64 * 2**20
-# Of what a server says, as much as a person reads.
-MOST_SAID_CHARS = 400
 
 # Ollama's words for a prompt that is too long, of its own and of the llama-server behind it, which differ by version.
 _TOO_LONG = re.compile(
@@ -83,19 +81,10 @@ class Wire:
         """
         self.url = (url or USUAL_URL).rstrip("/").removesuffix("/v1").removesuffix("/api")
         self._patience = patience
-        try:
-            parts = urlsplit(self.url)
-            self._host, self._port, self._secure = parts.hostname or "", parts.port, parts.scheme == "https"
-        except ValueError as error:
-            raise ConfigError(f"url {url!r:.80} is no address: {error}") from error
-        if parts.scheme not in ("http", "https") or not self._host or parts.username or parts.query or parts.fragment:
-            raise ConfigError(f"url {url!r:.80} is no address; write one like {USUAL_URL}")
+        parts = address(self.url, USUAL_URL)
+        self._host, self._port, self._secure = parts.hostname or "", parts.port, parts.scheme == "https"
         self._base = parts.path
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the server's address is this machine's own."""
-        return self._host in {"localhost", "::1"} or self._host.startswith("127.")
+        self.is_here = is_here(parts)
 
     def ask(self, path: str, body: Mapping[str, object] | None = None, *, long: bool = False) -> dict[str, object]:
         """Return the JSON object that answers a request; without a body it is a GET. `long` waits for a model.

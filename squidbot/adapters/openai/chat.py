@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from squidbot.adapters.openai.client import UnfitError
+from squidbot.accounts import UnfitError
 from squidbot.adapters.openai.model import Json, OpenAIModel, Said, number, writable
 from squidbot.core.errors import LLMError
 

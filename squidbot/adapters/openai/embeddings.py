@@ -7,7 +7,8 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.openai.client import Account, UnfitError
+from squidbot.accounts import UnfitError
+from squidbot.adapters.openai.client import Account
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.core.vectors.values import unit, unpacked

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.adapters.openai.client import Account, UnfitError
+from squidbot.accounts import UnfitError
+from squidbot.adapters.openai.client import Account
 from squidbot.adapters.openai.embeddings import OpenAIEmbedder
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, LLMError

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from squidbot.accounts import MOST_SAID_CHARS
 from squidbot.adapters.ollama import OllamaModel, open_model
 from squidbot.adapters.ollama.model import OllamaEmbedder
-from squidbot.adapters.ollama.wire import MOST_SAID_CHARS, Patience
+from squidbot.adapters.ollama.wire import Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError, SquidbotError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.context import Definition, Loading

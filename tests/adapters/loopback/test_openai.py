@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("openai", reason="an extra: squidbot[openai]", exc_type=ImportError)
 
 import squidbot
+from squidbot.accounts import Patience
 from squidbot.adapters.openai import OpenAIEmbedder
-from squidbot.adapters.openai.client import Account, Patience
+from squidbot.adapters.openai.client import Account
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.testing import check_embedder
 
@@ -60,7 +61,7 @@ def test_vectors_are_those_of_the_server_in_order(server: OpenAIServer) -> None:
 def test_base64_is_asked_of_openai_alone(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own server knows it, and a vector is a quarter of the bytes; what others know is numbers."""
     plain = _embedder(server).embed(["one"])
-    monkeypatch.setattr("squidbot.adapters.openai.client.USUAL_URL", server.url)
+    monkeypatch.setattr("squidbot.adapters.openai.client.Account.usual_url", server.url)
     assert _embedder(server).embed(["one"]) == plain
     assert [body["encoding_format"] for _, body in server.requests] == ["float", "base64"]
 
