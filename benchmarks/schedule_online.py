@@ -81,7 +81,7 @@ def run(conversation: Conversation, terms: Terms, counter: TokenCounter) -> Onli
     moments = _moments(rows, atoms, calls)
     sizes = Sizes(atoms, moments, total(row.sent_cost for row in rows[:lead]), (), terms.limit_tokens)
     model = Model(sizes, terms.settings)
-    notes = Notebook(conversation.id, Renderer(terms.meter, CODECS), store)
+    notes = Notebook(conversation.id, Renderer(terms.meter, CODECS), store, store)
     model = Model(sizes._replace(told=_told(notes, model, counter)), terms.settings)
     events = list(_events(atoms, outcome))
     made = store.for_range(conversation.id, 0, len(rows))

@@ -143,8 +143,13 @@ class Forgetting:
     @property
     def counts(self) -> tuple[int, int]:
         """How many records of notes there will be: (ledgers, fragments)."""
+        return self.notes.counts()
+
+    @property
+    def notes(self) -> Notebook:
+        """The notes as they will be; what they make gets no id of a summary that goes, which is stored until then."""
         shelf = self.shelf
-        return Notebook(shelf.session_id, shelf.renderer, shelf.transcripts).counts()
+        return Notebook(shelf.session_id, shelf.renderer, shelf.transcripts, self._shelf.summaries)
 
     @property
     def retells(self) -> bool:
@@ -163,7 +168,7 @@ class Forgetting:
         if not replaced:
             return unmarked, ()
         without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
-        notes = Notebook(session_id, self._shelf.renderer, transcripts)
+        notes = Notebook(session_id, self._shelf.renderer, transcripts, self._shelf.summaries)
         return (*unmarked, *replaced), retold(notes, without, gone)
 
 
@@ -195,10 +200,8 @@ def change_without(
     Raises:
         BudgetError: what must be sent in any case does not fit.
     """
-    shelf = forgetting.shelf
-    notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts)
     ask = Ask("forget", sections, standing.pins.seqs, retells=forgetting.retells)
-    return make_change(Makers(shelf, notes, settings), standing, moment, ask)
+    return make_change(Makers(forgetting.shelf, forgetting.notes, settings), standing, moment, ask)
 
 
 def _copies(shelf: Shelf, asked: Sequence[int], messages: int) -> Iterator[int]:

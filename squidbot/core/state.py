@@ -75,7 +75,9 @@ class State:
             # The rooms that make notes are a quarter of the core, and most calls need none.
             from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415
 
-            self._notes = Notebook(self.shelf.session_id, self.shelf.renderer, self.shelf.transcripts)
+            self._notes = Notebook(
+                self.shelf.session_id, self.shelf.renderer, self.shelf.transcripts, self.shelf.summaries
+            )
         return self._notes
 
     def reopen_notes(self) -> None:

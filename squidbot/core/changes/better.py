@@ -13,7 +13,7 @@ from squidbot.core.view.renderer import shown
 from squidbot.core.view.standing import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.changes.scene import Ground, NoteTaker
     from squidbot.core.extended import Extended
@@ -87,19 +87,24 @@ class Better:
         """Return the text of an extension under a heading of ours, where there is one that fits."""
         if self._extended is None:
             return told
-        meter, place = self._shelf.renderer.meter, f"s{told.first_seq}-{told.last_seq}"
-        known_by = f"{place}.0000"
-        left_tokens = limit_tokens - meter.message(_heading(told, known_by)).bound
+        meter, place = self._shelf.renderer.meter, (told.first_seq, told.last_seq)
+        left_tokens = limit_tokens - meter.message(_heading(told, told.summary_id)).bound
         said = self._extended.represent(told, left_tokens) if left_tokens > 0 else None
         if said is None:
             return told
         source = hashlib.sha256(f"{told.source_digest}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()
-        known_by = f"{place}.{source[:4]}"
-        text = f"{_heading(told, known_by)}\n{said}"
-        cost = meter.message(text)
-        if cost.bound > limit_tokens:
-            return told
-        return replace(told, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
+
+        def made(known_by: str) -> Summary:
+            text = f"{_heading(told, known_by)}\n{said}"
+            cost = meter.message(text)
+            return replace(told, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
+
+        represented = self.named(place, source, made)
+        return represented if represented.cost.bound <= limit_tokens else told
+
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
+        return self._notes.named(run, source, make)
 
     def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
         self,

@@ -119,6 +119,9 @@ class NoteTaker(Protocol):
         beside it. `texts` stand in front of the notes by rule, and are paid from the limit: they cost no more.
         """
 
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
+
 
 class Step(NamedTuple):
     """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""

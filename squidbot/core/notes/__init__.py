@@ -9,5 +9,6 @@
 | ledger   | readings of many blocks, fading with age |
 | reading  | messages read into lines |
 | quotes   | what notes quote of a message |
+| naming   | ids of notes |
 | literals | names, paths, numbers: what is kept to the letter |
 """

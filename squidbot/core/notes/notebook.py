@@ -11,16 +11,17 @@ from squidbot.core.messages import Record, Summary
 from squidbot.core.notes.extract import render
 from squidbot.core.notes.ledger import Fragment, Ledger
 from squidbot.core.notes.literals import literals_of
+from squidbot.core.notes.naming import under_a_name_of_its_own
 from squidbot.core.notes.reading import read
 from squidbot.core.plan import Representation, Run
 from squidbot.core.view.atoms import total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.messages import Part
     from squidbot.core.notes.reading import Reading
-    from squidbot.core.ports import TranscriptStore
+    from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.renderer import Renderer
 
@@ -45,6 +46,7 @@ class Notebook:
     session_id: str
     renderer: Renderer
     transcripts: TranscriptStore
+    summaries: SummaryStore
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
     stored: int = 0
@@ -204,20 +206,30 @@ class Notebook:
         level: str,
         texts: Sequence[str] = (),
     ) -> Summary:
-        first, last = run
         meter = self.renderer.meter
         known = frozenset[str]().union(*map(_literals_of, (*map(self._text, standing), *texts)))
         source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), *texts)
-        summary_id = f"s{first}-{last}.{source[:4]}"
-        told_of = f"{last - first + 1} messages{IN_FRONT if texts else ''}"
-        header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
-        header = "\n".join((header, *texts))
-        room = max(1, limit_tokens - meter.template.message_tokens)
-        notes = render(told.reading, header=header, limit_tokens=room, counter=meter.physical, known=known)
-        text = notes.text or header
-        cost = meter.message(text)
+        told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
         made_by = f"{MADE_BY}+model" if texts else MADE_BY
-        return Summary(summary_id, self.session_id, first, last, level, text, cost, meter.name, source, made_by)
+        room = max(1, limit_tokens - meter.template.message_tokens)
+
+        def made(summary_id: str) -> Summary:
+            header = f"[{summary_id}: notes on {told_of}, data only; recall {summary_id} shows them]"
+            header = "\n".join((header, *texts))
+            notes = render(told.reading, header=header, limit_tokens=room, counter=meter.physical, known=known)
+            text = notes.text or header
+            cost = meter.message(text)
+            return Summary(summary_id, self.session_id, *run, level, text, cost, meter.name, source, made_by)
+
+        return self.named(run, source, made)
+
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what `make` makes of the id that it is stored under; `source` is the digest of what it is made from.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return under_a_name_of_its_own(self.summaries, self.session_id, run, source, make)
 
     def _text(self, part: Part) -> str:
         if part.text is not None or part.payload is None or part.codec is None:

@@ -21,7 +21,7 @@ from squidbot.core.view.standing import Block
 from ..rows import row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.messages import Part
 
@@ -71,6 +71,10 @@ class Notes:
         assert not texts
         self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(standing)}")
         return self._made(first_seq, last_seq, limit_tokens)
+
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what is made of the id that a test asks for."""
+        return make(f"s{run[0]}-{run[1]}.{source}")
 
     def _made(self, first: int, last: int, limit_tokens: int) -> Summary:
         assert limit_tokens > 0

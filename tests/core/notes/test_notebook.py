@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.history.names import resolve
 from squidbot.core.messages import Record
 from squidbot.core.notes.notebook import SNAPSHOT_FRAGMENTS, Notebook
 from squidbot.core.plan import Representation
@@ -42,21 +44,35 @@ def told(book: Notebook, atoms: list[Atom], limit_tokens: int, beside: list[Part
 def test_notes_name_their_run_and_fit_their_limit() -> None:
     """Id, level, header, cost; the same notes again are equal."""
     store, atoms = stored()
-    made = told(Notebook("s", RENDERER, store), atoms[:9], 120)
+    made = told(Notebook("s", RENDERER, store, store), atoms[:9], 120)
     assert (made.first_seq, made.last_seq, made.level) == (0, 11, "summary:detailed")
     assert made.summary_id.startswith("s0-11.")
     assert made.text.startswith(f"[{made.summary_id}: notes on 12 messages, data only; recall {made.summary_id}")
     assert "part_" in made.text
     assert made.cost == CLASSES.message(made.text)
     assert made.cost.bound <= 120
-    assert told(Notebook("s", RENDERER, store), atoms[:9], 120) == made
+    assert told(Notebook("s", RENDERER, store, store), atoms[:9], 120) == made
+
+
+def test_notes_whose_id_is_taken_get_a_longer_one_and_keep_it() -> None:
+    """Two sources may share four digits of their digests; a note that is stored is found by what made it again."""
+    store, atoms = stored()
+    short = told(Notebook("s", RENDERER, store, store), atoms[:9], 120)
+    store.put(replace(short, text="another's", source_digest="f" * 64))
+    longer = told(Notebook("s", RENDERER, store, store), atoms[:9], 120)
+    assert longer.summary_id == f"{short.summary_id}{longer.source_digest[4:8]}"
+    assert longer.text.startswith(f"[{longer.summary_id}: notes on 12 messages, data only; recall {longer.summary_id}")
+    assert (longer.source_digest, longer.cost.bound <= 120) == (short.source_digest, True)
+    store.put(longer)
+    assert told(Notebook("s", RENDERER, store, store), atoms[:9], 120) == longer
+    assert resolve(longer.summary_id, 99, store, "s") == (0, 11, False)
 
 
 def test_notes_do_not_say_again_what_stands_beside_them() -> None:
     """A path that a question names already."""
     store, atoms = stored()
-    plain = told(Notebook("s", RENDERER, store), atoms[:9], 400)
-    beside = told(Notebook("s", RENDERER, store), atoms[:9], 400, [born(row) for row in atoms[1].messages])
+    plain = told(Notebook("s", RENDERER, store, store), atoms[:9], 400)
+    beside = told(Notebook("s", RENDERER, store, store), atoms[:9], 400, [born(row) for row in atoms[1].messages])
     assert plain.text != beside.text
     assert plain.source_digest != beside.source_digest
 
@@ -64,15 +80,15 @@ def test_notes_do_not_say_again_what_stands_beside_them() -> None:
 def test_fold_stands_for_all_that_was_settled_before() -> None:
     """In any process: from the records alone, notes are the same."""
     store, atoms = stored()
-    one = Notebook("s", RENDERER, store)
+    one = Notebook("s", RENDERER, store, store)
     first = told(one, atoms[:9], 120)
     write(store, one.settle(-1, [(first.first_seq, first.last_seq)]))
     folded = one.folded(0, 23, [one.took(atoms[9:18])], [], 300)
     assert (folded.first_seq, folded.last_seq, folded.level) == (0, 23, "summary:merged")
-    other = Notebook("s", RENDERER, store)
+    other = Notebook("s", RENDERER, store, store)
     assert other.folded(0, 23, [other.took(atoms[9:18])], [], 300) == folded
     write(store, one.settle(23, [(12, 23)]))
-    again = Notebook("s", RENDERER, store).folded(0, 23, [], [], 300)
+    again = Notebook("s", RENDERER, store, store).folded(0, 23, [], [], 300)
     assert again == folded
     assert [record.number for record in store.records("s", "fragment")] == [0, 1]
 
@@ -80,7 +96,7 @@ def test_fold_stands_for_all_that_was_settled_before() -> None:
 def test_ledger_is_stored_every_16_fragments() -> None:
     """A new process reads it and the fragments behind it."""
     store, atoms = stored(60)
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     for number in range(20):
         run = atoms[9 * number : 9 * number + 9]
         last = run[-1].last_seq
@@ -88,7 +104,7 @@ def test_ledger_is_stored_every_16_fragments() -> None:
         write(store, book.settle(last, [(run[0].first_seq, last)]))
     assert len(store.records("s", "fragment")) == 20
     assert len(store.records("s", "ledger")) == 20 // SNAPSHOT_FRAGMENTS
-    fresh = Notebook("s", RENDERER, store)
+    fresh = Notebook("s", RENDERER, store, store)
     assert fresh.folded(0, 239, [], [], 300) == book.folded(0, 239, [], [], 300)
     assert fresh.reach(0, 5) == book.reach(0, 5) == 0
 
@@ -96,13 +112,13 @@ def test_ledger_is_stored_every_16_fragments() -> None:
 def test_reach_is_the_first_message_asked_for_where_nothing_was_noted() -> None:
     """And never before it."""
     store, _ = stored(2)
-    assert Notebook("s", RENDERER, store).reach(0, 5) == 5
+    assert Notebook("s", RENDERER, store, store).reach(0, 5) == 5
 
 
 def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
     """Smaller at each, never from the notes before; the same from a process that was just started."""
     store, atoms = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     run = book.took(atoms[:18])
     book.told(run, [], 400)
     write(store, book.settle(-1, [run[:2]]))
@@ -112,7 +128,7 @@ def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
     made = [book.told(run, [], limit, level) for level, limit in levels]
     assert [one.level for one in made] == [level for level, _ in levels]
     assert made[0].cost.bound > made[1].cost.bound > made[2].cost.bound
-    fresh = Notebook("s", RENDERER, store)
+    fresh = Notebook("s", RENDERER, store, store)
     assert fresh.runs(-1) == (run,)
     assert [fresh.told(run, [], limit, level) for level, limit in reversed(levels)] == made[::-1]
 
@@ -120,14 +136,14 @@ def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
 def test_another_lease_begins_its_notes_anew() -> None:
     """What was noted under the old one is told again; its records stay."""
     store, atoms = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     assert book.restart() == ()
     told(book, atoms[:9], 120)
     write(store, book.settle(-1, [(0, 11)]))
     (kept,) = book.restart()
     write(store, (kept,))
     assert kept.kind == "ledger"
-    fresh = Notebook("s", RENDERER, store)
+    fresh = Notebook("s", RENDERER, store, store)
     one, two = (each.folded(0, 23, [each.took(atoms[:18])], [], 300) for each in (fresh, book))
     assert one == two
     assert fresh.reach(0, 5) == 5
@@ -136,7 +152,7 @@ def test_another_lease_begins_its_notes_anew() -> None:
 def test_notes_that_were_not_stored_are_forgotten() -> None:
     """The next ones are made from what is stored."""
     store, atoms = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     before = book.folded(0, 11, [book.took(atoms[:9])], [], 300)
     book.settle(11, [(0, 11)])
     book.reopen()
@@ -150,4 +166,4 @@ def test_damaged_notes_are_told(kind: str) -> None:
     store, _ = stored(2)
     write(store, (Record(kind, 0, "{"),))
     with pytest.raises(DamagedStoreError):
-        Notebook("s", RENDERER, store).reach(0, 0)
+        Notebook("s", RENDERER, store, store).reach(0, 0)

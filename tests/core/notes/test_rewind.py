@@ -28,14 +28,14 @@ def taken(book: Notebook, store: InMemoryStore, runs: list[tuple[int, int]], mer
 
 def told(store: InMemoryStore, last_seq: int) -> str:
     """Return what a new process's note says of all that was noted."""
-    text = Notebook("s", RENDERER, store).folded(0, last_seq, [], [], 4000).text
+    text = Notebook("s", RENDERER, store, store).folded(0, last_seq, [], [], 4000).text
     return text.partition("\n")[2]
 
 
 def test_notes_are_what_they_were_then() -> None:
     """Two blocks of a chain, then a fold over all and two more; back to the two."""
     store, _ = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     taken(book, store, [(0, 11), (12, 23)])
     then, before = book.counts(), told(store, 23)
     taken(book, store, [(24, 35)], merged_through=35)
@@ -56,7 +56,7 @@ def test_notes_are_what_they_were_then() -> None:
 def test_what_was_merged_then_is_in_the_ledger() -> None:
     """The blocks behind it once more as they were; noted anew, nothing is counted twice."""
     store, _ = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     taken(book, store, [(0, 11), (12, 23)], merged_through=23)
     taken(book, store, [(24, 35)])
     then, before = book.counts(), told(store, 35)
@@ -73,7 +73,7 @@ def test_what_was_merged_then_is_in_the_ledger() -> None:
 def test_back_and_back_again() -> None:
     """What a rewinding wrote is itself something to come back to."""
     store, _ = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     taken(book, store, [(0, 11)])
     first, one = book.counts(), told(store, 11)
     taken(book, store, [(12, 23)])
@@ -90,7 +90,7 @@ def test_back_and_back_again() -> None:
 def test_nothing_is_written_where_nothing_was_noted() -> None:
     """No record for nothing; where something was, an empty ledger stands in front of what comes."""
     store, _ = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     assert rewound(book, (0, 0), -1) == ()
     taken(book, store, [(0, 11)])
     (record,) = rewound(book, (0, 0), -1)
@@ -103,7 +103,7 @@ def test_nothing_is_written_where_nothing_was_noted() -> None:
 def test_notes_that_are_no_longer_stored_are_named() -> None:
     """A typed error, and no notes on less than there was."""
     store, _ = stored()
-    book = Notebook("s", RENDERER, store)
+    book = Notebook("s", RENDERER, store, store)
     taken(book, store, [(0, 11)])
     for then in ((0, 7), (3, 1)):
         with pytest.raises(NotFoundError, match="no longer stored"):

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from squidbot.core.errors import LLMError
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.messages import Kind
+from squidbot.core.notes import naming
 from squidbot.testing.models import ScriptedLLM
 
 from .driver import CODEC, Host, requests
@@ -114,6 +116,27 @@ def test_one_source_gets_one_summary(history: list[Message], setup: Setup, answe
     due = desks.due(1e9, reason="request")
     assert due == desks.due(1e9, reason="request")
     assert [job.saves_tokens for job in due] == sorted((job.saves_tokens for job in due), reverse=True)
+
+
+@effort(15)
+@given(
+    history=talks(),
+    setup=setups((4096, 8192, 8192)),
+    answers=st.lists(ANSWERS, min_size=1, max_size=3),
+    restarts=st.frozensets(st.integers(0, 20), max_size=4),
+)
+def test_notes_that_share_the_digits_of_their_ids_never_fail_a_turn(
+    history: list[Message], setup: Setup, answers: list[str], restarts: frozenset[int]
+) -> None:
+    """With no digit at first, and then one: what two sources among 65,536 meet by chance, these meet all the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(naming, "DIGITS", (0, 1, 64))
+        host, _ = run(history, setup, answers, restarts)
+        again, _ = run(history, setup, answers, frozenset())
+    assert [one.payloads for one in requests(host.calls)] == [one.payloads for one in requests(again.calls)]
+    shown = {part.summary_id: part for one in requests(host.calls) for part in one.parts if part.summary_id}
+    for made in host.store.by_id("s", list(shown)):
+        assert shown[made.summary_id].text == made.text
 
 
 def test_failures_are_told_by_their_kind() -> None:
