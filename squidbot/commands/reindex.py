@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -35,7 +36,7 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, as
     """
     with opened(whose, makes=not dry_run) as (memories, loaded):
         with bar("reading files") as tick:
-            done = index(memories, Paths.of(loaded, paths, drops=drop), dry_run=dry_run, tick=tick)
+            done = index(memories, Paths.of(loaded, paths, drops=drop), dry_run=dry_run, tick=tick, wait=_Waiting())
         made = Remade() if dry_run else remade(memories.store, anew=anew)
     if as_json:
         shown = {"files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged, "read": done.read}
@@ -45,6 +46,19 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, as
     of_files = _lines(done, dry_run=dry_run) if paths or _counts(done) or made == Remade() else ()
     for line in (*of_files, *made.lines()):
         click.echo(line)
+
+
+class _Waiting:
+    """Waits for other programs, and says so once."""
+
+    def __init__(self) -> None:
+        self._is_told = False
+
+    def __call__(self, seconds: float) -> None:
+        if not self._is_told:
+            click.echo("another program indexes the same files: waiting for it, up to a minute", err=True)
+        self._is_told = True
+        time.sleep(seconds)
 
 
 def _lines(done: Indexed, *, dry_run: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from squidbot.core.errors import NotFoundError, StoreError
+from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.memories import View
 from squidbot.core.memory.pieces.cards import (
     CARDS,
@@ -48,8 +48,9 @@ PAGE = 500
 # A file that was changed so shortly before it was read may change again without showing it: two seconds is the
 # coarsest clock of a file system (FAT).
 SETTLED_SECONDS = 2.0
-# Where another program indexes at the same time, it is begun again; in vain, if that goes on.
-TRIES = 3
+# Where another program indexes the same at the same time it is begun again, a little later each time: one of the two
+# gets on with each try, and the one that waits finds more and more as it wants it. So long it waits in all.
+FIRST_WAIT_SECONDS, MOST_WAIT_SECONDS, PATIENCE_SECONDS = 0.05, 2.0, 60.0
 
 
 class Paths(NamedTuple):
@@ -117,6 +118,16 @@ class Indexed:
         """Return how many files became so."""
         return sum(each.became == became for each in self.outcomes)
 
+    def with_earlier(self, written: Iterable[Outcome]) -> Indexed:
+        """Return it with what had been written before all was looked at once more; by then such files had not changed.
+
+        Of a file that has changed since the last counts.
+        """
+        told = {one.path for one in self.outcomes}
+        earlier = {one.path: one for one in written if one.path not in told}
+        there = sum(one.became != "removed" for one in earlier.values())
+        return Indexed(sorted((*self.outcomes, *earlier.values())), self.unchanged - there, self.read)
+
 
 def reindex(
     memories: Memories,
@@ -124,22 +135,37 @@ def reindex(
     *,
     dry_run: bool = False,
     tick: Callable[[int, int], None] = lambda _done, _all: None,
+    wait: Callable[[float], None] = time.sleep,
 ) -> Indexed:
     """Bring what is found of files to their state, and return what became of each.
 
     The exchange of a file is one transaction: whoever dies or fails leaves each file as it was or as it is. `tick` is
-    told how many files are done, and of how many. With `dry_run` nothing is written.
+    told how many files are done, and of how many. With `dry_run` nothing is written. Where another program indexes the
+    same files, `wait` is called with the seconds to let pass before all is looked at again: a minute in all.
 
     Raises:
-        StoreError: the store failed, or others index the same all the time.
+        StoreError: the store failed, or others have indexed the same for longer than that.
     """
-    for _ in range(TRIES):
+    seconds, left = FIRST_WAIT_SECONDS, PATIENCE_SECONDS
+    written: list[Outcome] = []
+    while True:
         run = _Run(memories, paths, dry_run=dry_run)
         try:
-            return run.done(tick)
-        except NotFoundError:
-            continue
-    raise StoreError("other programs index the same files at the same time; run it again when they are done")
+            return run.done(tick).with_earlier(written)
+        except _OvertakenError as error:
+            written += run.written
+            if left <= 0:
+                raise StoreError(
+                    f"other programs have indexed the same files for {PATIENCE_SECONDS:g} seconds, and still do; what "
+                    "is found of each file is as one of them left it: run it again when they are done"
+                ) from error
+        wait(min(seconds, left))
+        left -= seconds
+        seconds = min(2 * seconds, MOST_WAIT_SECONDS)
+
+
+class _OvertakenError(Exception):
+    """Another program has changed what is found of a file since it was looked at; nothing was written."""
 
 
 class _Run:
@@ -157,6 +183,7 @@ class _Run:
         self._dry_run = dry_run
         self._indexed = Indexed()
         self._pending: list[Change] = []
+        self.written: list[Outcome] = []
         self._began = time.time()
         self._gone: dict[str, list[Memory]] = {}
         self._passed: dict[str, str] = {}
@@ -273,7 +300,6 @@ class _Run:
         wanted = self._remembered(pieces, card)
         there = self._store.get(list(dict.fromkeys((*ids, *pieces_of(cards)))))
         done = change(card, self._scope, wanted, cards, there)
-        self._add(done)
         if before:
             self._tell(Outcome(card.path, "renamed", done.new_pieces, done.old_pieces, before))
         elif not cards:
@@ -282,6 +308,7 @@ class _Run:
             self._indexed.unchanged += 1
         else:
             self._tell(Outcome(card.path, "changed", done.new_pieces, done.old_pieces))
+        self._add(done)
 
     def _renamed(self, card: Card) -> str:
         """Return the name that a new file had before: that of one that is gone, and was the same; "" for none."""
@@ -300,9 +327,9 @@ class _Run:
         """Take out what is gone, and tell what was passed over."""
         for name, cards in self._gone.items():
             done = removal(cards, self._store.get(pieces_of(cards)))
-            self._add(done)
             reason = self._passed.pop(name, "")
             self._tell(Outcome(name, "skipped" if reason else "removed", 0, done.old_pieces, reason))
+            self._add(done)
         for name, reason in self._passed.items():
             self._tell(Outcome(name, "skipped", reason=reason))
         self._exchange()
@@ -321,7 +348,25 @@ class _Run:
         memories = [memory for each in self._pending for memory in each.memories]
         self._pending = []
         if (gone or memories) and not self._dry_run:
+            self._write(gone, memories)
+            self.written = [one for one in self._indexed.outcomes if one.became != "skipped"]
+
+    def _write(self, gone: list[str], memories: list[Memory]) -> None:
+        """Exchange them.
+
+        Raises:
+            _OvertakenError: what goes is not there any more, or what comes is there in another state.
+        """
+        try:
             self._store.exchange(gone, memories, OUTDATED)
+        except NotFoundError as error:
+            raise _OvertakenError from error
+        except DamagedStoreError:
+            raise
+        except StoreError as error:
+            if self._store.get(list({one.memory_id for one in memories}.difference(gone))):
+                raise _OvertakenError from error
+            raise
 
 
 def _state_of(state: os.stat_result) -> tuple[int, ...]:

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.cli import main
+from squidbot.core.errors import NotFoundError
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -39,6 +41,22 @@ def configured() -> None:
     """Write the settings of the notes."""
     text = f'[memory]\npath = "{STORE}"\nindex_paths = ["notes/"]\n'
     Path("squidbot.toml").write_text(text, encoding="utf-8")
+
+
+def test_who_waits_for_another_program_is_told_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On standard error; what it prints is what it did."""
+    configured()
+    exchange, refused = SqliteMemoryStore.exchange, [NotFoundError("gone"), NotFoundError("gone")]
+
+    def coming_late(store: SqliteMemoryStore, *given: Any) -> None:  # noqa: ANN401  # as the store has them
+        if refused:
+            raise refused.pop()
+        exchange(store, *given)
+
+    monkeypatch.setattr(SqliteMemoryStore, "exchange", coming_late)
+    done = run("reindex")
+    assert done.stderr == "another program indexes the same files: waiting for it, up to a minute\n"
+    assert done.stdout.splitlines()[-1] == "files: 1 new, 1 skipped; 1 piece came, 0 went"
 
 
 def test_each_file_is_told_and_a_second_run_says_that_nothing_has_changed() -> None:

@@ -1,12 +1,17 @@
-"""What the crash test runs and kills: `reindex` of a folder into a store, a file an exchange.
+"""What the tests of crashes and races run: `reindex` of a folder into a store, a file an exchange.
 
-python indexer.py FILE FOLDER
+python indexer.py FILE FOLDER [meets]
+
+It says "ready"; with `meets` it says "read" before its first exchange, and goes on when it gets a line. At the end it
+says how often it had to wait for others.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.counting.meter import Meter
@@ -15,18 +20,55 @@ from squidbot.core.memories import Scope, View
 from squidbot.core.memory.asking import Memories
 from squidbot.indexing import Indexed, Paths, indexed, reindex
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from squidbot.core.memories import Memory
+
 ANN = Scope(user="ann", bot="squid")
 
 
-def run(path: Path, folder: Path) -> Indexed:
+class Meeting(SqliteMemoryStore):
+    """A store whose first exchange waits until it is told to go on."""
+
+    waits = False
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Exchange, the first time when somebody says so."""
+        if self.waits:
+            self.waits = False
+            say("read")
+            sys.stdin.readline()
+        super().exchange(gone, memories, reason)
+
+
+def run(path: Path, folder: Path, wait: Callable[[float], None] = time.sleep, *, meets: bool = False) -> Indexed:
     """Index a folder, each file by itself."""
-    with SqliteMemoryStore(path) as store:
+    with Meeting(path) as store:
+        store.waits = meets
         memories = Memories(store, View(ANN), Meter(builtin_counter("classes")))
-        return reindex(memories, Paths(folder, ("notes",)))
+        return reindex(memories, Paths(folder, ("notes",)), wait=wait)
+
+
+def say(line: str) -> None:
+    """Write a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Do what the command line says."""
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        time.sleep(seconds)
+
+    indexed.BATCH_PIECES = 1
+    say("ready")
+    run(Path(sys.argv[1]), Path(sys.argv[2]), wait, meets=sys.argv[3:] == ["meets"])
+    say(str(len(waited)))
 
 
 if __name__ == "__main__":
-    indexed.BATCH_PIECES = 1
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    run(Path(sys.argv[1]), Path(sys.argv[2]))
+    main()

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import random
-import subprocess
-import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -19,23 +14,21 @@ from hypothesis import strategies as st
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.adapters.stdlib.journal import FileMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.core.memory.asking import Asked, Memories
 from squidbot.core.memory.pieces.cards import FILES
 from squidbot.core.redaction import Redactor
-from squidbot.indexing import Indexed, Paths, indexed, reindex
+from squidbot.indexing import Paths, indexed, reindex
 
-from .indexer import ANN, run
+from .indexer import ANN
+from .noted import METER, Notes, became, memories_of, pieces_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.core.memories import MemoryStore
 
-METER = Meter(builtin_counter("classes"))
 NOW = 2e9
 NAMES = ("a.md", "b.md", "talk.jsonl", "journal.jsonl")
 QUERIES = ("Which colour has the boat?", "teal", "port 6380", "number 3", "decision")
@@ -56,17 +49,6 @@ TEXTS = (
 )
 
 
-def memories_of(store: MemoryStore, redactor: Redactor | None = None) -> Memories:
-    """Return what Ann sees of a store."""
-    return Memories(store, View(ANN), METER, redactor or Redactor())
-
-
-def pieces_in(store: MemoryStore, scope: Scope = ANN) -> list[Memory]:
-    """Return what is found of files, in their order."""
-    found = store.listed(View(scope._replace(shelf=FILES)), limit=100_000, past=True)
-    return sorted(found, key=lambda one: (one.sources[0].path, one.sources[0].session_id, one.sources[0].first_seq))
-
-
 def shown(store: MemoryStore) -> list[tuple[object, ...]]:
     """Return what makes pieces what they are: not which state of their file their words came in."""
     return [(one.memory_id, one.text, one.time, one.tags, one.trust, one.speaker, one.sources[0][:4])
@@ -79,52 +61,12 @@ def found_in(store: MemoryStore) -> list[set[tuple[str, float]]]:
     return [{(hit.key, hit.score) for hit in store.search(query, view, limit=1000, now=NOW)} for query in QUERIES]
 
 
-class Notes:
-    """A folder whose files are all of the same time, and a store."""
-
-    def __init__(self, folder: Path, store: MemoryStore) -> None:
-        self.folder = folder
-        self.store = store
-        (folder / "notes").mkdir()
-
-    def write(self, name: str, text: str) -> None:
-        """Write a file."""
-        path = self.folder / "notes" / name
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, (1e9, 1e9))
-
-    def rename(self, name: str, other: str) -> None:
-        """Rename a file, if it is there."""
-        if (self.folder / "notes" / name).exists():
-            (self.folder / "notes" / name).replace(self.folder / "notes" / other)
-
-    def remove(self, name: str) -> None:
-        """Remove a file."""
-        (self.folder / "notes" / name).unlink(missing_ok=True)
-
-    def index(self, *asked: str, redactor: Redactor | None = None, **more: Any) -> Indexed:  # noqa: ANN401  # as `Paths` has them
-        """Index it."""
-        paths = Paths(self.folder, ("notes",), asked, **more)
-        return reindex(memories_of(self.store, redactor), paths)
-
-    def fresh(self) -> MemoryStore:
-        """Return a new store with what the files say now."""
-        store = InMemoryMemoryStore()
-        reindex(memories_of(store), Paths(self.folder, ("notes",)))
-        return store
-
-
 @pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore, FileMemoryStore])
 def notes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Notes]:
     """Return an empty folder with a store of each kind."""
     made = request.param() if request.param is InMemoryMemoryStore else request.param(tmp_path / "facts")
     yield Notes(tmp_path, made)
     getattr(made, "close", lambda: None)()
-
-
-def became(done: Indexed) -> list[tuple[str, str]]:
-    """Return what became of each file."""
-    return [(one.path.removeprefix("notes/"), one.became) for one in done.outcomes]
 
 
 def test_file_is_read_when_it_is_new_or_has_changed_and_goes_when_it_is_gone(
@@ -351,59 +293,6 @@ def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
             assert not [one for one in notes.index().outcomes if one.became != "skipped"]
     finally:
         indexed.BATCH_PIECES = before
-
-
-def states(path: Path) -> dict[str, list[str]]:
-    """Return the texts that are found of each file."""
-    found: dict[str, list[str]] = {}
-    with SqliteMemoryStore(path) as store:
-        for one in pieces_in(store):
-            found.setdefault(one.sources[0].path, []).append(one.text.partition("\n")[2])
-    return found
-
-
-def test_file_is_found_as_it_was_or_as_it_is_when_the_indexer_is_killed(tmp_path: Path) -> None:
-    """SIGKILL at random moments: never both, never neither, and the next run makes it whole."""
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    chance = random.Random(6)  # noqa: S311  # repeatable
-    store = tmp_path / "facts.db"
-    texts: list[dict[str, list[str]]] = [{}]
-    for kill in range(6):
-        state = {f"notes/{number}.md": [f"Part {part} of state {kill}." for part in range(3)] for number in range(12)}
-        for name, parts in state.items():
-            (tmp_path / name).write_text("\n\n".join(f"# {at}\n{part}" for at, part in enumerate(parts)), "utf-8")
-        texts.append(state)
-        script = Path(__file__).with_name("indexer.py")
-        with subprocess.Popen(  # our own script
-            [sys.executable, str(script), str(store), str(tmp_path)], stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(chance.uniform(0, 0.15))
-            process.kill()
-        for name, parts in states(store).items():
-            assert parts in [each.get(name) for each in texts], name
-        run(store, tmp_path)
-        assert states(store) == state
-        texts = [state]
-
-
-def test_two_programs_that_index_at_once_leave_each_file_once(tmp_path: Path) -> None:
-    """And whatever they left is made whole by the next run."""
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    store = tmp_path / "facts.db"
-    run(store, tmp_path)
-    script = Path(__file__).with_name("indexer.py")
-    for state in range(2):
-        for number in range(8):
-            (notes / f"{number}.md").write_text(f"# One\nState {state}.\n# Two\nMore {state}.", "utf-8")
-        command = [sys.executable, str(script), str(store), str(tmp_path)]
-        both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]  # our own script
-        assert [process.wait() for process in both] == [0, 0]
-        assert states(store) == {f"notes/{number}.md": [f"State {state}.", f"More {state}."] for number in range(8)}
-        assert not run(store, tmp_path).outcomes
 
 
 def _fails(*_given: object) -> None:
