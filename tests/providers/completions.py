@@ -29,8 +29,10 @@ class Completions:
         self.cache = AutomaticCache(world.clock)
 
     def answer(self, asked: Received, key: str) -> Reply:
-        """Answer a request."""
+        """Answer a request; who asks for the models gets their names, as OpenAI tells no more of them."""
         authenticate(asked, key)
+        if asked.path == "/v1/models":
+            return Reply({"object": "list", "data": [{"id": name, "object": "model"} for name in self._world.models]})
         try:
             CHAT_REQUEST(asked.body, ())
         except Flaw as flaw:

@@ -160,6 +160,8 @@ class Messages:
         config = config if isinstance(config, dict) else {}
         if "block_binding" in config and BINDING_BETA not in asked.headers.get("anthropic-beta", ""):
             raise Broken("thinking.block_binding: Extra inputs are not permitted")
+        if config.get("type") == "adaptive" and not model.adapts:
+            raise Broken("adaptive thinking is not supported on this model")
         if config.get("type") == "enabled" and "max_tokens" in body:
             if config["budget_tokens"] < 1_024:
                 raise Broken("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")

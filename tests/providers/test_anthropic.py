@@ -185,20 +185,43 @@ def test_what_a_listener_raises_goes_to_the_caller(providers: Providers, claude:
     assert claude.reply([user("hi")], 100).finish == "stop"
 
 
-def test_stale_thinking_is_left_out_when_it_is_refused(providers: Providers, claude: AnthropicModel) -> None:
-    """The provider is asked again to leave it out, and each time from then on; it tells what went."""
+def test_stale_thinking_is_left_out_before_it_is_refused(providers: Providers, claude: AnthropicModel) -> None:
+    """By who was answered with it; by who was not, once it is refused, and each time from then on."""
     providers.script = saying([Thought("hm"), Text("One.")], "Two.")
     said = claude.reply([user("hi")], 100).message
     answer = {"role": "assistant", "content": said["content"]}
     assert "input_transformations" not in claude.reply([user("hi"), answer, user("and?")], 100).message
+    stranger = model(providers)
+    for one, refused in ((claude, 0), (claude, 0), (stranger, 1), (stranger, 1)):
+        gone = one.reply([user("hi!"), answer, user("and?")], 100).message["input_transformations"]
+        assert [each["path"] for each in gone] == ["messages.1.content.0"]  # type: ignore[attr-defined]  # a list
+        assert len(providers.refused) == refused
+    stranger.close()
+
+
+def test_a_model_that_binds_no_thinking_is_asked_as_before(providers: Providers, claude: AnthropicModel) -> None:
+    """It refuses to be told what becomes of stale reasoning: once, and then it is not told again."""
+    providers.script = saying([Thought("hm"), Text("One.")], "Two.")
+    said = claude.reply([user("hi")], 100).message
+    answer = {"role": "assistant", "content": said["content"]}
+    providers.world.models = {"tiny": Model(binds=False, adapts=False)}
     for _ in range(2):
-        gone = claude.reply([user("hi!"), answer, user("and?")], 100).message["input_transformations"]
-        assert [one["path"] for one in gone] == ["messages.1.content.0"]  # type: ignore[attr-defined]  # a list
+        reply = claude.reply([user("hi!"), answer, user("and?")], 100)
+        assert reply.message["content"] == [{"type": "text", "text": "Two."}]
     assert len(providers.refused) == 1
-    asked = model(providers, drops_stale=True)
-    assert asked.reply([user("hi!"), answer, user("and?")], 100)
+
+
+def test_what_else_is_wrong_with_a_request_teaches_nothing_of_thinking(
+    providers: Providers, claude: AnthropicModel
+) -> None:
+    """Stale reasoning is left out the next time all the same."""
+    providers.script = saying([Thought("hm"), Text("One.")], "Two.")
+    said = claude.reply([user("hi")], 100).message
+    answer = {"role": "assistant", "content": said["content"]}
+    with pytest.raises(LLMError, match="colour"):
+        claude.reply([user("hi!"), answer, user({"type": "text", "text": "and?", "colour": "red"})], 100)
+    assert claude.reply([user("hi!"), answer, user("and?")], 100).message["input_transformations"]
     assert len(providers.refused) == 1
-    asked.close()
 
 
 def test_thinking_that_was_touched_is_an_error_of_its_own(providers: Providers, claude: AnthropicModel) -> None:
@@ -224,7 +247,7 @@ def test_a_conversation_that_outgrows_its_window_goes_on(providers: Providers) -
 
     providers.script = thinks
     providers.world.models = {"tiny": Model(window=4_000)}
-    claude = model(providers, ONCE._replace(answer_seconds=10.0), drops_stale=True)
+    claude = model(providers, ONCE._replace(answer_seconds=10.0))
     session = squidbot.load({}).session("s", form="anthropic.messages", window_tokens=4_000)
     events = 0
     for turn in range(24):

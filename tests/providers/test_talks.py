@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
+from squidbot.accounts import USUAL_KEYS
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.messages import ToolCall
@@ -25,36 +26,36 @@ from .wire import KEY, Providers
 pytest.importorskip("anthropic", exc_type=ImportError)
 pytest.importorskip("openai", exc_type=ImportError)
 
-from squidbot.adapters.anthropic import AnthropicModel  # behind the check that the SDKs are there
-from squidbot.adapters.anthropic.client import Account as AnthropicAccount
-from squidbot.adapters.openai import OpenAIChatModel, OpenAIResponsesModel
-from squidbot.adapters.openai.client import Account
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from squidbot.core.messages import StoredMessage
     from squidbot.core.portable import Portable
-    from squidbot.core.ports import Codec, LoadedModel
+    from squidbot.core.ports import Codec
     from squidbot.replay.metrics import Tally
 
     from .script import Json
 
 FORMS = ("anthropic.messages", "openai.chat", "openai.responses")
 WINDOW_TOKENS, ROOM_TOKENS = 12_000, 1_000
-BUDGET: dict[str, object] = {"budget": {"reserved_output_tokens": ROOM_TOKENS}}
 # What only its own provider can read, as it stands in the JSON of messages.
 SEALED = ('"signature"', '"thinking"', "encrypted_content", '"reasoning', '"rs_', '"msg_', '"resp_', '"fc_', "chatcmpl")
 
 
-def model_of(server: Providers, form: str) -> LoadedModel:
-    """Return the adapter of a form over a server."""
-    if form == "anthropic.messages":
-        one = AnthropicAccount(server.url, environment={"ANTHROPIC_API_KEY": KEY})
-        return AnthropicModel("tiny", account=one, drops_stale=True)
-    other = Account(server.openai_url, environment={"OPENAI_API_KEY": KEY})
-    return (OpenAIChatModel if form == "openai.chat" else OpenAIResponsesModel)("tiny", account=other)
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's key, where the adapters look for it."""
+    for name in USUAL_KEYS.values():
+        monkeypatch.setenv(name, KEY)
+
+
+def settings(server: Providers, **more: object) -> dict[str, object]:
+    """Return settings with a model for each form, called like it, and what a user would write and no more."""
+    claude = {"adapter": "anthropic", "url": server.url, "model": "tiny", "context_window": WINDOW_TOKENS}
+    gpt = {"adapter": "openai", "url": server.openai_url, "model": "tiny", "context_window": WINDOW_TOKENS}
+    models = dict(zip(FORMS, (claude, gpt, {**gpt, "api": "responses"}), strict=True))
+    return {"models": models, "budget": {"reserved_output_tokens": ROOM_TOKENS}, **more}
 
 
 @pytest.fixture
@@ -80,12 +81,14 @@ def predicted(recorded: Sequence[StoredMessage], prices: str, path: Path) -> Tal
 def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_replay_predicts(
     talking: Providers, tmp_path: Path, form: str, turns: int, off_fraction: float
 ) -> None:
-    """Thinking, parallel calls, pauses that outlive the cache, plans in dozens; OpenAI's cache counts in steps."""
+    """By settings alone: thinking, parallel calls, pauses that outlive the cache, plans in dozens.
+
+    OpenAI's cache counts in steps.
+    """
     prices = form.partition(".")[0]
-    with talking, squidbot.load({"prices": prices, **BUDGET}) as engine:
-        chat = model_of(talking, form)
-        steps = talk(talking, chat, engine.session("s", form=form, window_tokens=WINDOW_TOKENS), range(turns))
-        chat.close()
+    with talking, squidbot.load(settings(talking, prices=prices)) as engine:
+        session = engine.session("s", form=form, window_tokens=WINDOW_TOKENS)
+        steps = talk(talking, engine.model(form), session, range(turns))
         tally = predicted(rows(engine), prices, tmp_path / "recorded.jsonl")
         events = len(engine.wired.store.records("s", "plan"))
     assert talking.refused == []
@@ -99,14 +102,12 @@ def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_repla
 @pytest.mark.parametrize(("first", "then"), list(permutations(FORMS, 2)))
 def test_a_conversation_goes_on_with_another_provider(talking: Providers, first: str, then: str) -> None:
     """Text and tool pairs stay; signatures, sealed reasoning and ids of items are dropped, and nothing else."""
-    with talking, squidbot.load(BUDGET) as engine:
-        chats = {form: model_of(talking, form) for form in (first, then)}
+    with talking, squidbot.load(settings(talking)) as engine:
+        chats = {form: engine.model(form) for form in (first, then)}
         talk(talking, chats[first], engine.session("s", form=first, window_tokens=WINDOW_TOKENS), range(6))
         before = rows(engine)
         codecs = engine.wired.codecs
         steps = talk(talking, chats[then], engine.session("s", form=then, window_tokens=WINDOW_TOKENS), range(6, 9))
-        for chat in chats.values():
-            chat.close()
     assert talking.refused == []
     assert [step.reply.finish for step in steps] == ["tool_calls", "stop"] * 3
     crossed = said(codecs[then], steps[0].messages[:-1])

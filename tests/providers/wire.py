@@ -95,11 +95,12 @@ class Providers:
         self.world = World(self.models, self._said, self.count)
         self.closing = threading.Event()
         self._lock = threading.Lock()
-        messages, responses = Messages(self.world), Responses(self.world)
+        messages, completions, responses = Messages(self.world), Completions(self.world), Responses(self.world)
         self._routes: dict[str, Endpoint] = {
             "/v1/messages": messages,
-            "/v1/models": messages,
-            "/v1/chat/completions": Completions(self.world),
+            "/v1/models": completions,
+            "/v1/models/": messages,
+            "/v1/chat/completions": completions,
             "/v1/responses": responses,
         }
 
@@ -152,7 +153,7 @@ class Providers:
 
     def endpoint(self, path: str) -> Endpoint | None:
         """Return who answers under a path."""
-        matching = [prefix for prefix in self._routes if path == prefix or path.startswith(f"{prefix}/")]
+        matching = [prefix for prefix in self._routes if path == prefix or path.startswith(f"{prefix.rstrip('/')}/")]
         return self._routes[max(matching, key=len)] if matching else None
 
 

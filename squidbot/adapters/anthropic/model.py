@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.accounts import UnfitError
+from squidbot.adapters.anthropic.bindings import Bindings
 from squidbot.adapters.anthropic.breakpoints import marked
 from squidbot.adapters.anthropic.client import Account
 from squidbot.core.counting.tokens import builtin_counter
@@ -38,6 +40,7 @@ _NO_THINKING: Final[Json] = {"type": "disabled"}
 # thinking (Anthropic's documentation, prefix checks).
 _ADAPTIVE: Final[Json] = {"type": "adaptive"}
 _BINDING: Final = "thinking-binding-controls-2026-08-01"
+_OF_BINDINGS: Final = re.compile(r"thinking|block_binding|anthropic-beta", re.IGNORECASE)
 # Counts that are kept: a conversation asks for each request once, and again where it changed.
 _MOST_COUNTS: Final = 256
 
@@ -96,14 +99,12 @@ class AnthropicModel:
         counter: TokenCounter | None = None,
         thinking: Mapping[str, object] | None = None,
         cache_ttl: str = "5m",
-        drops_stale: bool = False,
     ) -> None:
         """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
 
         `counter` is what hosts count texts with, None: `classes`.
         `thinking` is what requests of a conversation say of it; None: nothing, which is the model's own default. Jobs
-        go without. `cache_ttl` is "5m" or "1h". `drops_stale` asks from the start that stale reasoning be left out,
-        and not only once some has been refused; models that can't think adaptively refuse to be asked.
+        go without. `cache_ttl` is "5m" or "1h".
 
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
@@ -116,7 +117,8 @@ class AnthropicModel:
         self._mark: Json = {"type": "ephemeral"} if cache_ttl == "5m" else {"type": "ephemeral", "ttl": cache_ttl}
         self._counter = counter or builtin_counter("classes")
         self._takes_no_thinking = True
-        self._leaves_out = drops_stale
+        self._bindings = Bindings()
+        self._leaves_out = self._knows_no_bindings = False
         self._told_window: int | None = None
         self._asked_window = False
         self._counts: dict[str, int] = {}
@@ -189,8 +191,9 @@ class AnthropicModel:
 
         The cache is told to keep a prefix up to where `stable` says, beside those along the end.
 
-        Where reasoning is refused because what stood before it has changed, as in the middle of a tool loop that
-        overflowed, the provider is asked again to leave such reasoning out, and from then on each time.
+        Where what stood before some reasoning has changed, as in the middle of a tool loop that overflowed, the
+        provider is asked to leave such reasoning out, and from then on each time. Reasoning that another process was
+        answered has to be refused first.
 
         Raises:
             ContextOverflowError: messages and tools don't fit.
@@ -199,6 +202,7 @@ class AnthropicModel:
         """
         request = {**self._conversation(messages, tools, stable), "max_tokens": max_output_tokens}
         said = self._answered(request, told)
+        self._bindings.learn(request, said.message)
         finish = _FINISHES.get(said.reason, "stop")
         return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
 
@@ -250,14 +254,33 @@ class AnthropicModel:
         return self._said(request, None)
 
     def _answered(self, request: Json, told: Callable[[str], None] | None) -> _Said:
-        if not self._leaves_out:
-            thinking = {} if self._thinking is None else {"thinking": self._thinking}
+        if self._may_leave_out and (self._leaves_out or self._bindings.has_stale(request)):
             try:
-                return self._said({**request, **thinking}, told)
-            except StaleThinkingError as error:
-                if "prefix_mismatch_behavior" not in str(error) or (self._thinking or {}).get("type") == "disabled":
+                said = self._without_stale(request, told)
+            except UnfitError as error:
+                if not _OF_BINDINGS.search(str(error)):
                     raise
+                self._knows_no_bindings = True  # an older model, which binds reasoning to nothing
+            else:
                 self._leaves_out = True
+                return said
+        return self._with_all(request, told)
+
+    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+        thinking = {} if self._thinking is None else {"thinking": self._thinking}
+        try:
+            return self._said({**request, **thinking}, told)
+        except StaleThinkingError as error:
+            if "prefix_mismatch_behavior" not in str(error) or not self._may_leave_out:
+                raise
+        self._leaves_out = True
+        return self._without_stale(request, told)
+
+    @property
+    def _may_leave_out(self) -> bool:
+        return not self._knows_no_bindings and (self._thinking or {}).get("type") != "disabled"
+
+    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> _Said:
         asked = {**(self._thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
         return self._said({**request, "thinking": asked, "betas": [_BINDING]}, told)
 
