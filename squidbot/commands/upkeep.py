@@ -29,7 +29,7 @@ def doctor(*, repair: str | None, store: str | None, as_json: bool) -> None:
     from squidbot.adapters.sqlite3 import doctor as rows  # noqa: PLC0415  # only this command needs it
 
     path = file_of(store)
-    health = rows.check(path)
+    health = rows.check(path, proves_words=True)
     repaired = rows.repair(path, repair) if repair is not None else None
     if as_json:
         made = asdict(repaired) | {"messages": repaired.messages} if repaired else None

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.sqlite3 import SqliteStore, index, queries
+from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.finding import ranking
@@ -132,9 +133,7 @@ def test_index_is_made_in_steps_when_a_host_asks_for_it(tmp_path: Path, monkeypa
         ["UPDATE indexed_1_1 SET messages = 'many'"],
         ["DELETE FROM words_1_1_data"],
         ["DELETE FROM words_1_1_data WHERE id > 10"],
-        ["UPDATE words_1_1_data SET block = randomblob(length(block))"],
         ["UPDATE words_1_1_data SET block = zeroblob(length(block)) WHERE id = 10"],
-        ["UPDATE words_1_1_data SET block = randomblob(length(block)) WHERE id > 10"],
         ["DELETE FROM words_1_1_config"],
         ["DROP TABLE words_1_1_data"],
         ["DROP TABLE words_1_1_idx", "DROP TABLE words_1_1_config"],
@@ -153,16 +152,22 @@ def test_damaged_index_is_made_anew_when_it_is_noticed(tmp_path: Path, damage: l
         assert all_found(store, 200 + BATCH)
 
 
-@pytest.mark.parametrize("seed", [3022, 3023])
-def test_index_whose_noise_asks_for_huge_memory_is_made_anew(tmp_path: Path, seed: int) -> None:
-    """Some noise reads as the length of a block; SQLite then says that it has no memory, and means damage."""
-    path = filled(tmp_path / "s.db", 200)
+def noisy(path: Path, seed: int, above: int) -> Path:
+    """Put noise into what FTS5 keeps, above that id: its counts are 1, its structure is 10, and words stand behind."""
     noise = random.Random(seed)  # noqa: S311  # damage, no secret
     with closing(sqlite3.connect(path)) as connection, connection:
-        blocks = connection.execute("SELECT id, length(block) FROM words_1_1_data").fetchall()
+        blocks = connection.execute("SELECT id, length(block) FROM words_1_1_data WHERE id > ?", (above,)).fetchall()
         changed = [(noise.randbytes(length), key) for key, length in blocks]
         connection.executemany("UPDATE words_1_1_data SET block = ? WHERE id = ?", changed)
-    with SqliteStore(path) as store:
+    return path
+
+
+# Some noise reads as the length of a block (3022 and 3023): SQLite then says that it has no memory, and means damage.
+# Where only words are noise it may read as an empty list (83 and 223, of 600): that is not noticed, see `proof`.
+@pytest.mark.parametrize(("above", "seed"), [(0, 0), (0, 1), (0, 3022), (0, 3023), (10, 0), (10, 1), (10, 2)])
+def test_index_of_noise_is_made_anew_when_it_is_noticed(tmp_path: Path, above: int, seed: int) -> None:
+    """Appends go on, and what is found is right."""
+    with SqliteStore(noisy(filled(tmp_path / "s.db", 200), seed, above)) as store:
         store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
         store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
         assert all_found(store, 200 + BATCH)
@@ -287,7 +292,7 @@ def test_index_is_emptied_when_words_are_removed_from_one_of_other_rules(
     path = filled(tmp_path / "s.db", 100)
     monkeypatch.setattr(index, "RULES", 2)
     with SqliteStore(path) as store:
-        with pytest.raises(index.DamagedIndexError):
+        with pytest.raises(DamagedIndexError):
             removed(store, [made_message(3, "tea own3")])
         store._renew_index()
         assert indexed(path) == 0

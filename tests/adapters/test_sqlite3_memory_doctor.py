@@ -75,7 +75,7 @@ def test_check_counts_memories_and_repair_copies_them_when_the_store_is_whole(
     with SqliteMemoryStore(target) as store:
         assert store.forgotten([GONE]) == {GONE: "asked for"}
         assert store.models() == {}
-    assert check(target).whole
+    assert check(target, proves_words=True).whole
 
 
 def test_repair_keeps_how_far_sessions_were_read(tmp_path: Path) -> None:

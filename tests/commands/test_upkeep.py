@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +47,20 @@ def test_doctor_names_what_is_lost_and_saves_the_rest(copied: Callable[..., Resu
     assert Path("kept.db").read_bytes() == before
     assert copied("doctor", "--store", "saved.db").exit_code == 0
     assert copied("show", "support/42", "--store", "saved.db").exit_code == 0
+
+
+def test_doctor_says_where_search_hides_what_is_there(copied: Callable[..., Result]) -> None:
+    """No message is lost then; a repair makes anew what they are found by."""
+    with closing(sqlite3.connect("kept.db")) as connection, connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master ORDER BY length(name)")]
+        words = next(name for name in names if name.startswith("words_"))
+        connection.execute(f"INSERT INTO {words}(rowid, terms) VALUES(64, 'walrus')")
+    result = copied("doctor")
+    assert result.exit_code == 4
+    assert "DAMAGED, 0 messages lost" in result.output
+    assert "what search finds messages by is damaged, and may hide some" in " ".join(result.output.split())
+    assert copied("doctor", "--repair", "saved.db").exit_code == 0
+    assert copied("doctor", "--store", "saved.db").exit_code == 0
 
 
 def test_doctor_overwrites_nothing(copied: Callable[..., Result]) -> None:

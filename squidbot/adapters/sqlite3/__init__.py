@@ -10,6 +10,8 @@
 | finding | sessions found by what their records say |
 | erase   | rows are forgotten for good, and their bytes overwritten |
 | index   | what search finds messages by: a view that can be made anew |
+| views   | what this index and that of memories share: names, generations, damage |
+| proof   | whether both say what the rows say: damage that no search notices |
 | files   | a file is created, recognised, opened, copied |
 | doctor  | `check` what a file is like, `repair` it into a copy |
 | salvage | what a damaged file still holds, each row proved by its checksum |

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from squidbot.adapters.sqlite3 import erase, files, queries, rows
+from squidbot.adapters.sqlite3 import erase, files, proof, queries, rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.memory import saving
 from squidbot.adapters.sqlite3.pages import broken_frames
@@ -137,19 +137,21 @@ class Repaired:
         return sum(len(session.damaged) for session in self.sessions)
 
 
-def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0) -> Health:
+def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0, proves_words: bool = False) -> Health:
     """Read every row and say what is damaged. Writes nothing; a store that is whole may be in use meanwhile.
 
-    Where something is damaged, nobody should write meanwhile, and this process must not have the store open.
+    Where something is damaged, nobody should write meanwhile, and this process must not have the store open. With
+    `proves_words`, where all rows are whole, what search finds by is held against them, too: see `proof`.
 
     Raises:
-        StoreError: there is no such file, it can't be read, or it is another program's.
+        StoreError: there is no such file, it can't be read, or it is another program's; or there is no room to prove
+            what search finds by.
     """
     name, log = _existing(path), Path(f"{os.fspath(path)}-wal")
     at_rest = not log.exists()
-    sessions, memories, problems, failed = _looked(name, busy_seconds)
+    sessions, memories, problems, failed = _looked(name, busy_seconds, proves_words=proves_words)
     if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
-        sessions, memories, problems, failed = _looked(name, busy_seconds)
+        sessions, memories, problems, failed = _looked(name, busy_seconds, proves_words=proves_words)
     if frames := broken_frames(name):
         problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ends before the first of them")
     if problems or not all(session.whole for session in sessions):
@@ -175,7 +177,7 @@ def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -
 
 
 def _looked(
-    name: str, busy_seconds: float
+    name: str, busy_seconds: float, *, proves_words: bool
 ) -> tuple[list[SessionHealth], tuple[int, tuple[int, ...]], list[str], StoreError | None]:
     """Return the sessions as SQLite serves them, memories and the keys of those that are damaged, and problems.
 
@@ -192,6 +194,9 @@ def _looked(
                 problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
             sessions += _sessions(connection, problems)
             memories = saving.damaged(name, connection)
+            if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
+                found = (queries.find(connection, session.session_id) for session in sessions)
+                problems += proof.contradictions(connection, found, has_memories=bool(memories[0]))
     except (DamagedStoreError, *FOREIGN) as error:
         failed = error if isinstance(error, StoreError) else store_error(name, error)
         return sessions, memories, [*problems, str(failed).removeprefix(f"{name}: ")], failed

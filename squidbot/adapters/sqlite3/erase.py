@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.sqlite3 import index, queries, rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.files import SETTINGS, connect
+from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Erasure
 
@@ -49,7 +50,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
 
     Raises:
         StoreError: the erasure does not fit the session; the transaction must be undone.
-        index.DamagedIndexError: the same, to be done again with a new index.
+        DamagedIndexError: the same, to be done again with a new index.
     """
     _refuse_misfit(session, erasure)
     seqs = [tombstone.seq for tombstone in erasure.tombstones]
@@ -74,12 +75,12 @@ def _unindex(connection: sqlite3.Connection, session: Session, seqs: Sequence[in
     """Take rows out of the search index before they are replaced.
 
     Raises:
-        index.DamagedIndexError: it needs a new index.
+        DamagedIndexError: it needs a new index.
     """
     try:
         index.remove(connection, session, queries.picked(connection, session, seqs))
     except rows.DamagedRowError as error:  # which words of it are in the index, nobody knows
-        raise index.DamagedIndexError(str(error)) from error
+        raise DamagedIndexError(str(error)) from error
 
 
 def _refuse_misfit(session: Session, erasure: Erasure) -> None:

@@ -2,22 +2,25 @@
 
 An FTS5 table holds the terms of `core.finding.words` by the primary key of their message: a session is a range of
 keys. It keeps neither texts nor positions (a phrase is looked up in the messages themselves): half of the disk.
-
-Its tables carry two numbers: that of the rules for terms, and the *generation*, of which the highest counts. A damaged
-index is not always one that can be dropped; a new generation needs nothing of the one before.
-
-SQLite commits nothing any more once it met a damaged page within a transaction that writes. So whatever fails here
-leaves as a DamagedIndexError, and the store undoes the whole transaction and does it again without the index.
+What becomes of a damaged one: see `views`; what shows damage that nobody notices: `proof`.
 """
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
+from squidbot.adapters.sqlite3.views import (
+    OF_MEMORIES,
+    OF_MESSAGES,
+    WORDS,
+    DamagedIndexError,
+    flush,
+    following,
+    index_errors,
+    is_damage,
+)
 from squidbot.core.finding.ranking import best
 from squidbot.core.finding.sayings import UNSEARCHED, payload_terms
 from squidbot.core.finding.words import RULES
@@ -31,12 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batch",
-    "DamagedIndexError",
     "add",
     "are_several",
-    "flush",
-    "index_errors",
-    "is_damage",
+    "held",
     "keep_up",
     "pending",
     "remove",
@@ -54,17 +54,9 @@ ADDED_MESSAGES = 1024
 # Rows are asked for so many at once: a statement for each power of two up to it.
 PICKED_ROWS = 128
 
-# A term is letters, digits and `_`, folded already; what is not ASCII belongs to a word for the tokenizer "ascii".
-WORDS = (
-    "CREATE VIRTUAL TABLE words_{0} USING fts5(terms, content='', columnsize=0, detail=none, "
-    "tokenize=\"ascii tokenchars '_'\")"
-)
 # How many messages of a session are in, from the first on.
 INDEXED = "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)"
-TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'words_*' OR name GLOB 'indexed_*'"
-MEMORY_TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'memory_last_[0-9]*'"
 UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row's form holds them
-NAME = re.compile(rb"(?:words|indexed)_(\d+)_(\d+)")
 
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
 SIZES, PAYLOADS = (
@@ -74,18 +66,6 @@ SIZES, PAYLOADS = (
     }
     for cell in ("estimate", "payload")
 )
-
-# Errors that are no damage: they come from outside, and may be gone the next time.
-PASSING = frozenset(
-    (
-        sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_CANTOPEN,
-    )
-)  # fmt: skip
-
-
-class DamagedIndexError(Exception):
-    """There is no index by our rules, or it contradicts itself, or it could not be written: it has to be made anew."""
 
 
 class Batch(NamedTuple):
@@ -110,7 +90,7 @@ def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADD
     if not session.messages:
         return Batch(0, 0, [], 0, "")
     with index_errors():
-        name = _name(connection)
+        name = OF_MESSAGES.newest(connection, RULES)
         first = _indexed(connection, name, session)
     last = min(first + at_most, session.messages)
     texts = _texts(connection, session.first_key + first, session.first_key + last - 1) if first < last else []
@@ -124,14 +104,30 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
         DamagedIndexError: the transaction must be undone.
     """
     with index_errors():
-        name = _name(connection)
+        name = OF_MESSAGES.newest(connection, RULES)
         if batch.first == batch.last or batch.name != name or _indexed(connection, name, session) != batch.first:
             return
-        cells = ((key, " ".join(payload_terms(text))) for key, text in batch.texts)
-        connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", cells)  # numbers
+        connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", _cells(batch.texts))  # numbers
         check = rows.session_checksum(session.no, batch.last, b"", b"")
         connection.execute(f"REPLACE INTO indexed_{name} VALUES(?, ?, ?)", (session.no, batch.last, check))
         flush(connection)
+
+
+def _cells(texts: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    return ((key, " ".join(payload_terms(text))) for key, text in texts)
+
+
+def held(connection: sqlite3.Connection, session: Session) -> Iterator[tuple[int, str]]:
+    """Yield what the index has to hold of a session, by its rows: the key and the terms of each message that is in it.
+
+    Raises:
+        DamagedIndexError: the index has to be made anew.
+    """
+    with index_errors():
+        indexed = _indexed(connection, OF_MESSAGES.newest(connection, RULES), session)
+    for first in range(0, indexed, ADDED_MESSAGES):
+        last = min(first + ADDED_MESSAGES, indexed) - 1
+        yield from _cells(_texts(connection, session.first_key + first, session.first_key + last))
 
 
 def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars: int) -> None:
@@ -147,7 +143,7 @@ def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars
         return
     left = session.messages - before + BATCH_MESSAGES
     with index_errors(all_of_them=True):
-        if not _names(connection):
+        if not OF_MESSAGES.all(connection):
             renew(connection)
         while left > 0:
             batch = pending(connection, session, min(left, ADDED_MESSAGES))
@@ -163,12 +159,12 @@ def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
     Raises:
         sqlite3.Error: the transaction must be undone.
     """
-    old = _names(connection)
+    old = OF_MESSAGES.all(connection)
     for _, _, name in old if drops else ():
         connection.execute(f"DROP TABLE IF EXISTS words_{name}")
         connection.execute(f"DROP TABLE IF EXISTS indexed_{name}")
-    name = f"{RULES}_{max((number for _, number, _ in old), default=0) + 1}"
-    connection.execute(WORDS.format(name))
+    name = following(old, RULES)
+    connection.execute(WORDS.format(f"words_{name}"))
     connection.execute(INDEXED.format(name))
 
 
@@ -182,9 +178,9 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
         DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
     """
     with index_errors():
-        if not _names(connection):
+        if not OF_MESSAGES.all(connection):
             return
-        name = _name(connection)
+        name = OF_MESSAGES.newest(connection, RULES)
         indexed = _indexed(connection, name, session)
         cells = [
             (session.first_key + message.seq, " ".join(payload_terms(message.payload)))
@@ -207,9 +203,9 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
             near, and nobody has read for that.
     """
     with index_errors(all_of_them=True):
-        if not _names(connection):
+        if not OF_MESSAGES.all(connection):
             return
-        indexed = _indexed(connection, _name(connection), session)
+        indexed = _indexed(connection, OF_MESSAGES.newest(connection, RULES), session)
         if last_seq - indexed >= ADDED_MESSAGES:
             raise DamagedIndexError("the index is far behind")
         if last_seq >= indexed:
@@ -218,7 +214,7 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
 
 def are_several(connection: sqlite3.Connection) -> bool:
     """Say whether there is an old index beside the one that counts, of messages or memories: one that refused to go."""
-    return len(_names(connection)) > 1 or len(connection.execute(MEMORY_TABLES).fetchall()) > 1
+    return len(OF_MESSAGES.all(connection)) > 1 or len(OF_MEMORIES.all(connection)) > 1
 
 
 def search(
@@ -234,7 +230,7 @@ def search(
     connection.execute("BEGIN")  # all its statements see the same messages
     try:
         with index_errors():
-            return best(query, _Postings(connection, _name(connection), session), limit, after)
+            return best(query, _Postings(connection, OF_MESSAGES.newest(connection, RULES), session), limit, after)
     finally:
         connection.execute("ROLLBACK")
 
@@ -296,24 +292,6 @@ def _match(words: Sequence[Word]) -> str:
     )
 
 
-def _names(connection: sqlite3.Connection) -> list[tuple[int, int, str]]:
-    """Return the rules, the generation and the name of each index there is, or a part of."""
-    found = (NAME.fullmatch(name) for (name,) in connection.execute(TABLES).fetchall())
-    return sorted({(int(each[1]), int(each[2]), f"{int(each[1])}_{int(each[2])}") for each in found if each})
-
-
-def _name(connection: sqlite3.Connection) -> str:
-    """Return the name of the index that counts.
-
-    Raises:
-        DamagedIndexError: there is none that was made by our rules.
-    """
-    ours = [name for rules, _, name in _names(connection) if rules == RULES]
-    if not ours:
-        raise DamagedIndexError("there is no index yet")
-    return ours[-1]
-
-
 def _indexed(connection: sqlite3.Connection, name: str, session: Session) -> int:
     """Return how many messages of a session are in.
 
@@ -353,31 +331,3 @@ def _is_unsearched(form: object) -> bool:
 def _text(payload: object) -> str:
     """Return a payload as text, whatever became of the row."""
     return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
-
-
-def flush(connection: sqlite3.Connection) -> None:
-    """Have FTS5 write what it gathered: it would at the commit, where an error of the index would be the append's."""
-    connection.execute("SAVEPOINT search_index")
-    connection.execute("RELEASE search_index")
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Say whether an error speaks of damage, and not of what may be gone the next time."""
-    return (getattr(error, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF) not in PASSING
-
-
-@contextmanager
-def index_errors(*, all_of_them: bool = False) -> Iterator[None]:
-    """Turn SQLite's errors that speak of damage, or all of them, into ours.
-
-    A damaged index may ask for more memory than there can be, which SQLite reports as if there were none. Where there
-    really is none, making the index anew fails in the same way.
-    """
-    try:
-        yield
-    except MemoryError as error:
-        raise DamagedIndexError(f"SQLite asks for more memory than there is: {error}") from error
-    except sqlite3.Error as error:
-        if all_of_them or is_damage(error):
-            raise DamagedIndexError(str(error)) from error
-        raise

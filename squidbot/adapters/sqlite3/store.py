@@ -10,6 +10,7 @@ from squidbot.adapters.sqlite3 import claims, erase, finding, index, queries
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, shrink_log
 from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.adapters.sqlite3.rows import plain
+from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.finding.words import read_query
 
@@ -101,7 +102,7 @@ class SqliteStore(OpenedFile):
     ) -> None:
         try:
             self._append_once(session_id, expected_seq, messages, records, indexes=True)
-        except index.DamagedIndexError:  # search makes it anew
+        except DamagedIndexError:  # search makes it anew
             self._append_once(session_id, expected_seq, messages, records, indexes=False)
 
     def _append_once(
@@ -186,11 +187,11 @@ class SqliteStore(OpenedFile):
         wanted = read_query(query)
         try:
             return self._search(session_id, wanted, limit, after)
-        except index.DamagedIndexError:
+        except DamagedIndexError:
             self._renew_index()
         try:
             return self._search(session_id, wanted, limit, after)
-        except index.DamagedIndexError as error:
+        except DamagedIndexError as error:
             raise self._hopeless(error) from error
 
     def _search(self, session_id: str, query: Query, limit: int, after: Found | None) -> list[Found]:
@@ -209,14 +210,14 @@ class SqliteStore(OpenedFile):
         """
         try:
             return self._index(session_id)
-        except index.DamagedIndexError:
+        except DamagedIndexError:
             self._renew_index()
         try:
             return self._index(session_id)
-        except index.DamagedIndexError as error:
+        except DamagedIndexError as error:
             raise self._hopeless(error) from error
 
-    def _hopeless(self, error: index.DamagedIndexError) -> DamagedStoreError:
+    def _hopeless(self, error: DamagedIndexError) -> DamagedStoreError:
         return DamagedStoreError(
             f"{self._path}: the search index is damaged and can't be made anew ({error}); the messages are not: "
             "`squidbot doctor` saves them into a copy that makes its own"
@@ -251,7 +252,7 @@ class SqliteStore(OpenedFile):
         """
         try:
             self._forget(session_id, erasure)
-        except index.DamagedIndexError:
+        except DamagedIndexError:
             try:
                 self._forget(session_id, erasure, renews=True)
             except DamagedStoreError:  # a part of the old index can't even be read to be dropped

@@ -46,7 +46,7 @@ def pairs_in(path: Path) -> dict[str, int]:
     assert listed == set(kept)
     assert holding == {each.memory_id for each in kept.values() if not each.superseded_by}
     assert len(kept) == 2 * sum(counts.values()), "half a pair"
-    health = check(path)
+    health = check(path, proves_words=True)
     assert health.whole, health
     return counts
 

@@ -36,7 +36,7 @@ def test_four_processes_lose_nothing_when_they_write_one_session_through_the_eng
             assert (rows[-1].seq + 1 if rows else 0) % PARTS == 0
             assert messages >= seen
             if looks % 10 == 0:
-                health = check(path)
+                health = check(path, proves_words=True)
                 assert health.whole, health
             seen, looks = messages, looks + 1
         time.sleep(0.02)

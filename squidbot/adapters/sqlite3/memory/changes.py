@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3 import erase
-from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.memory import history, index, queries, vectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
+from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import is_same, passage_of, refuse_missing
 

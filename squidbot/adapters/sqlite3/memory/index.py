@@ -2,10 +2,8 @@
 
 An FTS5 table holds each memory's terms by its key. A term begins with the digest of the memory's owner, its tenant and
 user, so that the memories of others are not even in the same lists; four marks say which view under which policy it is
-seen in, and whether it still holds. Neither texts nor positions are kept.
-
-Its tables carry two numbers: that of the rules for terms, and the *generation*, of which the highest counts. A damaged
-index is not always one that can be dropped; a new generation needs nothing of the one before.
+seen in, and whether it still holds. Neither texts nor positions are kept. What becomes of a damaged one: see `views` of
+the room above; what shows damage that nobody notices: `proof` there.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from collections import defaultdict
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.sqlite3.index import DamagedIndexError, flush, index_errors
 from squidbot.adapters.sqlite3.memory import queries
 from squidbot.adapters.sqlite3.memory.rows import view_digest, view_digests
+from squidbot.adapters.sqlite3.views import OF_MEMORIES, WORDS, DamagedIndexError, flush, following, index_errors
 from squidbot.core.memories import passage_of
 from squidbot.core.memory.search.index import NEIGHBOURS
 from squidbot.core.memory.search.stems import root
@@ -25,19 +23,23 @@ from squidbot.core.memory.search.texts import RULES, terms_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.core.memories import Memory, Passage, View
 
 __all__ = [
+    "Counts",
     "Lists",
     "add",
     "beside",
     "catch_up",
+    "counted",
     "family",
+    "held",
     "lists",
     "remove",
     "renew",
+    "rules",
     "swap",
     "waits",
 ]
@@ -51,20 +53,12 @@ FEW = 256
 # How many memories are read and indexed at once: about a fifth of a second.
 ADDED_MEMORIES = 2048
 
-# A term is letters, digits and `_`, folded already; what is not ASCII belongs to a word for the tokenizer "ascii".
-WORDS = (
-    "CREATE VIRTUAL TABLE memory_words_{0} USING fts5(terms, content='', columnsize=0, detail=none, "
-    "tokenize=\"ascii tokenchars '_'\")"
-)
 # Up to which key all memories are in; row 0 alone. How many of a view are in, those that hold and history.
 LAST = "CREATE TABLE memory_last_{0}(one INTEGER PRIMARY KEY, key INTEGER NOT NULL)"
 SEEN = (
     "CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL, "
     "terms INTEGER NOT NULL)"
 )
-PARTS = ("words", "last", "seen")
-TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'memory_*_[0-9]*'"
-NAME = re.compile(rb"memory_(?:words|last|seen)_(\d+)_(\d+)")
 # What the tokenizer would part a term at: the rest of it would be in no owner's list, or in everybody's.
 PARTING = re.compile("[^0-9a-z_\x80-\U0010ffff]")
 
@@ -74,7 +68,8 @@ def family(term: str) -> tuple[str, ...]:
     return root(term), f"_{root(term)}"
 
 
-def _rules() -> int:
+def rules() -> int:
+    """Return the number of the rules by which memories are indexed."""
     return FORM * 1000 + RULES
 
 
@@ -86,12 +81,13 @@ def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
     Raises:
         sqlite3.Error: the transaction must be undone.
     """
-    old = _names(connection)
+    old = OF_MEMORIES.all(connection)
     for _, _, name in old if drops else ():
-        for part in PARTS:
-            connection.execute(f"DROP TABLE IF EXISTS memory_{part}_{name}")
-    name = f"{_rules()}_{max((number for _, number, _ in old), default=0) + 1}"
-    for statement in (WORDS, LAST, SEEN):
+        for part in OF_MEMORIES.parts:
+            connection.execute(f"DROP TABLE IF EXISTS {part}_{name}")
+    name = following(old, rules())
+    connection.execute(WORDS.format(f"memory_words_{name}"))
+    for statement in (LAST, SEEN):
         connection.execute(statement.format(name))
     connection.execute(f"INSERT INTO memory_last_{name} VALUES(0, 0)")  # numbers
 
@@ -105,9 +101,9 @@ def add(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]]) 
     with index_errors(all_of_them=True):
         if not memories:
             return
-        if not _names(connection):
+        if not OF_MEMORIES.all(connection):
             renew(connection)
-        name = _name(connection)
+        name = OF_MEMORIES.newest(connection, rules())
         if queries.last_before(connection, memories[0][0]) <= _last(connection, name):
             _put(connection, name, memories)
             _set_last(connection, name, memories[-1][0])
@@ -123,7 +119,7 @@ def catch_up(connection: sqlite3.Connection) -> bool:
         DamagedIndexError: the transaction must be undone.
     """
     with index_errors():
-        name = _name(connection)
+        name = OF_MEMORIES.newest(connection, rules())
         found = queries.readable(connection, _last(connection, name), ADDED_MEMORIES)
         if not found.last:
             return False
@@ -140,7 +136,7 @@ def waits(connection: sqlite3.Connection) -> bool:
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        return queries.last_before(connection, 1 << 62) > _last(connection, _name(connection))
+        return queries.last_before(connection, 1 << 62) > _last(connection, OF_MEMORIES.newest(connection, rules()))
 
 
 def swap(connection: sqlite3.Connection, key: int, old: Memory, new: Memory) -> None:
@@ -150,7 +146,7 @@ def swap(connection: sqlite3.Connection, key: int, old: Memory, new: Memory) -> 
         DamagedIndexError: the transaction must be undone, and done again with a new index.
     """
     with index_errors(all_of_them=True):
-        if _names(connection) and key <= _last(connection, name := _name(connection)):
+        if OF_MEMORIES.all(connection) and key <= _last(connection, name := OF_MEMORIES.newest(connection, rules())):
             _put(connection, name, [(key, old)], removes=True)
             _put(connection, name, [(key, new)])
             flush(connection)
@@ -166,8 +162,8 @@ def remove(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]
         DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
     """
     with index_errors(all_of_them=True):
-        if _names(connection):
-            name = _name(connection)
+        if OF_MEMORIES.all(connection):
+            name = OF_MEMORIES.newest(connection, rules())
             last = _last(connection, name)
             _put(connection, name, [each for each in memories if each[0] <= last], removes=True)
             words = f"memory_words_{name}"
@@ -221,7 +217,7 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        name = _name(connection)
+        name = OF_MEMORIES.newest(connection, rules())
         digest = view_digest(view)
         owner = view_digests(view.scope)[0]
         found = {
@@ -272,14 +268,52 @@ def _owned(owner: int, term: str) -> str:
     return f"{owner:x}_{PARTING.sub('_', term)}"
 
 
-def _cell(memory: Memory, terms: Iterable[str]) -> str:
-    """Return what the index holds of a memory: its terms, the roots that they don't show, and its marks."""
-    digests = view_digests(memory.scope)
-    passage = passage_of(memory)
-    different = dict.fromkeys((*terms, *([_place(passage.group, passage.position)] if passage.group else [])))
-    roots = {f"_{root(term)}" for term in different if term[:1] != "_" and root(term) != term}
-    marks = (_mark(digest, holds=not memory.superseded_by) for digest in digests)
-    return " ".join((*(_owned(digests[0], term) for term in (*different, *roots)), *marks))
+class Counts:
+    """How many memories of each view are in: those that hold, history, and the terms of both."""
+
+    def __init__(self) -> None:
+        """Begin at none."""
+        self.of_views = defaultdict[int, list[int]](lambda: [0, 0, 0])
+
+    def cell(self, memory: Memory, sign: int = 1) -> str:
+        """Return what the index holds of a memory: its terms, the roots that they don't show, and its marks; count it.
+
+        `sign`: -1 for one that goes.
+        """
+        digests, terms = view_digests(memory.scope), terms_of(memory.text)
+        for digest in digests:
+            self.of_views[digest][bool(memory.superseded_by)] += sign
+            self.of_views[digest][2] += sign * len(terms)
+        passage = passage_of(memory)
+        different = dict.fromkeys((*terms, *([_place(passage.group, passage.position)] if passage.group else [])))
+        roots = {f"_{root(term)}" for term in different if term[:1] != "_" and root(term) != term}
+        marks = (_mark(digest, holds=not memory.superseded_by) for digest in digests)
+        return " ".join((*(_owned(digests[0], term) for term in (*different, *roots)), *marks))
+
+
+def held(connection: sqlite3.Connection, counts: Counts) -> Iterator[tuple[int, str]]:
+    """Yield what the index has to hold, by the rows: the key and the cell of each memory that is in it; count them.
+
+    Raises:
+        DamagedIndexError: the index has to be made anew.
+    """
+    with index_errors():
+        last, key = _last(connection, OF_MEMORIES.newest(connection, rules())), 0
+    while (found := queries.readable(connection, key, ADDED_MEMORIES)).last:
+        yield from ((key, counts.cell(memory)) for key, memory in found.memories if key <= last)
+        key = found.last
+
+
+def counted(connection: sqlite3.Connection) -> dict[int, list[int]]:
+    """Return what the index says of each view that has any memories, as `Counts.of_views` has it.
+
+    Raises:
+        DamagedIndexError: the index has to be made anew.
+    """
+    with index_errors():
+        name = OF_MEMORIES.newest(connection, rules())
+        rows = connection.execute(f"SELECT view, live, past, terms FROM memory_seen_{name}").fetchall()  # noqa: S608
+    return {view: counts for view, *counts in rows if any(counts)}
 
 
 def _put(
@@ -288,38 +322,14 @@ def _put(
     """Add memories to the index or, as they are in it, remove them; count them."""
     words = f"memory_words_{name}"
     columns, values = (f"{words}, rowid, terms", "'delete', ?, ?") if removes else ("rowid, terms", "?, ?")
-    said = [(key, memory, terms_of(memory.text)) for key, memory in memories]
-    cells = ((key, _cell(memory, terms)) for key, memory, terms in said)
+    counts = Counts()
+    cells = [(key, counts.cell(memory, -1 if removes else 1)) for key, memory in memories]
     connection.executemany(f"INSERT INTO {words}({columns}) VALUES({values})", cells)  # numbers
-    counts = defaultdict[int, list[int]](lambda: [0, 0, 0])
-    sign = -1 if removes else 1
-    for _, memory, terms in said:
-        for digest in view_digests(memory.scope):
-            counts[digest][bool(memory.superseded_by)] += sign
-            counts[digest][2] += sign * len(terms)
     connection.executemany(
         f"INSERT INTO memory_seen_{name} VALUES(?, ?, ?, ?) ON CONFLICT(view) DO UPDATE SET "  # numbers
         "live = live + excluded.live, past = past + excluded.past, terms = terms + excluded.terms",
-        [(digest, *each) for digest, each in counts.items()],
+        [(digest, *each) for digest, each in counts.of_views.items()],
     )
-
-
-def _names(connection: sqlite3.Connection) -> list[tuple[int, int, str]]:
-    """Return the rules, the generation and the name of each index there is, or a part of."""
-    found = (NAME.fullmatch(name) for (name,) in connection.execute(TABLES).fetchall())
-    return sorted({(int(each[1]), int(each[2]), f"{int(each[1])}_{int(each[2])}") for each in found if each})
-
-
-def _name(connection: sqlite3.Connection) -> str:
-    """Return the name of the index that counts.
-
-    Raises:
-        DamagedIndexError: there is none that was made by our rules.
-    """
-    ours = [name for rules, _, name in _names(connection) if rules == _rules()]
-    if not ours:
-        raise DamagedIndexError("there is no index of memories yet")
-    return ours[-1]
 
 
 def _last(connection: sqlite3.Connection, name: str) -> int:

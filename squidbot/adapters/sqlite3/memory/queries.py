@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.sqlite3.index import is_damage
 from squidbot.adapters.sqlite3.memory import rows
 from squidbot.adapters.sqlite3.memory.rows import MEMORY_COLUMNS, VIEW_COLUMNS, DamagedMemoryError
 from squidbot.adapters.sqlite3.rows import plain, stored
+from squidbot.adapters.sqlite3.views import is_damage
 from squidbot.core.errors import NotFoundError
 from squidbot.core.memories import View
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.sqlite3.index import index_errors
 from squidbot.adapters.sqlite3.memory import index, queries, vectors
 from squidbot.adapters.sqlite3.memory.candidates import candidates
+from squidbot.adapters.sqlite3.views import index_errors
 from squidbot.core.memories import View, passage_of
 from squidbot.core.memory.search.index import CANDIDATES, NEIGHBOURS_OF, OF_DAYS
 from squidbot.core.memory.search.likeness import Meaning

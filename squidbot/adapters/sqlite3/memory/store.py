@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from squidbot.adapters.sqlite3.access import FOREIGN
-from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.memory import changes, history, index, marks, queries, tables, vectors
 from squidbot.adapters.sqlite3.memory.beside import remove_beside
 from squidbot.adapters.sqlite3.memory.places import SqliteVectors
 from squidbot.adapters.sqlite3.memory.searching import Wanted, searched
 from squidbot.adapters.sqlite3.opened import OpenedFile
+from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import View, refuse_misfit
 from squidbot.core.memory.search.query import is_sought
