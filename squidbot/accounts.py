@@ -6,13 +6,13 @@ What each adapter adds is its SDK, and the words that its provider has for what 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping
     from urllib.parse import SplitResult
 
@@ -27,6 +27,7 @@ __all__ = [
     "Words",
     "address",
     "is_here",
+    "writable",
 ]
 
 # Where the key of an adapter is, unless settings name another variable.
@@ -105,6 +106,8 @@ class Account:
             raise ConfigError(f"no key for {self.url}; set {self._key_name} in the environment")
         # The window that the server named when it refused; None: it has not.
         self.refused_window_tokens: int | None = None
+        # Where the options of requests stand in the settings, by their names: a refusal may be of one of them.
+        self.places: Mapping[str, str] = {}
 
     @property
     def is_usual(self) -> bool:
@@ -143,12 +146,17 @@ class Account:
             return self._overflow(said)
         if status >= _FAILS or _among(_BROKEN_KINDS, kind):
             return LLMError("unreachable", f"{self.url} fails{told}: {said}")
-        return self._unfit(status, f"refuses{told}: {said}", said)
+        return self._unfit(status, f"refuses{told}: {said}{self._blamed(said)}", said)
 
     def _overflow(self, said: str) -> ContextOverflowError:
         if found := self.words.window.search(said):
             self.refused_window_tokens = int(found[1])
         return ContextOverflowError(f"{self.url} refuses a request: {said}")
+
+    def _blamed(self, said: str) -> str:
+        """Return which options of the settings a refusal names."""
+        named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", said)]
+        return f"; see {', '.join(named)} in the settings" if named else ""
 
     def _unfit(self, status: int, refuses: str, said: str) -> LLMError:
         if self.words.stale and self.words.stale.search(said):
@@ -211,3 +219,12 @@ def is_here(parts: SplitResult) -> bool:
     """Return whether an address is this machine's own."""
     host = parts.hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def writable(value: object) -> object:
+    """Return a JSON value whose texts can be sent: halves of surrogate pairs become U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {writable(key): writable(inner) for key, inner in value.items()}
+    return [writable(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -13,6 +13,7 @@ import cattrs
 from squidbot.core.errors import ConfigError
 from squidbot.core.prompts.modes import MODES
 from squidbot.core.settings import STRATEGIES
+from squidbot.model_options import what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +32,7 @@ __all__ = [
     "Minutes",
     "Mode",
     "Names",
+    "Options",
     "Portion",
     "Scheduler",
     "Scope",
@@ -64,6 +66,7 @@ GpuLayers = NewType("GpuLayers", int)
 KvType = NewType("KvType", str)
 Api = NewType("Api", str)
 Variable = NewType("Variable", str)
+Options = NewType("Options", dict[str, object])
 Isolated = NewType("Isolated", str)
 Extract = NewType("Extract", str)
 Shares = NewType("Shares", tuple[float, ...])
@@ -182,6 +185,15 @@ def _variable(value: object, _: object) -> str:
     return value
 
 
+def _options(value: object, _: object) -> dict[str, object]:
+    """Return what goes into requests of a model as it is."""
+    if not isinstance(value, dict):
+        raise _RefusedError("invalid value for type, expected table")
+    if wrong := what_is_wrong(value):
+        raise _RefusedError(wrong)
+    return value
+
+
 def _shares(value: object, _: object) -> tuple[float, ...]:
     """Return shares of devices; they need not sum to 1."""
     given = value if isinstance(value, (list, tuple)) else (None,)
@@ -237,6 +249,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(KvType, _one_of(KV_TYPES))
     made.register_structure_hook(Api, _one_of(APIS))
     made.register_structure_hook(Variable, _variable)
+    made.register_structure_hook(Options, _options)
     made.register_structure_hook(Shares, _shares)
     made.register_structure_hook(Sizing, _one_of(SIZINGS))
     return made

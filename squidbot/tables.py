@@ -20,6 +20,7 @@ from squidbot.checks import (
     Minutes,
     Mode,
     Names,
+    Options,
     Portion,
     Scheduler,
     Scope,
@@ -141,6 +142,7 @@ class Model:
     url: str | None = None
     api: Api | None = None
     key_env: Variable | None = None
+    options: Options = attrs.Factory(lambda: Options({}))
     n_gpu_layers: GpuLayers = ALL_LAYERS
     n_batch: Tokens | None = None
     n_ubatch: Tokens | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,7 +73,7 @@ OTHER_KEYS = {
     "models.<alias>.parameters_billion",
     "models.<alias>.native_context_limit",
     *(f"models.<alias>.{key}" for key in ("adapter", "path", "repo_id", "filename", "projector", "model", "url")),
-    *(f"models.<alias>.{key}" for key in ("api", "key_env")),
+    *(f"models.<alias>.{key}" for key in ("api", "key_env", "options.<name>")),
     *(f"models.<alias>.{key}" for key in ("n_gpu_layers", "n_batch", "n_ubatch", "kv_type", "kv_type_v")),
     *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
     *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),
@@ -149,7 +150,8 @@ def table(key: str, value: object) -> dict[str, Any]:
 
 def all_keys() -> set[str]:
     """Return every key there is, a model under the name <alias>."""
-    named: dict[str, object] = {"models": {"<alias>": {"prices": {}}}, "price_table": {"<name>": {}}}
+    model: dict[str, object] = {"prices": {}, "options": {"<name>": ""}}
+    named: dict[str, object] = {"models": {"<alias>": model}, "price_table": {"<name>": {}}}
     loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}})
     return {origin.key.replace('"', "") for origin in loaded.origins()}
 
@@ -365,6 +367,51 @@ def test_load_settings_refuses_windows_that_contradict_themselves(window: dict[s
     assert str(caught.value) == message
 
 
+OPTIONS = [
+    ({"store": True}, "R10: store keeps the history at the provider; unset it to use squidbot"),
+    ({"previous_response_id": "r"}, "R10: previous_response_id keeps the history at the provider; unset it"),
+    ({"conversation": {"id": "c"}}, "R10: conversation keeps the history at the provider; unset it"),
+    ({"context_management": {"edits": []}}, "R10: context_management has the provider leave parts of the history out"),
+    ({"truncation": "auto"}, "R10: truncation has the provider leave parts of the history out"),
+    ({"max_tokens": 9}, "max_tokens can't be an option: set max_tokens of the model"),
+    ({"messages": []}, "messages can't be an option: what is said comes from the session"),
+    ({"stop": float("nan")}, "stop has a value that no request can hold: nan"),
+    ({"day": {"one": date(2026, 1, 1)}}, "day has a value that no request can hold: "),
+    ("high", "invalid value for type, expected table"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS)
+def test_load_settings_refuses_options_that_would_break_a_conversation(options: object, message: str) -> None:
+    """What the provider would keep or cut, what requests say anyway, and what is no JSON."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings({"models": {"gpt": {"options": options}}})
+    said = str(caught.value)
+    assert said.startswith(message)
+    assert said.endswith(" @ argument.models['gpt'].options")
+    assert "\n" not in said
+
+
+def test_load_settings_takes_options_as_they_are_and_tells_where_each_is_from(tmp_path: Path) -> None:
+    """Switches that are off are none; the origin of an option is its own line."""
+    path = tmp_path / PATH
+    path.write_text(
+        '[models.gpt.options]\ntemperature = 0.5\nstore = false\ntruncation = "disabled"\n'
+        '[models.gpt.options.reasoning]\neffort = "high"\n',
+        encoding="utf-8",
+    )
+    loaded = load_settings(path)
+    given = {"temperature": 0.5, "store": False, "truncation": "disabled", "reasoning": {"effort": "high"}}
+    assert loaded.settings.model("gpt").options == given
+    places = {origin.key: (origin.value, origin.source) for origin in loaded.origins() if ".options." in origin.key}
+    assert places == {
+        "models.gpt.options.temperature": (0.5, "squidbot.toml:2"),
+        "models.gpt.options.store": (False, "squidbot.toml:3"),
+        "models.gpt.options.truncation": ("disabled", "squidbot.toml:4"),
+        "models.gpt.options.reasoning.effort": ("high", "squidbot.toml:6"),
+    }
+
+
 def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:
     """A misspelt key is refused, in a table and at the top."""
     with pytest.raises(ConfigError) as caught:
@@ -411,6 +458,8 @@ def test_load_settings_loads_or_raises_config_error_whatever_a_value_is(value: o
         "models",
         "models.m",
         "models.m.prices",
+        "models.m.options",
+        "models.m.options.x",
         "budget.counter",
         "observers",
         "x",

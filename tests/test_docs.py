@@ -125,7 +125,8 @@ def without_numbers(line: str) -> str:
 
 def test_every_key_is_documented_with_its_default() -> None:
     """No key without a row, no row without a key; a default that is a value stands there as it is."""
-    named: dict[str, object] = {"models": {"<alias>": {"prices": {}}}, "price_table": {"<name>": {}}}
+    model: dict[str, object] = {"prices": {}, "options": {"<name>": ""}}
+    named: dict[str, object] = {"models": {"<alias>": model}, "price_table": {"<name>": {}}}
     loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}})
     keys = {origin.key.replace('"', ""): origin.value for origin in loaded.origins()}
     rows = table_rows(CONFIGURATION)

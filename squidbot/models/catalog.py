@@ -248,6 +248,8 @@ class Catalog:
         path = model_file(self._loaded, alias)
         if not path and model.adapter in OPEN_FILES:
             raise ConfigError(f"{model.adapter} opens files; set path, or repo_id and filename @ {place}")
+        if model.options and model.adapter in OPEN_FILES:
+            raise ConfigError(f"{model.adapter} takes no options; remove them @ {place}.options")
         definition = self._definition(alias, path)
         definition = definition._replace(checked=_checked(definition, place, here=model.adapter in OPEN_FILES))
         resolved, counter = self.resolved(alias), self._counter(alias)
@@ -274,6 +276,7 @@ class Catalog:
             model.max_tokens,
             api=model.api or "",
             key_env=model.key_env or "",
+            options=model.options,
         )
 
     def _filled(self, held: _Open) -> _Open:

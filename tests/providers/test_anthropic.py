@@ -231,7 +231,7 @@ def test_thinking_that_was_touched_is_an_error_of_its_own(providers: Providers, 
     touched = assistant({"type": "thinking", "thinking": "oh", "signature": "c2ln"}, text("One."))
     with pytest.raises(StaleThinkingError, match="Invalid `signature`"):
         claude.reply([user("hi"), touched, user("and?")], 100)
-    quiet = model(providers, thinking={"type": "disabled"})
+    quiet = model(providers, options={"thinking": {"type": "disabled"}})
     with pytest.raises(StaleThinkingError, match="different conversation"):
         quiet.reply([user("hi!"), assistant(*_listed(said["content"])), user("and?")], 100)
     quiet.close()

@@ -68,7 +68,7 @@ def test_a_model_of_the_settings_goes_on_with_a_session(providers: Providers, wa
         reply = model.reply(session.assemble(tools=[tool]).messages, 400, [tool])
         assert reply.finish == "stop"
         assert session.record(reply.message)
-    assert refused(providers) == []
+    assert providers.refused == []
     assert providers.held == []
 
 
@@ -79,11 +79,6 @@ def answers(form: str, calls: Sequence[str], said: str = "seen") -> list[Json]:
     if form == "openai.chat":
         return [{"role": "tool", "tool_call_id": one, "content": said} for one in calls]
     return [{"type": "function_call_output", "call_id": one, "output": said} for one in calls]
-
-
-def refused(server: Providers) -> list[str]:
-    """Return what was refused beside the question of servers that speak like OpenAI, which this one is not asked."""
-    return [one for one in server.refused if one != "anthropic-version: header is required"]
 
 
 def opened(engine: squidbot.Engine) -> LoadedModel:
@@ -178,4 +173,66 @@ def test_an_answer_that_broke_off_goes_on_with_the_part_that_was_told(providers:
         assert pieces
         session.record(made.incoming, {"role": "assistant", "content": "".join(pieces)})
         assert model.reply(session.assemble("And?").messages, 100).finish == "stop"
-    assert refused(providers) == []
+    assert providers.refused == []
+
+
+PATHS = {"anthropic": "/v1/messages", "openai": "/v1/chat/completions", "responses": "/v1/responses"}
+
+
+@pytest.mark.parametrize(
+    ("way", "options", "of_jobs"),
+    [
+        ("anthropic", {"temperature": 0.5, "service_tier": "auto", "stop_sequences": ["END"]}, 2),
+        ("openai", {"temperature": 0.5, "service_tier": "flex", "reasoning_effort": "low", "stop": "END"}, 3),
+        ("responses", {"temperature": 0.5, "service_tier": "flex", "reasoning": {"effort": "low"}}, 3),
+    ],
+)
+def test_options_of_the_settings_go_into_requests_as_they_are(
+    providers: Providers, way: str, options: Json, of_jobs: int
+) -> None:
+    """Each of a conversation; jobs go without those that shape an answer."""
+    with engine_of(providers, way, options=options) as engine:
+        opened(engine).reply([user("hi")], 400)
+        opened(engine).complete("", "hi", 400)
+    said, job = providers.bodies(PATHS[way])
+    assert {name: said.get(name) for name in options} == options
+    assert sum(name in job for name in options) == of_jobs
+    assert providers.refused == []
+
+
+def test_options_of_claude_say_how_it_thinks_which_beta_it_is_and_how_long_the_cache_keeps_a_prefix(
+    providers: Providers,
+) -> None:
+    """Jobs think as little as they can; breakpoints bear the mark of the settings."""
+    mark = {"type": "ephemeral", "ttl": "1h"}
+    thinking = {"type": "enabled", "budget_tokens": 1_024}
+    given = {"thinking": thinking, "cache_control": mark, "betas": ["context-1m-2025-08-07"]}
+    with engine_of(providers, "anthropic", options=given) as engine:
+        opened(engine).reply([user("hi")], 2_000)
+        opened(engine).complete("", "hi", 400)
+    said, job = (one for one in providers.requests if one.path == "/v1/messages")
+    assert said.body["thinking"] == thinking
+    assert job.body["thinking"] == {"type": "disabled"}
+    assert said.body["messages"] == [user({"type": "text", "text": "hi", "cache_control": mark})]
+    assert [one.headers["anthropic-beta"] for one in (said, job)] == ["context-1m-2025-08-07"] * 2
+    assert "cache_control" not in said.body
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_option_that_the_provider_refuses_is_named_with_its_place(providers: Providers, way: str) -> None:
+    """In the provider's words, and with the key of the settings."""
+    with (
+        engine_of(providers, way, options={"temprature": 1}) as engine,
+        pytest.raises(LLMError, match=r"refused: .* refuses \(400\): .*temprature.*; see models.it.options.temprature"),
+    ):
+        opened(engine).reply([user("hi")], 400)
+
+
+def test_a_model_that_is_opened_from_a_file_takes_no_options() -> None:
+    """Said when it is opened, with the place."""
+    model = {"adapter": "xllamacpp", "path": "/nowhere.gguf", "context_window": 2_048, "options": {"temperature": 1}}
+    with (
+        squidbot.load({"models": {"it": model}}) as engine,
+        pytest.raises(ConfigError, match=r"^xllamacpp takes no options; .* @ argument.models\['it'\].options$"),
+    ):
+        opened(engine)

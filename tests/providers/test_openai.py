@@ -229,17 +229,19 @@ def test_overflow_is_known_in_the_words_of_each_server(providers: Providers, say
 
 def test_a_conversation_at_the_provider_is_refused_before_anything_is_asked(providers: Providers, way: str) -> None:
     """Squidbot decides what the model sees; the provider's own memory would add to it."""
-    for name in ("previous_response_id", "conversation"):
+    for name in ("previous_response_id", "conversation", "store", "truncation"):
         with pytest.raises(InvalidRequestError, match=name):
             opened(providers, way, options={name: "x"})
     assert providers.requests == []
 
 
-def test_options_go_into_each_request_of_a_conversation(providers: Providers, way: str) -> None:
+def test_options_go_into_requests_and_those_that_shape_an_answer_not_into_jobs(providers: Providers, way: str) -> None:
     """As they are."""
-    model = opened(providers, way, options={"temperature": 0.5})
-    model.reply([user("hi")], 50)
-    assert providers.bodies(PATHS[way])[0]["temperature"] == 0.5
+    model = opened(providers, way, options={"temperature": 0.5, "tool_choice": "auto"})
+    model.reply([user("hi")], 50, [CHAT_TOOL if way == "chat" else RESPONSES_TOOL])
+    model.complete("", "hi", 50)
+    said = [(body.get("temperature"), body.get("tool_choice")) for body in providers.bodies(PATHS[way])]
+    assert said == [(0.5, "auto"), (0.5, None)]
     model.close()
 
 

@@ -9,14 +9,15 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.accounts import UnfitError
+from squidbot.accounts import UnfitError, writable
 from squidbot.adapters.anthropic.bindings import Bindings
-from squidbot.adapters.anthropic.breakpoints import marked
 from squidbot.adapters.anthropic.client import Account
+from squidbot.adapters.anthropic.requests import Json, conversation, options_of
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.context import Served
+from squidbot.model_options import for_jobs, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.context import Definition
 
 __all__ = ["AnthropicModel", "open_model"]
-
-Json = dict[str, object]
 
 _FINISHES: Final = {
     "tool_use": "tool_calls",
@@ -80,7 +79,8 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> A
         ConfigError: no model is named, the address is none, or there is no key for it.
     """
     account = Account(definition.url, key_name=definition.key_env)
-    return AnthropicModel(definition.model, account=account, counter=counter)
+    account.places = places(definition.options, definition.alias)
+    return AnthropicModel(definition.model, account=account, counter=counter, options=definition.options)
 
 
 class AnthropicModel:
@@ -90,31 +90,30 @@ class AnthropicModel:
     cached by the provider, with breakpoints of ours in place of any that messages bring.
     """
 
-    def __init__(  # noqa: PLR0913  # each has a default, and is what a user may want to say
+    def __init__(
         self,
         model: str,
         url: str = "",
         *,
         account: Account | None = None,
         counter: TokenCounter | None = None,
-        thinking: Mapping[str, object] | None = None,
-        cache_ttl: str = "5m",
+        options: Mapping[str, object] | None = None,
     ) -> None:
         """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
 
         `counter` is what hosts count texts with, None: `classes`.
-        `thinking` is what requests of a conversation say of it; None: nothing, which is the model's own default. Jobs
-        go without. `cache_ttl` is "5m" or "1h".
+        `options` go into requests as they are. Of them `thinking` is said in conversations alone, `cache_control` is
+        what breakpoints are marked with, and `betas` names beta versions of the API.
 
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
+            InvalidRequestError: an option has the provider keep or cut the history.
         """
         if not model or model != model.strip() or not model.isprintable():
             raise ConfigError(f"{model!r:.80} is no name of a model; write one such as claude-sonnet-5-5")
         self._account = account or Account(url)
         self._model = model
-        self._thinking = dict(thinking) if thinking else None
-        self._mark: Json = {"type": "ephemeral"} if cache_ttl == "5m" else {"type": "ephemeral", "ttl": cache_ttl}
+        self._options = options_of(options or {})
         self._counter = counter or builtin_counter("classes")
         self._takes_no_thinking = True
         self._bindings = Bindings()
@@ -170,6 +169,7 @@ class AnthropicModel:
             LLMError: there is no whole answer.
         """
         request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": max_output_tokens}
+        request["extra_body"] = for_jobs(self._options.rest)
         if system:
             request["system"] = system
         said = self._job(request)
@@ -200,8 +200,8 @@ class AnthropicModel:
             StaleThinkingError: reasoning among the messages was touched, or is refused all the same.
             LLMError: there is no answer.
         """
-        request = {**self._conversation(messages, tools, stable), "max_tokens": max_output_tokens}
-        said = self._answered(request, told)
+        request = {**conversation(messages, tools, self._options.mark, stable), "max_tokens": max_output_tokens}
+        said = self._answered({**request, "extra_body": self._options.rest}, told)
         self._bindings.learn(request, said.message)
         finish = _FINISHES.get(said.reason, "stop")
         return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
@@ -213,7 +213,7 @@ class AnthropicModel:
             ContextOverflowError: it does not fit.
             LLMError: the provider does not say.
         """
-        request = self._conversation(messages, tools, None)
+        request = conversation(messages, tools, self._options.mark, None)
         key = hashlib.sha256(json.dumps(request).encode()).hexdigest()
         with self._lock:
             if key in self._counts:
@@ -267,7 +267,7 @@ class AnthropicModel:
         return self._with_all(request, told)
 
     def _with_all(self, request: Json, told: Callable[[str], None] | None) -> _Said:
-        thinking = {} if self._thinking is None else {"thinking": self._thinking}
+        thinking = {} if self._options.thinking is None else {"thinking": self._options.thinking}
         try:
             return self._said({**request, **thinking}, told)
         except StaleThinkingError as error:
@@ -278,39 +278,23 @@ class AnthropicModel:
 
     @property
     def _may_leave_out(self) -> bool:
-        return not self._knows_no_bindings and (self._thinking or {}).get("type") != "disabled"
+        return not self._knows_no_bindings and (self._options.thinking or {}).get("type") != "disabled"
 
     def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> _Said:
-        asked = {**(self._thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-        return self._said({**request, "thinking": asked, "betas": [_BINDING]}, told)
+        asked = {**(self._options.thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        return self._said({**request, "thinking": asked}, told, [_BINDING])
 
-    def _conversation(
-        self,
-        messages: Sequence[Mapping[str, object]],
-        tools: Sequence[Mapping[str, object]],
-        stable: Sequence[int] | None,
-    ) -> Json:
-        """Return a request; `stable` None: without breakpoints."""
-        first = next((at for at, message in enumerate(messages) if message.get("role") != "system"), len(messages))
-        system = [block for message in messages[:first] for block in _texts(message.get("content"))]
-        # A message has no more than these; what an answer has beside them is its envelope.
-        said = [{key: message[key] for key in ("role", "content") if key in message} for message in messages[first:]]
-        if stable is not None:
-            system, said = marked(system, said, self._mark, _behind(first, stable))
-        request: Json = {"messages": said}
-        if system:
-            request["system"] = system
-        if tools:
-            request["tools"] = [dict(tool) for tool in tools]
-        return request
-
-    def _said(self, request: Mapping[str, object], told: Callable[[str], None] | None) -> _Said:
-        """Return the answer to a request.
+    def _said(
+        self, request: Mapping[str, object], told: Callable[[str], None] | None, betas: Sequence[str] = ()
+    ) -> _Said:
+        """Return the answer to a request, with what beta versions of the API are named beside those of the options.
 
         Raises:
             ContextOverflowError, LLMError: as `Account.failures` lets them out; or the provider's filter ended it.
         """
-        clean = {key: _writable(value) for key, value in request.items()}
+        clean = {key: writable(value) for key, value in request.items()}
+        if named := [*self._options.betas, *betas]:
+            clean["betas"] = named
         account, texts = self._account, []
         with ExitStack() as opened:
             with account.failures():
@@ -340,23 +324,3 @@ class AnthropicModel:
             if event is None:
                 return
             yield event
-
-
-def _behind(first: int, stable: Sequence[int]) -> list[int]:
-    """Return how many messages behind the first ones are meant."""
-    return [count - first for count in stable]
-
-
-def _texts(content: object) -> list[Json]:
-    """Return a system text as blocks; one that says nothing has none."""
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return [dict(block) for block in blocks if block.get("text") != ""] if isinstance(blocks, list) else []
-
-
-def _writable(value: object) -> object:
-    """Return a JSON value whose texts can be sent: halves of surrogate pairs become U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not value.isascii() else value
-    if isinstance(value, dict):
-        return {_writable(key): _writable(inner) for key, inner in value.items()}
-    return [_writable(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -95,6 +95,7 @@ class OllamaModel:
         self._model = definition.model
         self._layers = definition.loading.n_gpu_layers
         self._asked_tokens = definition.loading.n_ctx
+        self._given = dict(definition.options)
         self._told_tokens: int | None = None
         self._counter = counter
         self._keeps = keeps
@@ -199,7 +200,7 @@ class OllamaModel:
 
     def _common(self) -> dict[str, object]:
         """Return what every request has: another window, or another `shift`, would have the server load anew."""
-        options: dict[str, object] = {"num_ctx": self._asked_tokens}
+        options: dict[str, object] = {**self._given, "num_ctx": self._asked_tokens}
         if self._layers >= 0:
             options["num_gpu"] = self._layers
         common: dict[str, object] = {"model": self._model, "options": options, "truncate": False, "shift": False}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from squidbot.accounts import UnfitError
-from squidbot.adapters.openai.model import Json, OpenAIModel, Said, number, writable
+from squidbot.accounts import UnfitError, writable
+from squidbot.adapters.openai.model import Json, OpenAIModel, Said, number
 from squidbot.core.errors import LLMError
 
 if TYPE_CHECKING:

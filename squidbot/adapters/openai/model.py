@@ -13,6 +13,7 @@ from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.context import Served
 from squidbot.core.view.validity import refuse_server_state
+from squidbot.model_options import for_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TokenCounter
 
-__all__ = ["Json", "OpenAIModel", "Said", "dumped", "number", "writable"]
+__all__ = ["Json", "OpenAIModel", "Said", "dumped", "number"]
 
 Json = dict[str, object]
 
@@ -58,8 +59,8 @@ class OpenAIModel(ABC):
     ) -> None:
         """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Nothing is asked yet.
 
-        `counter` is what hosts count texts with, None: `classes`. `options` go into each request of a conversation as
-        they are.
+        `counter` is what hosts count texts with, None: `classes`. `options` go into requests as they are, but for
+        those that shape an answer, which jobs go without.
 
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
@@ -156,7 +157,7 @@ class OpenAIModel(ABC):
         for place in range(self._effort, len(_EFFORTS)):
             thinking = self._thinking(_EFFORTS[place]) if _EFFORTS[place] else {}
             try:
-                said = self._said({**request, **thinking}, most, None)
+                said = self._said({**for_jobs(self._options), **request, **thinking}, most, None)
             except UnfitError as error:
                 if not thinking or not _is_of_thinking(str(error)):
                     raise
@@ -202,12 +203,3 @@ def number(table: object, *path: str) -> int:
     for key in path:
         table = table.get(key) if isinstance(table, dict) else None
     return table if type(table) is int and table > 0 else 0
-
-
-def writable(value: object) -> object:
-    """Return a JSON value whose texts can be sent: halves of surrogate pairs become U+FFFD."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {writable(key): writable(inner) for key, inner in value.items()}
-    return [writable(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.openai.chat import OpenAIChatModel
 from squidbot.adapters.openai.client import Account
 from squidbot.adapters.openai.responses import OpenAIResponsesModel
+from squidbot.model_options import places
 
 if TYPE_CHECKING:
     from squidbot.adapters.openai.model import OpenAIModel
@@ -24,4 +25,5 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> O
     """
     kind: type[OpenAIModel] = OpenAIResponsesModel if definition.api == "responses" else OpenAIChatModel
     account = Account(definition.url, key_name=definition.key_env)
-    return kind(definition.model, account=account, counter=counter)  # type: ignore[return-value]  # one of both
+    account.places = places(definition.options, definition.alias)
+    return kind(definition.model, account=account, counter=counter, options=definition.options)  # type: ignore[return-value]  # one of both

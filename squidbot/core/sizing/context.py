@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Card", "CardKind", "Definition", "Loading", "Served"]
 
@@ -66,6 +70,7 @@ class Definition(NamedTuple):
         url: its server's; "" for the adapter's usual one.
         api: which way its server is asked, where there are several; "" for the adapter's usual one.
         key_env: the variable of the environment that holds the server's key; "" for the adapter's usual one.
+        options: what goes into each request as it is, beside what requests say anyway.
         max_output_tokens: the longest answer; None where unknown.
         checked: whether its file is known to load in this way; where it is not, a runtime may end the process over it.
     """
@@ -79,6 +84,7 @@ class Definition(NamedTuple):
     checked: bool = False
     api: str = ""
     key_env: str = ""
+    options: Mapping[str, object] = MappingProxyType({})
 
 
 class Served(NamedTuple):

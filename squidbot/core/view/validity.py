@@ -20,8 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["check_request", "refuse_server_state"]
 
 _MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MARKED, Kind.MEMORY, Kind.NOTICE})
-# Options of provider APIs that keep the conversation on the server, where nobody can count or cut it (R10).
-_SERVER_STATE = ("previous_response_id", "conversation", "conversation_id", "thread_id", "thread")
+# Options of provider APIs under which the server has, cuts or adds what nobody here can count (R10).
+_SERVER_STATE = {
+    **dict.fromkeys(
+        ("previous_response_id", "conversation", "conversation_id", "thread_id", "thread", "store", "background"),
+        "keeps the history at the provider",
+    ),
+    **dict.fromkeys(("truncation", "context_management"), "has the provider leave parts of the history out"),
+    "container": "keeps files at the provider",
+    "prompt": "adds texts that the provider keeps",
+}
+_OFF = (None, False, "disabled")
 
 
 def check_request(parts: Sequence[Part]) -> None:
@@ -65,6 +74,6 @@ def refuse_server_state(options: Mapping[str, object]) -> None:
     Raises:
         InvalidRequestError: such an option is set; the text names the switch.
     """
-    for name in _SERVER_STATE:
-        if options.get(name) is not None:
-            raise InvalidRequestError("R10", f"{name} keeps the history at the provider; unset it to use squidbot")
+    for name, does in _SERVER_STATE.items():
+        if options.get(name) not in _OFF:
+            raise InvalidRequestError("R10", f"{name} {does}; unset it to use squidbot")

@@ -80,6 +80,17 @@ def test_opening_loads_the_model_with_the_window_and_reads_it_back() -> None:
     assert (model.counter.name, model.counter.certificate) == ("classes", "measured")
 
 
+def test_options_of_the_settings_stand_beside_the_window() -> None:
+    """In each request, and never in its place."""
+    with Ollama() as server:
+        given = defined(server, 5_000)._replace(options={"temperature": 0.5, "num_ctx": 9})
+        model = open_model(given, patience=SHORT)
+        model.reply([user("Hello there.")], 20)
+        model.complete("Be brief.", "Hello there.", 21)
+    asked = [options(body) for path, body in server.requests if path == "/api/chat"]
+    assert [(found["temperature"], found["num_ctx"]) for found in asked] == [(0.5, 5_000)] * 2
+
+
 def test_window_is_less_than_asked_where_the_model_was_trained_for_less() -> None:
     """Ollama lowers the window without a word; here it is read back, or follows from the model's own facts."""
     info: Json = {"general.architecture": "llama", "llama.context_length": 2_048}

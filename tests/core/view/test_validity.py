@@ -63,15 +63,24 @@ def test_broken_rule_is_named_with_its_place(parts: list[Part], rule: str, says:
     assert raised.value.rule == rule
 
 
-@pytest.mark.parametrize("name", ["previous_response_id", "conversation", "conversation_id", "thread_id", "thread"])
-def test_history_at_the_provider_is_refused_by_the_name_of_its_switch(name: str) -> None:
-    """R10."""
-    with pytest.raises(InvalidRequestError, match=f"^R10: {name} keeps the history at the provider"):
+@pytest.mark.parametrize(
+    ("name", "does"),
+    [
+        *[(name, "keeps the history") for name in ("previous_response_id", "conversation", "conversation_id")],
+        *[(name, "keeps the history") for name in ("thread_id", "thread", "store", "background")],
+        *[(name, "has the provider leave parts of the history out") for name in ("truncation", "context_management")],
+        ("container", "keeps files"),
+        ("prompt", "adds texts"),
+    ],
+)
+def test_history_at_the_provider_is_refused_by_the_name_of_its_switch(name: str, does: str) -> None:
+    """R10: what it keeps, cuts or adds is counted by nobody."""
+    with pytest.raises(InvalidRequestError, match=f"^R10: {name} {does}"):
         refuse_server_state({"temperature": 1, name: "id"})
 
 
 def test_switch_that_is_off_is_no_history_at_the_provider() -> None:
-    """None is off; other options are none of ours."""
-    options = {"thread_id": None, "store": True, "model": "m"}
+    """None, false and "disabled" are off; other options are none of ours."""
+    options = {"thread_id": None, "store": False, "truncation": "disabled", "model": "m"}
     refuse_server_state(options)
     assert options["thread_id"] is None
