@@ -12,32 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from zlib import crc32
 
-from squidbot.core.errors import StoreError
+from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.kept import UnusableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["UnusableError", "opened", "write"]
-
-if sys.platform == "win32":
-
-    def _lock(file: BinaryIO) -> None:
-        """Do nothing: there the second of two that save at once fails."""
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-
+__all__ = ["opened", "write"]
 
 MAGIC = b"squidbot vectors 1 "
 MOST_HEAD_BYTES = 4096
 CHUNK_BYTES = 1 << 20
 TAIL = struct.Struct("<I")
-
-
-class UnusableError(Exception):
-    """A file can't be used; the text says why."""
 
 
 class Out:
@@ -58,24 +44,21 @@ def write(path: Path, said: Mapping[str, object]) -> Iterator[Out]:
     """Write a file in place of the one that is there, whole or not at all; durable on return.
 
     Raises:
-        StoreError: the disk failed; the file is as it was.
+        OSError: the disk failed; the file is as it was.
     """
-    try:
-        with _unfinished(path) as file:
-            out = Out(file)
-            out.write(MAGIC + json.dumps(said).encode() + b"\n")
-            yield out
-            file.write(TAIL.pack(out.checksum))
-            file.flush()
-            os.fsync(file.fileno())
-            if sys.platform == "win32":
-                file.close()  # no open file is renamed there
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)  # an index of another kind, which is a view of the same truth
-            Path(file.name).replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise StoreError(f"vectors can't be saved: {error.strerror} @ {path}; the file is as it was") from error
+    with _unfinished(path) as file:
+        out = Out(file)
+        out.write(MAGIC + json.dumps(said).encode() + b"\n")
+        yield out
+        file.write(TAIL.pack(out.checksum))
+        file.flush()
+        os.fsync(file.fileno())
+        if sys.platform == "win32":
+            file.close()  # no open file is renamed there
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)  # an index of another kind, which is a view of the same truth
+        Path(file.name).replace(path)
+    sync(path.parent)
 
 
 @contextmanager
@@ -87,7 +70,8 @@ def _unfinished(path: Path) -> Iterator[BinaryIO]:
     part = path.with_name(f"{path.name}.part")
     while True:
         with part.open("ab") as file:
-            _lock(file)  # given back when the file is closed, and when the process dies
+            if sys.platform != "win32":  # there the second of two that save at once fails
+                lock(file)
             if not _is(file, part):  # it has taken its place meanwhile
                 continue
             try:
@@ -136,15 +120,3 @@ def opened(path: Path) -> Iterator[tuple[dict[str, object], BinaryIO]]:
             raise UnusableError("its first line is none of ours")
         file.seek(len(head))
         yield said, file
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a file's new name durable, where folders can be opened."""
-    try:
-        number = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens none; there the rename is durable by itself
-        return
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

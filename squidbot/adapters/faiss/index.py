@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import faiss
@@ -12,11 +10,12 @@ import numpy as np
 
 from squidbot.adapters.faiss import files
 from squidbot.adapters.faiss.rows import Rows
-from squidbot.core.errors import StoreError
-from squidbot.core.vectors.values import Near, Stamp, unit
+from squidbot.adapting.kept import OUTGROWN, KeptIndex, UnusableError, lists_for, misfit
+from squidbot.core.vectors.values import Near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from squidbot.core.vectors.values import Entry
 
@@ -31,20 +30,20 @@ READ_FRACTION = 0.1
 # Centres are learned from so many vectors each, in so many rounds; more of either finds hardly more.
 LEARNED_FROM = 48
 ROUNDS = 6
-# Lists are made anew, at the next save, when there are so many times as many vectors as they were made for.
-OUTGROWN = 4
 # FAISS adds faster in pieces: it finds the centres of each in one product.
 ADDED_ROWS = 50_000
 # Fewer are added by one thread: others would take longer to come than it takes, on a machine that has other work.
 SHARED_ROWS = 1_000
 
 
-class FaissIndex:
+class FaissIndex(KeptIndex):
     """VectorIndex in memory, with a file that `save` writes; threads may share one, processes each have their own.
 
     A view's vectors are compared alone, so that as many as are wanted are found in a small view of a large store.
     What is taken out leaves the memory at once, and the file at the next `save`.
     """
+
+    kept_as = "file"
 
     def __init__(
         self, path: str | Path | None, model: str, dimensions: int, *, exact_vectors: int = EXACT_VECTORS
@@ -53,26 +52,11 @@ class FaissIndex:
 
         `exact_vectors`: up to how many every vector is compared.
         """
-        self._path = None if path is None else Path(path)
+        super().__init__(path, model, dimensions)
         self._exact_vectors = exact_vectors
-        self._fault = ""
-        self._lock = threading.Lock()
-        self._stamp = Stamp(model, dimensions)
         self._rows = Rows()
-        self._lists = self._last = self._expected = self._made_for = 0
-        self._empty()
-        if self._path is not None:
-            self._open(self._path)
-
-    @property
-    def fault(self) -> str:
-        """Why the file that was there could not be used, in one line; "" where it could, or none was there."""
-        return self._fault
-
-    @property
-    def last(self) -> int:
-        """The highest place that was taken in since it was empty; 0 for none."""
-        return self._last
+        self._lists = self._expected = self._made_for = 0
+        self.begin()
 
     @property
     def is_exact(self) -> bool:
@@ -83,10 +67,6 @@ class FaissIndex:
     def lists(self) -> int:
         """In how many lists the vectors lie; 0 where every one is compared."""
         return self._lists
-
-    def stamp(self) -> Stamp:
-        """Return what it holds."""
-        return self._stamp
 
     def places(self) -> Sequence[int]:
         """Return the places of what it holds, ascending."""
@@ -134,80 +114,46 @@ class FaissIndex:
             self._empty()
             self._expected = expected
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
-        """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+        seen, count = self._rows.seen(view)
+        wanted = min(limit, count)
+        if not wanted:
+            return []
+        row = np.array([asked], np.float32)
+        found = self._nearest(row, wanted, seen, self._probes(count))
+        if self._lists and len(found) < wanted:
+            found = self._nearest(row, wanted, seen, self._lists)
+        return found
 
-        Raises:
-            ValueError: the vector has another number of dimensions, or no direction.
-        """
-        if len(vector) != self._stamp.dimensions:
-            raise ValueError(f"a vector of {len(vector)} numbers, where {self._stamp.dimensions} are compared")
-        asked = np.array([unit(vector)], np.float32)
-        with self._lock:
-            seen, count = self._rows.seen(view)
-            wanted = min(max(limit, 0), count)
-            if not wanted:
-                return []
-            found = self._found(asked, wanted, seen, self._probes(count))
-            if self._lists and len(found) < wanted:
-                found = self._found(asked, wanted, seen, self._lists)
-        return sorted(found, key=lambda near: (-near.cosine, -near.place))
+    def _is_due(self, path: Path) -> bool:
+        return self._dirty or not path.exists()
 
-    def save(self) -> None:
-        """Write it to its file, whole or not at all; nothing where it has none, or it is there as it should be.
-
-        Raises:
-            StoreError: the disk failed; the file is as it was.
-        """
-        with self._lock:
-            if self._path is None or not (self._dirty or not self._path.exists()):
-                return
-            if self._lists and self._stamp.vectors > OUTGROWN * self._made_for:
-                self._make_lists()
-            said = {
-                "model": self._stamp.model, "dimensions": self._stamp.dimensions, "rows": self._rows.size,
-                "last": self._last, "made_for": self._made_for,
-            }  # fmt: skip
-            with files.write(self._path, said) as out:
-                out.write(self._rows.as_bytes())
-                faiss.write_index(self._index, faiss.PyCallbackIOWriter(out.write))
-            self._dirty, self._fault = False, ""
-
-    def close(self) -> None:
-        """Give back what is held; a second call does nothing. It does not save."""
-        self.clear()
+    def _write(self, path: Path) -> None:
+        if self._lists and self._stamp.vectors > OUTGROWN * self._made_for:
+            self._make_lists()
+        said = {
+            "model": self._stamp.model, "dimensions": self._stamp.dimensions, "rows": self._rows.size,
+            "last": self._last, "made_for": self._made_for,
+        }  # fmt: skip
+        with files.write(path, said) as out:
+            out.write(self._rows.as_bytes())
+            faiss.write_index(self._index, faiss.PyCallbackIOWriter(out.write))
 
     def _empty(self) -> None:
-        self._stamp = self._stamp._replace(vectors=0, digest=0)
+        super()._empty()
         self._index: Any = faiss.IndexFlatIP(self._stamp.dimensions)
         self._rows = Rows()
-        self._lists = self._last = self._expected = self._made_for = 0
-        self._dirty = True
+        self._lists = self._expected = self._made_for = 0
 
-    def _open(self, path: Path) -> None:
-        model, dimensions = self._stamp[:2]
-        try:
-            with files.opened(path) as (said, file):
-                _refuse_other(said, model, dimensions)
-                rows = Rows.of(file.read(int(str(said["rows"])) * Rows.BYTES))
-                index = faiss.read_index(faiss.PyCallbackIOReader(file.read))
-                self._take(rows, index, last=int(str(said["last"])), made_for=int(str(said["made_for"])))
-        except FileNotFoundError:
-            return
-        except (files.UnusableError, OSError, KeyError, ValueError, RuntimeError) as error:
-            self._empty()
-            why = error.strerror if isinstance(error, OSError) else error
-            self._fault = f"vectors of {model!a:.80} are read from the store again: {why} @ {path}"
-
-    def _take(self, rows: Rows, index: Any, *, last: int, made_for: int) -> None:  # noqa: ANN401  # FAISS has no types
-        """Take over what was read.
-
-        Raises:
-            UnusableError: its parts don't go together.
-        """
+    def _take(self, path: Path) -> None:
+        with files.opened(path) as (said, file):
+            self._refuse_other(said["model"], said["dimensions"])
+            rows = Rows.of(file.read(int(str(said["rows"])) * Rows.BYTES))
+            index = faiss.read_index(faiss.PyCallbackIOReader(file.read))
+            last, made_for = int(str(said["last"])), int(str(said["made_for"]))
         live = rows.places > 0
         if index.d != self._stamp.dimensions or index.ntotal != int(live.sum()):
-            raise files.UnusableError("its parts don't go together")
+            raise UnusableError("its parts don't go together")
         self._rows, self._index, self._last, self._made_for = rows, index, last, made_for
         self._lists = int(getattr(index, "nlist", 0))
         self._stamp = self._stamp.plus(int(mark) for mark in rows.marks[live])
@@ -227,10 +173,7 @@ class FaissIndex:
             if whole.all():
                 return matrix.astype(np.float32, copy=False)
             wrong = entries[int(np.argmin(whole))]
-        raise StoreError(
-            f"the vector of memory {wrong.memory_id!a:.80} is not {self._stamp.dimensions} finite numbers; "
-            "nothing was taken in"
-        )
+        raise misfit(wrong, self._stamp.dimensions)
 
     def _put(self, vectors: np.ndarray) -> None:
         """Give FAISS the vectors of the rows behind the last one."""
@@ -241,7 +184,7 @@ class FaissIndex:
             else:
                 self._index.add(vectors)
 
-    def _found(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[Near]:
+    def _nearest(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[Near]:
         selector = faiss.IDSelectorBitmap(seen)
         if self._lists:
             how = faiss.SearchParametersIVF(sel=selector, nprobe=probes)
@@ -262,9 +205,9 @@ class FaissIndex:
         return max(1, min(self._lists, round(self._lists * share)))
 
     def _make_lists(self) -> None:
-        """Put all vectors into lists, as many as the square root of their number."""
+        """Put all vectors into lists."""
         count = max(self._stamp.vectors, self._expected)
-        lists = 1 << round(np.log2(count) / 2)
+        lists = lists_for(count)
         dimensions = self._stamp.dimensions
         index = faiss.IndexIVFScalarQuantizer(
             faiss.IndexFlatIP(dimensions), dimensions, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
@@ -292,13 +235,3 @@ def _alone() -> Iterator[None]:
         yield
     finally:
         faiss.omp_set_num_threads(threads)
-
-
-def _refuse_other(said: Mapping[str, object], model: str, dimensions: int) -> None:
-    """Pass what is said of a file of this model.
-
-    Raises:
-        UnusableError: it is of another.
-    """
-    if (said["model"], said["dimensions"]) != (model, dimensions):
-        raise files.UnusableError(f"it is of {said['model']!a:.80}, {said['dimensions']} dimensions")

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from squidbot.adapting.kept import VIEWS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.vectors.values import Entry
 
-__all__ = ["VIEWS", "Rows"]
+__all__ = ["Rows"]
 
-# How many views see a memory: one for each policy of isolation.
-VIEWS = 4
 COLUMNS = 2 + VIEWS
 FEWEST_ROWS = 1024
 

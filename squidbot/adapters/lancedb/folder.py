@@ -9,38 +9,25 @@ clean up: a table that something was taken out of is written anew.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
+
+from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.kept import UnusableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 
-__all__ = ["Said", "UnusableError", "checked", "counting", "locked", "next_table", "publish", "read"]
-
-if sys.platform == "win32":
-
-    def _lock(file: BinaryIO) -> None:
-        """Do nothing: there the second of two that save at once fails."""
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-
+__all__ = ["Said", "checked", "counting", "locked", "next_table", "publish", "read"]
 
 FORMAT = "squidbot vectors by LanceDB 1"
 NAME = "index.json"
 CHUNK_BYTES = 1 << 20
-
-
-class UnusableError(Exception):
-    """A folder can't be used; the text says why."""
 
 
 class Said(NamedTuple):
@@ -136,15 +123,15 @@ def publish(folder: Path, said: Said, known: Said | None) -> Said:
         if known and name in known.files and _is(folder / known.table / name, table / name):
             files[name] = known.files[name]
         else:
-            _sync(table / name)
+            sync(table / name)
             files[name] = _checksum(table / name)
     said = said._replace(files=files)
     data = json.dumps({"format": FORMAT, **said._asdict()}).encode()
     part = folder / f"{NAME}.part"
     part.write_bytes(b"%b\n%d\n" % (data, crc32(data)))
-    _sync(part)
+    sync(part)
     part.replace(folder / NAME)
-    _sync(folder)
+    sync(folder)
     _delete_but(folder, said.table)
     return said
 
@@ -160,7 +147,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("ab") as file:
-        _lock(file)  # given back when the file is closed, and when the process dies
+        lock(file)  # given back when the file is closed, and when the process dies
         yield
 
 
@@ -184,15 +171,3 @@ def _checksum(path: Path) -> tuple[int, int]:
         while data := file.read(CHUNK_BYTES):
             size, checksum = size + len(data), crc32(data, checksum)
     return size, checksum
-
-
-def _sync(path: Path) -> None:
-    """Make a file, or the names in a folder, durable, where folders can be opened."""
-    try:
-        number = os.open(path, os.O_RDONLY)
-    except PermissionError:  # Windows opens no folder; there a rename is durable by itself
-        return
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from squidbot.core.errors import StoreError
+from squidbot.adapting.kept import misfit
 from squidbot.core.vectors.values import Near
 
 if TYPE_CHECKING:
@@ -94,8 +94,5 @@ class Held:
             if len(each.vector) == 4 * dimensions:
                 vectors[row] = np.frombuffer(each.vector, "<f4")
             if len(each.vector) != 4 * dimensions or not np.isfinite(vectors[row]).all():
-                raise StoreError(
-                    f"the vector of memory {each.memory_id!a:.80} is not {dimensions} finite numbers; "
-                    "nothing was taken in"
-                )
+                raise misfit(each, dimensions)
         return vectors

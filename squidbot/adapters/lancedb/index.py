@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import threading
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -13,14 +11,15 @@ import numpy as np
 
 from squidbot.adapters.lancedb import folder as folders
 from squidbot.adapters.lancedb.held import Held
-from squidbot.adapters.lancedb.table import VIEWS, Rows, Table, as_batch
+from squidbot.adapters.lancedb.table import Rows, Table, as_batch
+from squidbot.adapting.kept import FAILURES, OUTGROWN, VIEWS, KeptIndex, UnusableError, lists_for
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors.values import Near, Stamp, unit
+from squidbot.core.vectors.values import Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.vectors.values import Entry
+    from squidbot.core.vectors.values import Entry, Near
 
 __all__ = ["LanceIndex"]
 
@@ -28,21 +27,19 @@ __all__ = ["LanceIndex"]
 HELD_VECTORS = 100_000
 # Up to so many in the folder every vector is compared; above, they lie in lists around centres.
 EXACT_VECTORS = 5_000
-# Lists are made anew when there are so many times as many vectors as they were made for.
-OUTGROWN = 4
 # So many that have gone are told apart from those that were found; of more the table is written anew.
 MOST_GONE = 1_000
-# What LanceDB raises, whatever has happened.
-FAILURES = (RuntimeError, ValueError, OSError, folders.UnusableError)
 
 
-class LanceIndex:
+class LanceIndex(KeptIndex):
     """VectorIndex in a folder; threads may share one, processes each have their own.
 
     Vectors stay in the folder's files, which are read where a search needs them. What came or has gone since it was
     saved is kept in memory. `save` makes a table that has nothing of what was taken out, lets it count, and deletes
-    the one before.
+    the one before. What another process has saved since is taken over by the next `save`, with what came and went here.
     """
+
+    kept_as = "folder"
 
     def __init__(
         self,
@@ -58,26 +55,10 @@ class LanceIndex:
         `held_vectors`: how many wait in memory until they are written unasked; `exact_vectors`: up to how many in the
         folder every vector is compared.
         """
-        self._path = None if path is None else Path(path)
+        super().__init__(path, model, dimensions)
         self._held_vectors = held_vectors
         self._exact_vectors = exact_vectors
-        self._fault = ""
-        self._dirty = False
-        self._lock = threading.RLock()
-        self._stamp = Stamp(model, dimensions)
-        self._empty()
-        if self._path is not None:
-            self._open(self._path)
-
-    @property
-    def fault(self) -> str:
-        """Why the folder that was there could not be used, in one line; "" where it could, or none was there."""
-        return self._fault
-
-    @property
-    def last(self) -> int:
-        """The highest place that was taken in since it was empty; 0 for none."""
-        return self._last
+        self.begin()
 
     @property
     def lists(self) -> int:
@@ -121,57 +102,17 @@ class LanceIndex:
         with self._lock:
             self._empty()
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
-        """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
-
-        Raises:
-            ValueError: the vector has another number of dimensions, or no direction.
-        """
-        if len(vector) != self._stamp.dimensions:
-            raise ValueError(f"a vector of {len(vector)} numbers, where {self._stamp.dimensions} are compared")
-        asked = np.array(unit(vector), np.float32)
-        with self._lock:
-            if limit < 1 or not view:
-                return []
-            found = [*self._held.nearest(asked, limit, view), *self._written(asked, limit, view)]
-        return sorted(found, key=lambda near: (-near.cosine, -near.place))[:limit]
-
-    def save(self) -> None:
-        """Write it to its folder, whole or not at all; nothing where it has none, or nothing has changed.
-
-        What another process has saved since is taken over, with what came and went here.
-
-        Raises:
-            StoreError: the disk failed; the folder is as it was.
-        """
-        with self._lock:
-            if self._path is None or not self._dirty:
-                return
-            try:
-                with folders.locked(self._path):
-                    self._write(self._path)
-            except FAILURES as error:
-                why = error.strerror if isinstance(error, OSError) and error.strerror else f"{error!a:.200}"
-                raise StoreError(f"vectors can't be saved: {why} @ {self._path}; the folder is as it was") from error
-            self._dirty, self._fault = False, ""
-
-    def close(self) -> None:
-        """Give back what is held; a second call does nothing. It does not save."""
-        self.clear()
-
     # -- what it holds --
 
     def _empty(self) -> None:
         none = np.zeros(0, np.int64)
-        self._stamp = self._stamp._replace(vectors=0, digest=0)
+        super()._empty()
         self._table: Table | None = None
         self._said: folders.Said | None = None
         self._rows = Rows(none, none, np.zeros((0, VIEWS), np.int64))
         self._seen: dict[int, int] = {}
         self._gone: set[int] = set()
         self._held = Held(self._stamp.dimensions)
-        self._last: int = 0
-        self._dirty = True
 
     def _put(self, entries: Sequence[Entry]) -> None:
         new = {each.place: each for each in entries if not self._has(each.place)}
@@ -209,30 +150,16 @@ class LanceIndex:
 
     # -- what lies in the folder --
 
-    def _open(self, path: Path) -> None:
-        try:
-            self._take(path)
-        except FileNotFoundError:
-            return
-        except FAILURES as error:
-            self._empty()
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
-            self._fault = f"vectors of {self._stamp.model!a:.80} are read from the store again: {why:.200} @ {path}"
-
     def _take(self, path: Path) -> None:
-        """Take over what lies in the folder, and nothing else.
-
-        Raises:
-            UnusableError: it is damaged, of another model, or does not hold what it says.
-            FileNotFoundError: there is none.
-            RuntimeError, ValueError, OSError: it can't be read.
-        """
         said = folders.read(path)
-        if said.stamp[:2] != self._stamp[:2]:
-            raise folders.UnusableError(f"it is of {said.stamp[0]!a:.80}, {said.stamp[1]} dimensions")
+        self._refuse_other(*said.stamp[:2])
         folders.checked(path, said)
         table = Table(path / said.table, said.lists)
         self._hold(said, table, self._rows_of(table, said.stamp))
+
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+        vector = np.array(asked, np.float32)
+        return [*self._held.nearest(vector, limit, view), *self._written(vector, limit, view)]
 
     def _written(self, asked: np.ndarray, limit: int, view: int) -> list[Near]:
         """Return the nearest of the folder; of a folder whose table another process has replaced, of the new one."""
@@ -267,6 +194,10 @@ class LanceIndex:
         self._last = max(self._last, last)
 
     def _write(self, path: Path) -> None:
+        with folders.locked(path):
+            self._write_alone(path)
+
+    def _write_alone(self, path: Path) -> None:
         if self._said is not None and self._said.table != folders.counting(path):
             self._take_over(path)
         name, old, lists, made_for = folders.next_table(path), self._said, *self._lists_due()
@@ -281,13 +212,13 @@ class LanceIndex:
         self._hold(folders.publish(path, said, old), table, rows)
 
     def _lists_due(self) -> tuple[int, int]:
-        """Return how many lists there should be, and for how many vectors they are made: the root of their number."""
+        """Return how many lists there should be, and for how many vectors they are made."""
         count, made_for = self._stamp.vectors, self._said.made_for if self._said else 0
         if count <= self._exact_vectors:
             return 0, 0
         if self._said and self.lists and made_for / OUTGROWN <= count <= OUTGROWN * made_for:
             return self.lists, made_for
-        return 1 << round(math.log2(count) / 2), count
+        return lists_for(count), count
 
     def _rows_of(self, table: Table, due: Sequence[object]) -> Rows:
         """Return whose vectors a table has.
@@ -297,7 +228,7 @@ class LanceIndex:
         """
         rows = table.rows()
         if self._stamp._replace(vectors=0, digest=0).plus(rows.marks.tolist()) != due:
-            raise folders.UnusableError("it does not hold what it says")
+            raise UnusableError("it does not hold what it says")
         return rows
 
     def _hold(self, said: folders.Said, table: Table, rows: Rows) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from squidbot.adapting.kept import VIEWS
 from squidbot.core.vectors.values import Near
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ os.environ.setdefault("LANCE_LOG", "error")
 import lancedb  # it reads the environment
 from lancedb.index import IvfFlat  # the same
 
-__all__ = ["VIEWS", "Rows", "Table", "as_batch"]
+__all__ = ["Rows", "Table", "as_batch"]
 
-# How many views see a memory: one for each policy of isolation.
-VIEWS = 4
 NAME = "vectors"
 ROWS = ("place", "mark", *(f"view{number}" for number in range(VIEWS)))
 BATCH_ROWS = 8_192

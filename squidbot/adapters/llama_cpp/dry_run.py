@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TextIO
 import llama_cpp
 
 from squidbot.adapters.llama_cpp.breakdown import read_breakdown
-from squidbot.adapters.llama_cpp.lines import last_words, read_lines
+from squidbot.adapters.llama_cpp.lines import last_words, read_caches
 from squidbot.adapters.llama_cpp.logs import Log
 from squidbot.adapters.llama_cpp.params import context_params, model_params
+from squidbot.adapting.buffers import read_buffers
 from squidbot.core.sizing.context import Loading
 
 if TYPE_CHECKING:
@@ -61,12 +62,12 @@ def _setting(model: llama_cpp.llama_model_p, loading: Loading, log: Log) -> dict
     context = llama_cpp.llama_init_from_model(model, context_params(loading))
     if not context:
         return {"failure": last_words(log.since(mark)) or "llama.cpp made no context"}
-    read = read_lines(log.since(mark))
+    lines = log.since(mark)
     sums = read_breakdown(context)
     said = {
         "window_tokens": llama_cpp.llama_n_ctx_seq(context),
-        "caches": read.caches,
-        "compute_bytes": read.compute_bytes,
+        "caches": read_caches(lines),
+        "compute_bytes": read_buffers(lines).compute_bytes,
         "sums": sums,
     }
     llama_cpp.llama_free(context)

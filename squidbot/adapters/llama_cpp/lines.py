@@ -1,18 +1,17 @@
-"""What llama.cpp's log says of buffers and caches; its words are those of 0.3.36 (commit 0c1e57098)."""
+"""What llama.cpp's log says of caches and failures; its words are those of 0.3.36 (commit 0c1e57098)."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapting.buffers import mib_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["BufferLines", "CacheLine", "last_words", "read_lines"]
+__all__ = ["CacheLine", "last_words", "read_caches"]
 
-MIB_BYTES = 2**20
-# "llama_kv_cache:        CPU KV buffer size =     0.25 MiB"
-_BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) MiB")
 # "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,  1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
 _CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]*\), ([KR]) ")
 
@@ -37,29 +36,13 @@ class CacheLine(NamedTuple):
     size_bytes: int
 
 
-class BufferLines(NamedTuple):
-    """Sizes in bytes by the name of the buffer type ("CUDA0"), right to within 0.005 MiB a line, and the caches."""
-
-    weights_bytes: dict[str, int]
-    kv_bytes: dict[str, int]
-    recurrent_bytes: dict[str, int]
-    compute_bytes: dict[str, int]
-    caches: tuple[CacheLine, ...]
-
-
-def read_lines(lines: Iterable[str]) -> BufferLines:
-    """Return what lines of one load say; lines that say nothing of memory are passed over."""
-    sizes: dict[str, dict[str, int]] = {"model": {}, "KV": {}, "RS": {}, "compute": {}}
-    caches = []
-    for line in lines:
-        if found := _BUFFER.search(line):
-            name, what, mib = found.groups()
-            # The log has a line for each buffer, and several of one type where a model is in several parts.
-            sizes[what][name] = sizes[what].get(name, 0) + _bytes(mib)
-        elif found := _CACHE.search(line):
-            mib, cells, layers, first = found.groups()
-            caches.append(CacheLine(first == "R", int(cells), int(layers), _bytes(mib)))
-    return BufferLines(sizes["model"], sizes["KV"], sizes["RS"], sizes["compute"], tuple(caches))
+def read_caches(lines: Iterable[str]) -> tuple[CacheLine, ...]:
+    """Return the caches that lines of one load speak of, in their order."""
+    found = filter(None, map(_CACHE.search, lines))
+    return tuple(
+        CacheLine(first == "R", int(cells), int(layers), mib_bytes(mib))
+        for mib, cells, layers, first in (each.groups() for each in found)
+    )
 
 
 def last_words(lines: Sequence[str]) -> str:
@@ -68,7 +51,3 @@ def last_words(lines: Sequence[str]) -> str:
     deaths = [line for line in said if _DEATH.search(line)]
     reasons = [line for line in said if not _NO_REASON.search(line)]
     return (deaths or reasons or said or [""])[-1]
-
-
-def _bytes(mib: str) -> int:
-    return round(float(mib) * MIB_BYTES)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import llama_cpp
 
-from squidbot.adapters.llama_cpp.lines import last_words, read_lines
+from squidbot.adapters.llama_cpp.lines import last_words
 from squidbot.adapters.llama_cpp.logs import LOG
 from squidbot.adapters.llama_cpp.params import GGML_TYPES
+from squidbot.adapting.buffers import read_buffers
 from squidbot.core.errors import ModelLoadError
 from squidbot.core.sizing.context import Served
 
@@ -53,9 +54,9 @@ def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
             said = last_words(LOG.since(mark)) or str(error)
             raise ModelLoadError(f"llama.cpp can't load {definition.path}; the last it said: {said}") from error
         llama.verbose = False
-        read = read_lines(LOG.since(mark))
+        read = read_buffers(LOG.since(mark))
     window = int(llama_cpp.llama_n_ctx_seq(llama.ctx))
-    return llama, Served(window, read.weights_bytes, read.kv_bytes, read.recurrent_bytes, read.compute_bytes)
+    return llama, Served(window, *read)
 
 
 def _arguments(loading: Loading) -> Mapping[str, object]:

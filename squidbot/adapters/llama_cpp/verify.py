@@ -9,7 +9,8 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from squidbot.adapters.llama_cpp.lines import MIB_BYTES, CacheLine, last_words
+from squidbot.adapters.llama_cpp.lines import CacheLine, last_words
+from squidbot.adapting.buffers import MIB_BYTES
 from squidbot.core.errors import ModelLoadError, SizingError
 
 if TYPE_CHECKING:

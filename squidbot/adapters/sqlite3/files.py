@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
+from squidbot.adapting.disk import sync
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 __all__ = [
@@ -198,23 +199,15 @@ def place(part: str, target: str) -> None:
     Raises:
         OSError: `target` exists, or can't be written.
     """
-    _sync(part)
+    sync(part)
     os.link(part, target)  # a rename would replace a file that came in between
-    _sync(str(Path(target).parent))
+    sync(str(Path(target).parent))
 
 
 def remove(part: str) -> None:
     """Remove an unfinished file of our own, and what stands beside it."""
     for ending in ("", *SQLITE_FILES, KNOWN):
         Path(f"{part}{ending}").unlink(missing_ok=True)
-
-
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:

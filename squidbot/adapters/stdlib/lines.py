@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 from zlib import crc32
 
+from squidbot.adapting.disk import lock, sync
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["Lines"]
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: BinaryIO) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 class Lines:
@@ -58,7 +47,7 @@ class Lines:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.with_name(f"{self.path.name}.lock").open("ab") as file:
-                _lock(file)  # given back when the file is closed, and when the process dies
+                lock(file)  # given back when the file is closed, and when the process dies
                 yield
         except OSError as error:
             raise self._failed(error) from error
@@ -101,7 +90,7 @@ class Lines:
                 file.flush()
                 os.fsync(file.fileno())
             if not self._read_bytes:
-                _sync_folder(self.path.parent)
+                sync(self.path.parent)
         except OSError as error:
             with suppress(OSError):
                 os.truncate(self.path, self._read_bytes)
@@ -124,7 +113,7 @@ class Lines:
                 os.fsync(file.fileno())
             with self.path.open("r+b") as old:
                 unfinished.replace(self.path)
-                _sync_folder(self.path.parent)
+                sync(self.path.parent)
                 old.write(b"\0" * os.fstat(old.fileno()).st_size)
                 old.flush()
                 os.fsync(old.fileno())
@@ -180,15 +169,3 @@ def _line(value: object) -> bytes:
         raise StoreError(f"a value can't be stored: {error}; nothing was written") from error
     body = text.encode("utf-8", "surrogatepass")
     return b"[%d,%b]\n" % (crc32(body), body)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a file's new name durable, where folders can be opened."""
-    try:
-        number = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens none; there a rename is durable by itself
-        return
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

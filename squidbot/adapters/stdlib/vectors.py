@@ -10,6 +10,7 @@ from heapq import nsmallest
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from squidbot.adapting.kept import misfit
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
 from squidbot.core.vectors.values import Entry, Near, Stamp, dot, mark_of, packed, unit, unpacked
@@ -116,10 +117,7 @@ class ExactIndex:
         except ValueError as error:
             raise StoreError(f"the vector of memory {entry.memory_id!a:.80}: {error}; nothing was taken in") from error
         if len(numbers) != self._stamp.dimensions or not isfinite(dot(numbers, numbers)):
-            raise StoreError(
-                f"the vector of memory {entry.memory_id!a:.80} is not {self._stamp.dimensions} finite numbers; "
-                "nothing was taken in"
-            )
+            raise misfit(entry, self._stamp.dimensions)
         return numbers
 
 

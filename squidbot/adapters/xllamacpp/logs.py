@@ -14,14 +14,14 @@ import tempfile
 import time
 from contextlib import contextmanager
 from threading import Lock
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 import xllamacpp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Sizes", "loading_verbosity", "overheard", "reason", "sizes"]
+__all__ = ["loading_verbosity", "overheard", "reason"]
 
 STDERR = 2
 # llama.cpp's levels: -1 is silence, 1 errors, 4 what its library says of buffers.
@@ -35,17 +35,7 @@ _LAST = (b"listening on", b"exiting due to")
 _LINE = re.compile(r"\d+\.\d{2}\.\d{3}\.\d{3} ([A-Z] .*)")
 # It looks once whether standard error is a terminal, and colours what it writes from then on, wherever that goes.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) MiB")
 _ONE_AT_A_TIME = Lock()
-
-
-class Sizes(NamedTuple):
-    """Bytes by the name of the buffer type ("CUDA0"), right to within 0.005 MiB a line of the log."""
-
-    weights_bytes: dict[str, int]
-    kv_bytes: dict[str, int]
-    recurrent_bytes: dict[str, int]
-    compute_bytes: dict[str, int]
 
 
 def loading_verbosity() -> int:
@@ -76,16 +66,6 @@ def overheard() -> Iterator[list[str]]:
             os.dup2(own, STDERR)
             os.close(own)
             _sort(text, lines)
-
-
-def sizes(lines: Sequence[str]) -> Sizes | None:
-    """Return what the lines of one load say of its buffers; None where they say nothing."""
-    found: dict[str, dict[str, int]] = {"model": {}, "KV": {}, "RS": {}, "compute": {}}
-    for line in lines:
-        if said := _BUFFER.search(line):
-            name, what, mib = said.groups()
-            found[what][name] = found[what].get(name, 0) + round(float(mib) * 2**20)
-    return Sizes(found["model"], found["KV"], found["RS"], found["compute"]) if any(found.values()) else None
 
 
 def reason(lines: Sequence[str]) -> str:

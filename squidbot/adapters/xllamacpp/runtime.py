@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import xllamacpp
 
 from squidbot.adapters.xllamacpp.answers import failure, spelled
-from squidbot.adapters.xllamacpp.logs import loading_verbosity, overheard, reason, sizes
+from squidbot.adapters.xllamacpp.logs import loading_verbosity, overheard, reason
+from squidbot.adapting.buffers import read_buffers
 from squidbot.core.errors import LLMError, ModelLoadError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.adapters.xllamacpp.logs import Sizes
+    from squidbot.adapting.buffers import Buffers
 
 __all__ = ["Runtime"]
 
@@ -48,7 +49,8 @@ class Runtime:
                 self._server: xllamacpp.Server | None = xllamacpp.Server(made(self._key, loading_verbosity()))
         except (RuntimeError, ValueError) as error:
             raise ModelLoadError(f"llama.cpp can't load {path}: {reason(lines)}") from error
-        self.sizes: Sizes | None = sizes(lines)
+        buffers = read_buffers(lines)
+        self.sizes: Buffers | None = buffers if any(buffers) else None
         self._lock = Lock()
         address = self._server.listening_address.removeprefix("http://")
         self._port = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)

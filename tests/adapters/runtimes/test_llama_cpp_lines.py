@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.adapters.llama_cpp.lines import CacheLine, last_words, read_lines
+from squidbot.adapters.llama_cpp.lines import CacheLine, last_words, read_caches
+from squidbot.adapting.buffers import read_buffers
 
 MIB = 2**20
 LOADED = """
@@ -26,12 +27,12 @@ sched_reserve: graph: nodes = 68, splits = 1
 
 def test_lines_are_read_as_sizes_by_buffer_when_a_model_was_loaded() -> None:
     """Weights in several parts add up; caches come one by one; what is no size of a buffer is passed over."""
-    read = read_lines(LOADED.splitlines())
+    read = read_buffers(LOADED.splitlines())
     assert read.weights_bytes == {"CPU_Mapped": round(281.81 * MIB), "CUDA0": round(4403.49 * MIB) + round(0.51 * MIB)}
     assert read.kv_bytes == {"CUDA0": 724 * MIB + MIB // 2}
     assert read.recurrent_bytes == {"CPU": 2 * MIB + MIB // 4}
     assert read.compute_bytes == {"CUDA0": 258 * MIB + MIB // 2, "CUDA_Host": round(20.01 * MIB)}
-    assert read.caches == (
+    assert read_caches(LOADED.splitlines()) == (
         CacheLine(recurrent=False, cells=8192, layers=10, size_bytes=624 * MIB),
         CacheLine(recurrent=False, cells=1536, layers=52, size_bytes=100 * MIB + MIB // 2),
         CacheLine(recurrent=True, cells=1, layers=6, size_bytes=2 * MIB + MIB // 4),

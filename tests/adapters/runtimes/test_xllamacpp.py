@@ -29,7 +29,7 @@ xllamacpp = pytest.importorskip("xllamacpp")
 from squidbot.adapters.xllamacpp import XllamacppModel, logs  # noqa: E402  # needs the package
 from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
 from squidbot.adapters.xllamacpp.answers import Answer  # noqa: E402
-from squidbot.adapters.xllamacpp.logs import overheard, reason, sizes  # noqa: E402
+from squidbot.adapters.xllamacpp.logs import overheard, reason  # noqa: E402
 from squidbot.adapters.xllamacpp.params import for_vectors  # noqa: E402
 from squidbot.adapters.xllamacpp.runtime import Runtime  # noqa: E402
 
@@ -388,12 +388,8 @@ def test_port_answers_nobody_else(model: XllamacppModel) -> None:
         port.close()
 
 
-def test_log_is_read_as_sizes_and_reasons() -> None:
-    """Buffers of one type add up; a reason goes before the line that only says that it failed."""
-    read = sizes(["load: CUDA0 model buffer size = 1.00 MiB", "load: CUDA0 model buffer size = 0.50 MiB", "x"])
-    assert read is not None
-    assert (read.weights_bytes, read.kv_bytes) == ({"CUDA0": 3 * 2**19}, {})
-    assert sizes(["nothing of it"]) is None
+def test_log_is_read_as_reasons() -> None:
+    """A reason goes before the line that only says that it failed."""
     assert reason(["I load: x", "E open: no such file", "E load: failed", "I end"]) == "open: no such file"
     assert (reason(["I a", "W b"]), reason([])) == ("b", "nothing")
 

@@ -14,47 +14,21 @@ import pytest
 pytest.importorskip("faiss", reason="an extra: squidbot[faiss]", exc_type=ImportError)
 
 from squidbot.adapters.faiss import FaissIndex
-from squidbot.adapters.stdlib import InMemoryVectors
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import Scope, View
+from squidbot.core.memories import View
 from squidbot.core.vectors.nearest import Nearest
-from squidbot.testing import check_vector_index, made_memory
+from squidbot.testing import check_vector_index
+
+from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.memories import Memory
     from squidbot.core.vectors.values import VectorIndex
-
-DIMENSIONS = 8
-ANN, BOB = Scope(user="ann"), Scope(user="bob")
-# Above so many vectors the tests' indexes have lists.
-EXACT = 400
-
-
-def _vector(number: int) -> tuple[float, ...]:
-    chance = random.Random(number)  # noqa: S311  # no secret
-    return tuple(chance.gauss(0, 1) for _ in range(DIMENSIONS))
-
-
-def _memory(number: int, scope: Scope = ANN) -> Memory:
-    return made_memory(f"number {number}", scope)
-
-
-def _truth(count: int, scope: Scope = ANN) -> InMemoryVectors:
-    truth = InMemoryVectors("m", DIMENSIONS)
-    for number in range(count):
-        truth.put(_memory(number, scope), _vector(number))
-    return truth
 
 
 def _opened(path: Path, model: str = "m") -> FaissIndex:
     return FaissIndex(path, model, DIMENSIONS, exact_vectors=EXACT)
-
-
-def _first(nearest: Nearest, number: int, scope: Scope = ANN) -> str:
-    found = nearest.search(_vector(number), View(scope), limit=1)
-    return found[0].memory_id if found else ""
 
 
 @pytest.mark.parametrize("exact_vectors", [50_000, 500], ids=["exact", "lists"])
@@ -77,20 +51,6 @@ def test_faiss_index_keeps_the_promises_of_vector_indexes(tmp_path: Path, exact_
     assert exact == {exact_vectors > 500}
 
 
-@pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
-def test_file_of_the_index_spares_reading_all_again(tmp_path: Path, count: int) -> None:
-    """What was saved is what the truth holds: it is opened, and what came since is read alone."""
-    truth, path = _truth(count), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
-    assert nearest.refresh()
-    nearest.save()
-    truth.put(_memory(5000), _vector(5000))
-    index = _opened(path)
-    assert (index.stamp().vectors, index.is_exact) == (count, count < EXACT)
-    assert _first(Nearest(index, truth), 5000) == _memory(5000).memory_id
-    assert index.stamp() == truth.stamp()
-
-
 def _damages() -> dict[str, bytes | None]:
     return {
         "missing": None,
@@ -104,7 +64,7 @@ def _damages() -> dict[str, bytes | None]:
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
 def test_index_is_made_anew_when_its_file_is_no_index(tmp_path: Path, damage: str, count: int) -> None:
     """One clear line says why, where there was a file; all is found, and the next file is whole."""
-    truth, path = _truth(count), tmp_path / "vectors"
+    truth, path = truth_of(count), tmp_path / "vectors"
     data = _damages()[damage]
     if data is not None:
         path.write_bytes(data)
@@ -116,14 +76,14 @@ def test_index_is_made_anew_when_its_file_is_no_index(tmp_path: Path, damage: st
     nearest.refresh()
     nearest.save()
     assert index.stamp() == truth.stamp()
-    assert _first(nearest, 7) == _memory(7).memory_id
+    assert first_of(nearest, 7) == memory_of(7).memory_id
     assert (_opened(path).fault, _opened(path).stamp()) == ("", truth.stamp())
 
 
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
 def test_any_cut_or_changed_byte_of_the_file_is_found_at_load(tmp_path: Path, count: int) -> None:
     """Cut anywhere, or with one bit turned anywhere, the file is refused in one line, and never half believed."""
-    truth, path = _truth(count), tmp_path / "vectors"
+    truth, path = truth_of(count), tmp_path / "vectors"
     Nearest(_opened(path), truth).save()
     whole = path.read_bytes()
     chance = random.Random(count)  # noqa: S311  # no secret
@@ -133,72 +93,25 @@ def test_any_cut_or_changed_byte_of_the_file_is_found_at_load(tmp_path: Path, co
             index = _opened(path)
             assert index.fault, f"byte {place}"
             assert str(path) in index.fault
-            assert (index.stamp().vectors, index.search(_vector(7), 5, truth.view(View(ANN)))) == (0, [])
-
-
-def test_file_of_another_embedder_is_refused_at_load(tmp_path: Path) -> None:
-    """Vectors of two models, or of two lengths, are never compared."""
-    path = tmp_path / "vectors"
-    Nearest(_opened(path), _truth(20)).save()
-    for index in (_opened(path, "other"), FaissIndex(path, "m", DIMENSIONS + 1)):
-        assert index.stamp().vectors == 0
-        assert index.fault.endswith(f"it is of 'm', {DIMENSIONS} dimensions @ {path}")
-
-
-def test_index_newer_than_the_truth_says_what_the_truth_says(tmp_path: Path) -> None:
-    """A backup of the store was put back: its vectors count, where places were given out again, too."""
-    path = tmp_path / "vectors"
-    Nearest(_opened(path), _truth(60)).save()
-    old = _truth(40)
-    for number in range(100, 110):
-        old.put(_memory(number, BOB), _vector(number))
-    nearest = Nearest(index := _opened(path), old)
-    assert _first(nearest, 50) != _memory(50).memory_id
-    assert _first(nearest, 105, BOB) == _memory(105, BOB).memory_id
-    assert index.stamp() == old.stamp()
-
-
-def test_foreign_index_never_shows_what_is_another_users(tmp_path: Path) -> None:
-    """The file of Bob's store lies beside Ann's: Ann finds hers, Bob nothing."""
-    path = tmp_path / "vectors"
-    Nearest(_opened(path), _truth(60, BOB)).save()
-    nearest = Nearest(_opened(path), _truth(60))
-    assert nearest.search(_vector(3), View(BOB)) == []
-    assert _first(nearest, 3) == _memory(3).memory_id
+            assert (index.stamp().vectors, index.search(vector_of(7), 5, truth.view(View(ANN)))) == (0, [])
 
 
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
 def test_what_was_forgotten_is_not_in_the_file(tmp_path: Path, count: int) -> None:
     """After a forget by whatever process, the next refresh leaves its vector in no file."""
-    truth, path = _truth(count), tmp_path / "vectors"
+    truth, path = truth_of(count), tmp_path / "vectors"
     (vector,) = (entry.vector for entry in truth.behind(6, 1))
     nearest = Nearest(_opened(path), truth)
     nearest.save()
     assert (vector in path.read_bytes()) == (count < EXACT)
     size = path.stat().st_size
-    truth.remove([_memory(6).memory_id])
-    assert _first(nearest, 6) != _memory(6).memory_id
+    truth.remove([memory_of(6).memory_id])
+    assert first_of(nearest, 6) != memory_of(6).memory_id
     nearest.refresh()
     assert vector not in path.read_bytes()
     assert path.stat().st_size < size
     assert _opened(path).stamp() == truth.stamp()
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-
-
-def test_two_processes_indexes_follow_one_truth(tmp_path: Path) -> None:
-    """What one put in or took out the other finds, or finds no more, at its next search; files may cross."""
-    truth, path = _truth(30), tmp_path / "vectors"
-    one, other = Nearest(_opened(path), truth), Nearest(_opened(path), truth)
-    for nearest in (one, other):
-        nearest.refresh()
-    truth.put(_memory(70), _vector(70))
-    assert _first(one, 70) == _first(other, 70) == _memory(70).memory_id
-    one.save()
-    truth.remove([_memory(70).memory_id])
-    assert _first(other, 70) != _memory(70).memory_id
-    other.save()
-    one.save()
-    assert _opened(path).stamp() == truth.stamp()
 
 
 KILLED = """
@@ -213,14 +126,14 @@ with files.write(Path(sys.argv[1]), {"model": "m"}) as out:
 
 def test_process_killed_while_it_saves_leaves_the_file_and_nothing_for_long(tmp_path: Path) -> None:
     """The old file is whole; what was being written is gone with the next save."""
-    truth, path = _truth(30), tmp_path / "vectors"
+    truth, path = truth_of(30), tmp_path / "vectors"
     nearest = Nearest(_opened(path), truth)
     nearest.save()
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert sorted(each.name for each in tmp_path.iterdir()) == ["vectors", "vectors.part"]
     assert _opened(path).stamp() == truth.stamp()
-    truth.put(_memory(70), _vector(70))
+    truth.put(memory_of(70), vector_of(70))
     nearest.save()
     assert [each.name for each in tmp_path.iterdir()] == ["vectors"]
     assert _opened(path).stamp() == truth.stamp()
@@ -228,7 +141,7 @@ def test_process_killed_while_it_saves_leaves_the_file_and_nothing_for_long(tmp_
 
 def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
     """Many indexes save to one file: whatever is read meanwhile is whole, and so is what remains."""
-    truth, path = _truth(200), tmp_path / "vectors"
+    truth, path = truth_of(200), tmp_path / "vectors"
     indexes = [_opened(path) for _ in range(4)]
     for number, index in enumerate(indexes):
         index.add(truth.behind(0, 50 * (number + 1)))
@@ -254,7 +167,7 @@ def test_index_of_another_kind_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "vectors"
     (path / "1").mkdir(parents=True)
     (path / "index.json").write_text("{}")
-    nearest = Nearest(index := _opened(path), _truth(30))
+    nearest = Nearest(index := _opened(path), truth_of(30))
     assert str(path) in index.fault
     nearest.save()
     assert (_opened(path).stamp(), _opened(path).fault) == (index.stamp(), "")
@@ -262,11 +175,11 @@ def test_index_of_another_kind_is_replaced(tmp_path: Path) -> None:
 
 def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     """The disk refuses: a StoreError, the old file, and nothing beside it."""
-    truth, path = _truth(30), tmp_path / "vectors"
+    truth, path = truth_of(30), tmp_path / "vectors"
     nearest = Nearest(_opened(path), truth)
     nearest.save()
     whole = path.read_bytes()
-    truth.put(_memory(70), _vector(70))
+    truth.put(memory_of(70), vector_of(70))
     bad = Nearest(_opened(tmp_path / "nowhere" / "vectors"), truth)
     with pytest.raises(StoreError, match="the file is as it was"):
         bad.save()
@@ -275,23 +188,7 @@ def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 def test_lists_are_made_for_as_many_as_there_will_be(tmp_path: Path) -> None:
     """An index that is made from a large store is laid out for all of it at once, not for what came first."""
-    truth = _truth(3_000)
+    truth = truth_of(3_000)
     index = _opened(tmp_path / "vectors")
     Nearest(index, truth).refresh()
     assert (index.lists, index.stamp()) == (64, truth.stamp())
-
-
-def test_lists_are_made_anew_when_outgrown(tmp_path: Path) -> None:
-    """Lists made for some hundred vectors are more and shorter for some thousand; all are still found."""
-    truth, path = _truth(EXACT + 1), tmp_path / "vectors"
-    nearest = Nearest(index := _opened(path), truth)
-    nearest.refresh()
-    few = index.lists
-    for number in range(1000, 1000 + 5 * EXACT):
-        truth.put(_memory(number), _vector(number))
-    truth.remove([_memory(number).memory_id for number in range(0, EXACT, 2)])
-    nearest.save()
-    assert index.lists > few > 0
-    for number in (1, 1003, 2500):
-        assert _first(nearest, number) == _memory(number).memory_id
-    assert _opened(path).stamp() == truth.stamp()

@@ -17,51 +17,28 @@ pytest.importorskip("lancedb", reason="an extra: squidbot[lancedb]", exc_type=Im
 
 import squidbot
 from squidbot.adapters.lancedb import LanceIndex
-from squidbot.adapters.stdlib import InMemoryVectors
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import Scope, View
+from squidbot.core.memories import View
 from squidbot.core.vectors.nearest import Nearest
 from squidbot.core.vectors.values import packed
 from squidbot.testing import HashedWords, check_vector_index, made_memory
 
+from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.memories import Memory
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Register
 
 pytestmark = pytest.mark.lancedb
 
-DIMENSIONS = 8
-ANN, BOB = Scope(user="ann"), Scope(user="bob")
-# Above so many vectors the tests' indexes have lists; so many come before they are written unasked.
-EXACT, HELD = 400, 150
-
-
-def _vector(number: int) -> tuple[float, ...]:
-    chance = random.Random(number)  # noqa: S311  # no secret
-    return tuple(chance.gauss(0, 1) for _ in range(DIMENSIONS))
-
-
-def _memory(number: int, scope: Scope = ANN) -> Memory:
-    return made_memory(f"number {number}", scope)
-
-
-def _truth(count: int, scope: Scope = ANN) -> InMemoryVectors:
-    truth = InMemoryVectors("m", DIMENSIONS)
-    for number in range(count):
-        truth.put(_memory(number, scope), _vector(number))
-    return truth
+# So many come before they are written unasked.
+HELD = 150
 
 
 def _opened(path: Path, model: str = "m") -> LanceIndex:
     return LanceIndex(path, model, DIMENSIONS, exact_vectors=EXACT, held_vectors=HELD)
-
-
-def _first(nearest: Nearest, number: int, scope: Scope = ANN) -> str:
-    found = nearest.search(_vector(number), View(scope), limit=1)
-    return found[0].memory_id if found else ""
 
 
 def _files(path: Path) -> list[Path]:
@@ -98,32 +75,18 @@ def test_index_without_a_folder_is_one_in_memory() -> None:
     check_vector_index(lambda model, dimensions: LanceIndex(None, model, dimensions, held_vectors=100))
 
 
-@pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
-def test_folder_of_the_index_spares_reading_all_again(tmp_path: Path, count: int) -> None:
-    """What was saved is what the truth holds: it is opened, and what came since is read alone."""
-    truth, path = _truth(count), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
-    assert nearest.refresh()
-    nearest.save()
-    truth.put(_memory(5000), _vector(5000))
-    index = _opened(path)
-    assert (index.stamp().vectors, bool(index.lists)) == (count, count > EXACT)
-    assert _first(Nearest(index, truth), 5000) == _memory(5000).memory_id
-    assert index.stamp() == truth.stamp()
-
-
 def test_save_of_little_that_came_leaves_the_rest_where_it_is(tmp_path: Path) -> None:
     """The files of what was there are the same ones, under another table."""
-    truth, path = _truth(900), tmp_path / "vectors"
+    truth, path = truth_of(900), tmp_path / "vectors"
     nearest = Nearest(_opened(path), truth)
     nearest.save()
     before = {each.stat().st_ino for each in _files(path) if each.stat().st_size > 20_000}
-    truth.put(_memory(5000), _vector(5000))
+    truth.put(memory_of(5000), vector_of(5000))
     nearest.save()
     assert before
     assert before & {each.stat().st_ino for each in _files(path)}
     assert _opened(path).stamp() == truth.stamp()
-    assert _first(nearest, 5000) == _memory(5000).memory_id
+    assert first_of(nearest, 5000) == memory_of(5000).memory_id
 
 
 def _foreign(path: Path) -> None:
@@ -154,7 +117,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_index_is_made_anew_when_its_folder_is_no_index(tmp_path: Path, damage: str) -> None:
     """One clear line says why, where there was something; all is found, and the next folder is whole."""
-    truth, path = _truth(50), tmp_path / "vectors"
+    truth, path = truth_of(50), tmp_path / "vectors"
     DAMAGES[damage](path)
     index = _opened(path)
     assert index.stamp().vectors == 0
@@ -164,14 +127,14 @@ def test_index_is_made_anew_when_its_folder_is_no_index(tmp_path: Path, damage: 
     nearest.refresh()
     nearest.save()
     assert index.stamp() == truth.stamp()
-    assert _first(nearest, 7) == _memory(7).memory_id
+    assert first_of(nearest, 7) == memory_of(7).memory_id
     assert (_opened(path).fault, _opened(path).stamp()) == ("", truth.stamp())
 
 
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
 def test_any_cut_changed_missing_or_foreign_file_is_found_at_load(tmp_path: Path, count: int) -> None:
     """Whatever was done to whichever of its files, the folder is refused in one line, and never half believed."""
-    truth, whole, path = _truth(count), tmp_path / "whole", tmp_path / "vectors"
+    truth, whole, path = truth_of(count), tmp_path / "whole", tmp_path / "vectors"
     Nearest(_opened(whole), truth).save()
     chance = random.Random(count)  # noqa: S311  # no secret
     done = 0
@@ -187,63 +150,32 @@ def test_any_cut_changed_missing_or_foreign_file_is_found_at_load(tmp_path: Path
             index = _opened(path)
             assert index.fault, f"{name}, byte {place}"
             assert str(path) in index.fault
-            assert (index.stamp().vectors, index.search(_vector(7), 5, truth.view(View(ANN)))) == (0, [])
+            assert (index.stamp().vectors, index.search(vector_of(7), 5, truth.view(View(ANN)))) == (0, [])
             done += 1
     assert done >= 20
     (whole / "1" / "vectors.lance" / "data" / "more.lance").write_bytes(b"x")
     assert "none of ours" in _opened(whole).fault
 
 
-def test_folder_of_another_embedder_is_refused_at_load(tmp_path: Path) -> None:
-    """Vectors of two models, or of two lengths, are never compared."""
-    path = tmp_path / "vectors"
-    Nearest(_opened(path), _truth(20)).save()
-    for index in (_opened(path, "other"), LanceIndex(path, "m", DIMENSIONS + 1)):
-        assert index.stamp().vectors == 0
-        assert index.fault.endswith(f"it is of 'm', {DIMENSIONS} dimensions @ {path}")
-
-
 def test_folder_of_faiss_is_replaced(tmp_path: Path) -> None:
     """The setting was changed: what lay there is a view of the truth, and no more."""
     path = tmp_path / "vectors"
     path.write_bytes(b"squidbot vectors 1 {}\n" + b"\0" * 100)
-    nearest = Nearest(_opened(path), _truth(20))
+    nearest = Nearest(_opened(path), truth_of(20))
     nearest.save()
     assert _opened(path).fault == ""
-
-
-def test_index_newer_than_the_truth_says_what_the_truth_says(tmp_path: Path) -> None:
-    """A backup of the store was put back: its vectors count, where places were given out again, too."""
-    path = tmp_path / "vectors"
-    Nearest(_opened(path), _truth(60)).save()
-    old = _truth(40)
-    for number in range(100, 110):
-        old.put(_memory(number, BOB), _vector(number))
-    nearest = Nearest(index := _opened(path), old)
-    assert _first(nearest, 50) != _memory(50).memory_id
-    assert _first(nearest, 105, BOB) == _memory(105, BOB).memory_id
-    assert index.stamp() == old.stamp()
-
-
-def test_foreign_index_never_shows_what_is_another_users(tmp_path: Path) -> None:
-    """The folder of Bob's store lies beside Ann's: Ann finds hers, Bob nothing."""
-    path = tmp_path / "vectors"
-    Nearest(_opened(path), _truth(60, BOB)).save()
-    nearest = Nearest(_opened(path), _truth(60))
-    assert nearest.search(_vector(3), View(BOB)) == []
-    assert _first(nearest, 3) == _memory(3).memory_id
 
 
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
 def test_what_was_forgotten_is_in_no_file(tmp_path: Path, count: int) -> None:
     """LanceDB keeps old versions, and deleted rows among few others: after the next refresh none has the vector."""
-    truth, path = _truth(count), tmp_path / "vectors"
+    truth, path = truth_of(count), tmp_path / "vectors"
     (vector,) = (entry.vector for entry in truth.behind(6, 1))
     nearest = Nearest(_opened(path), truth)
     nearest.save()
     assert _held_by(path, vector)
-    truth.remove([_memory(6).memory_id])
-    assert _first(nearest, 6) != _memory(6).memory_id
+    truth.remove([memory_of(6).memory_id])
+    assert first_of(nearest, 6) != memory_of(6).memory_id
     nearest.refresh()
     assert _held_by(path, vector) == []
     assert _opened(path).stamp() == truth.stamp()
@@ -252,51 +184,32 @@ def test_what_was_forgotten_is_in_no_file(tmp_path: Path, count: int) -> None:
 
 def test_what_was_forgotten_before_it_was_saved_is_in_no_file(tmp_path: Path) -> None:
     """It was held in memory alone; many that go are written unasked."""
-    truth, path = _truth(1_300), tmp_path / "vectors"
+    truth, path = truth_of(1_300), tmp_path / "vectors"
     nearest = Nearest(_opened(path), truth)
     nearest.refresh()
     vectors = [entry.vector for entry in truth.behind(0, 1_200)]
-    truth.remove([_memory(number).memory_id for number in range(1_200)])
-    assert _first(nearest, 6) != _memory(6).memory_id
+    truth.remove([memory_of(number).memory_id for number in range(1_200)])
+    assert first_of(nearest, 6) != memory_of(6).memory_id
     assert not any(_held_by(path, vector) for vector in vectors[::100])
-    assert _opened(path).stamp() == truth.stamp()
-
-
-def test_two_processes_indexes_follow_one_truth(tmp_path: Path) -> None:
-    """What one put in or took out the other finds, or finds no more, at its next search; saves may cross."""
-    truth, path = _truth(30), tmp_path / "vectors"
-    one, other = Nearest(_opened(path), truth), Nearest(_opened(path), truth)
-    for nearest in (one, other):
-        nearest.refresh()
-        nearest.save()
-    truth.put(_memory(70), _vector(70))
-    assert _first(one, 70) == _first(other, 70) == _memory(70).memory_id
-    one.save()
-    truth.remove([_memory(70).memory_id])
-    assert _first(other, 70) != _memory(70).memory_id
-    other.save()
-    assert _first(one, 8) == _memory(8).memory_id
-    assert _first(one, 70) != _memory(70).memory_id
-    one.save()
     assert _opened(path).stamp() == truth.stamp()
 
 
 def test_table_that_another_process_replaced_is_searched_no_more(tmp_path: Path) -> None:
     """Its files are gone: what lies there now is opened, with what came and went here."""
-    truth, path = _truth(30), tmp_path / "vectors"
+    truth, path = truth_of(30), tmp_path / "vectors"
     Nearest(_opened(path), truth).save()
     one, other = _opened(path), _opened(path)
     entries = truth.behind(0, 30)
     one.remove([entries[3].place])
     other.remove([entries[5].place])
     other.save()
-    places = [near.place for near in one.search(_vector(3), 30, truth.view(View(ANN)))]
+    places = [near.place for near in one.search(vector_of(3), 30, truth.view(View(ANN)))]
     assert sorted(places) == [place for place in range(1, 31) if place not in (4, 6)]
     shutil.rmtree(path)
-    assert one.search(_vector(3), 30, truth.view(View(ANN))) == []
+    assert one.search(vector_of(3), 30, truth.view(View(ANN))) == []
     assert one.stamp().vectors == 0
     nearest = Nearest(one, truth)
-    assert _first(nearest, 3) == _memory(3).memory_id
+    assert first_of(nearest, 3) == memory_of(3).memory_id
     nearest.save()
     assert _opened(path).stamp() == truth.stamp()
 
@@ -354,14 +267,14 @@ index.save()
 
 def test_process_killed_while_it_saves_leaves_the_old_table_and_nothing_for_long(tmp_path: Path) -> None:
     """The old table counts and is whole; what was being written is gone with the next save."""
-    truth, path = _truth(30), tmp_path / "vectors"
+    truth, path = truth_of(30), tmp_path / "vectors"
     nearest = Nearest(_opened(path), truth)
     nearest.save()
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert sorted(each.name for each in path.iterdir()) == ["1", "2", "index.json", "lock"]
     assert (_opened(path).stamp(), _opened(path).fault) == (truth.stamp(), "")
-    truth.put(_memory(70), _vector(70))
+    truth.put(memory_of(70), vector_of(70))
     nearest.save()
     assert sorted(each.name for each in path.iterdir()) == ["2", "index.json", "lock"]
     assert _opened(path).stamp() == truth.stamp()
@@ -369,7 +282,7 @@ def test_process_killed_while_it_saves_leaves_the_old_table_and_nothing_for_long
 
 def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
     """Many indexes save to one folder: what remains is whole, and the truth's after one more refresh."""
-    truth, path = _truth(200), tmp_path / "vectors"
+    truth, path = truth_of(200), tmp_path / "vectors"
     indexes = [_opened(path) for _ in range(3)]
     for number, index in enumerate(indexes):
         index.add(truth.behind(0, 50 * (number + 1)))
@@ -399,36 +312,20 @@ def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
 
 def test_failed_save_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk refuses: a StoreError, the old table, and all is found; the next save makes up for it."""
-    truth, path = _truth(30), tmp_path / "vectors"
+    truth, path = truth_of(30), tmp_path / "vectors"
     nearest = Nearest(index := _opened(path), truth)
     nearest.save()
     said = json.loads((path / "index.json").read_bytes().partition(b"\n")[0])
-    truth.put(_memory(70), _vector(70))
+    truth.put(memory_of(70), vector_of(70))
 
     def refuses(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("squidbot.adapters.lancedb.folder._sync", refuses)
+        patched.setattr("squidbot.adapters.lancedb.folder.sync", refuses)
         with pytest.raises(StoreError, match=r"No space left on device .* the folder is as it was"):
             nearest.save()
     assert json.loads((path / "index.json").read_bytes().partition(b"\n")[0]) == said
-    assert _first(nearest, 70) == _memory(70).memory_id
+    assert first_of(nearest, 70) == memory_of(70).memory_id
     nearest.save()
     assert _opened(path).stamp() == truth.stamp() == index.stamp()
-
-
-def test_lists_are_made_anew_when_outgrown(tmp_path: Path) -> None:
-    """Lists made for some hundred vectors are more and shorter for some thousand; all are still found."""
-    truth, path = _truth(EXACT + 1), tmp_path / "vectors"
-    nearest = Nearest(index := _opened(path), truth)
-    nearest.save()
-    few = index.lists
-    for number in range(1000, 1000 + 5 * EXACT):
-        truth.put(_memory(number), _vector(number))
-    truth.remove([_memory(number).memory_id for number in range(0, EXACT, 2)])
-    nearest.save()
-    assert index.lists > few > 0
-    for number in (1, 1003, 2500):
-        assert _first(nearest, number) == _memory(number).memory_id
-    assert _opened(path).stamp() == truth.stamp()

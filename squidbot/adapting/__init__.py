@@ -1,0 +1,8 @@
+"""What several adapters do alike, whichever package they are made with.
+
+| file    | holds |
+|---------|-------|
+| kept    | `KeptIndex`: an index of vectors that is kept on disk: opened or found unusable, stamped, saved |
+| disk    | files that one process writes at a time, and names that last |
+| buffers | what llama.cpp's log says of its buffers |
+"""
