@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors.values import Entry, Near, dot, mark_of, packed, unit, unpacked
+from squidbot.core.vectors.values import Entry, Multiplying, Near, dot, mark_of, packed, unit, unpacked
 from squidbot.testing.values import ODD_IDS, closed_after, refuses
 
 if TYPE_CHECKING:
@@ -109,6 +109,11 @@ def _checks_nearest(index: VectorIndex) -> None:
             assert abs(near.cosine - cosine) <= COSINE_ERROR, f"a cosine is right: got {near.cosine}, it is {cosine}"
         found, wanted = found + len({near.place for near in due} & {near.place for near in got}), wanted + 10
     assert found >= RECALL * wanted, f"the nearest are found: {found} of {wanted}"
+    if isinstance(index, Multiplying):
+        asked, others = _vectors(1, seed=2)[0], [each.vector for each in entries[:50]]
+        for got_dot, other in zip(index.dots(asked, others), others, strict=True):
+            assert abs(got_dot - dot(asked, unpacked(other))) < 1e-9, f"products are summed with 64 bits: got {got_dot}"
+        assert list(index.dots(asked, [])) == [], "none is none"
     whole = index.search(_vectors(1, seed=2)[0], 5000, ANN)
     assert len({near.place for near in whole}) == len(whole) == 1200, "all are found where all are wanted, each once"
     same = made_entry(4000, _vectors(1)[0], (ANN,))

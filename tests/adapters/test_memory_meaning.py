@@ -15,8 +15,9 @@ import pytest
 pytest.importorskip("faiss", reason="an extra: squidbot[faiss]", exc_type=ImportError)
 
 from squidbot.adapters.faiss import FaissIndex
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, searching
 from squidbot.adapters.sqlite3.memory.beside import remove_beside
+from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory.meaning import ByMeaning
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from squidbot.adapters.sqlite3.memory.candidates import Counted
+    from squidbot.adapters.sqlite3.memory.index import Lists
     from squidbot.core.memories import MemoryStore
+    from squidbot.core.memory.search.query import Query
 
 
 def by_meaning(path: Path) -> ByMeaning:
@@ -264,3 +268,31 @@ def test_nothing_is_lost_when_two_processes_add_and_make_vectors_at_once(tmp_pat
         all_right(path, name)
     with SqliteMemoryStore(path) as store:
         assert len(store.listed(View(SCOPE), limit=1000)) == 160
+
+
+def test_many_memories_are_found_by_fewer_words_and_by_all_that_is_near(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are many, half as many are ranked by their words: what has the words is found, and what is near."""
+    asked: list[int] = []
+
+    def looked(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
+        asked.append(limit)
+        return candidates(lists, query, limit)
+
+    monkeypatch.setattr(searching, "MANY_MEMORIES", 200)
+    monkeypatch.setattr(searching, "candidates", looked)
+    store = by_meaning(tmp_path / "facts.db")
+    noise = [made_memory(f"Ann wrote letter {number} about garden{number % 7}.") for number in range(300)]
+    store.add(noise[:150])
+    store.embed()
+    store.search("garden letter", View(noise[0].scope), now=0.0)
+    beagle = made_memory("The beagle sleeps in the kitchen.")
+    store.add([*noise[150:], beagle])
+    store.embed()
+    hits = store.search("Where does the beagle sleep?", View(beagle.scope), now=0.0)
+    store.by_words.search("garden letter", View(beagle.scope), now=0.0)
+    store.search("garden letter", View(beagle.scope), limit=90, now=0.0)
+    assert hits[0].key == beagle.memory_id
+    assert asked == [128, 64, 128, 90]
+    store.close()

@@ -139,6 +139,11 @@ class FaissIndex(KeptIndex):
             out.write(self._rows.as_bytes())
             faiss.write_index(self._index, faiss.PyCallbackIOWriter(out.write))
 
+    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+        """Return the sum of the products of a vector and each of some others, as entries have them, in order."""
+        rows = np.frombuffer(b"".join(others), "<f4").reshape(len(others), len(vector))
+        return (rows.astype(np.float64) @ np.array(vector, np.float64)).tolist() if others else []
+
     def _empty(self) -> None:
         super()._empty()
         self._index: Any = faiss.IndexFlatIP(self._stamp.dimensions)

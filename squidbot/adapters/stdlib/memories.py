@@ -173,7 +173,7 @@ class InMemoryMemoryStore:
                 self._indexes[view, past] = known
             if meant is None:
                 return known.search(query, max(limit, 0), now)
-            meaning = Meaning(meant.nearest, meant.even)
+            meaning = Meaning(self._spaces.nearest(meant), meant.even)
             cosines = partial(self._spaces.cosines, meant)
             return known.search(query, max(limit, 0), now, meaning=meaning, cosines=cosines)
 

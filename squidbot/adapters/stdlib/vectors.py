@@ -210,6 +210,10 @@ class InMemoryVectors:
         with self._lock:
             return [self._entries[place] for place in dict.fromkeys(places) if place in self._entries]
 
+    def holding(self, places: Sequence[int]) -> list[int]:
+        """Return those of these places whose memories hold, in the same order."""
+        return [each.place for each in self.picked(places) if each.holds]
+
 
 class Spaces:
     """Vectors of memories by the model that made them, each in a space of its own."""
@@ -259,10 +263,17 @@ class Spaces:
 
     def cosines(self, meant: Meant, memory_ids: Iterable[str]) -> Mapping[str, float]:
         """Return the cosines of what was meant and memories, those that have a vector of its model."""
+        space = self._space_of(meant)
+        return _compared(meant, space.of(memory_ids)) if space else {}
+
+    def nearest(self, meant: Meant) -> Mapping[str, float]:
+        """Return the cosines of what was meant and the memories that are nearest, those that are still there."""
+        space = self._space_of(meant)
+        return _compared(meant, space.picked(meant.nearest)) if space else {}
+
+    def _space_of(self, meant: Meant) -> InMemoryVectors | None:
         space = self._spaces.get(meant.model)
-        if space is None or space.stamp().dimensions != len(meant.vector):
-            return {}
-        return {each.memory_id: dot(meant.vector, unpacked(each.vector)) for each in space.of(memory_ids)}
+        return space if space is not None and space.stamp().dimensions == len(meant.vector) else None
 
     def renew(self, memory: Memory) -> None:
         """Take over what has become of a memory."""
@@ -287,6 +298,11 @@ class Spaces:
 
 def _text_digest(memory: Memory) -> bytes:
     return blake2b(memory.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _compared(meant: Meant, entries: Sequence[Entry]) -> dict[str, float]:
+    cosines = meant.dots(meant.vector, [each.vector for each in entries])
+    return {each.memory_id: cosine for each, cosine in zip(entries, cosines, strict=True)}
 
 
 def _digest(view: View) -> int:

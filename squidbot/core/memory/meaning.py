@@ -282,9 +282,9 @@ class ByMeaning:
         if asked[0] != query:  # facts and files are searched one behind the other
             asked = self._asked = query, _vectors(embedder, [query])[0]
         vector = asked[1]
-        near = nearest.search(vector, view, limit=NEAREST, past=past)
+        near = nearest.places(vector, view, limit=NEAREST, past=past)
         even = embedder.even if isinstance(embedder, Calibrated) else None
-        return Meant(embedder.name, vector, {each.memory_id: each.cosine for each in near}, even)
+        return Meant(embedder.name, vector, near, even, nearest.dots)
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import ConfigError, DamagedStoreError
-from squidbot.core.vectors.values import dot, unit, unpacked
+from squidbot.core.vectors.values import Multiplying, dots, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,6 +56,8 @@ class Nearest:
             )
         self._index = index
         self._truth = truth
+        # What compares many vectors: the index, where it is fast at that.
+        self.dots = index.dots if isinstance(index, Multiplying) else dots
         self._saved = ours.vectors
         # Whether its file may hold what the truth holds no more.
         self._has_gone = bool(index.fault)
@@ -99,6 +101,26 @@ class Nearest:
         """Give back what the index holds; it does not save."""
         self._index.close()
 
+    def places(self, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
+        """Return the places of the vectors that are nearest by the index, best first; with `past` of history, too.
+
+        Whoever reads what is there confirms who sees it. Where the index is far behind, it is searched as it is: see
+        `behind`.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+            DamagedStoreError: as for `refresh`.
+            StoreError: the disk failed.
+        """
+        asked, seen = self._ready(vector, view)
+        wanted = max(limit, 0) + SPARE
+        while True:
+            found = [near.place for near in self._index.search(asked, wanted, seen)]
+            held = found if past else self._truth.holding(found)
+            if len(held) >= limit or len(found) < wanted:
+                return held[: max(limit, 0)]
+            wanted *= 4
+
     def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> list[Alike]:
         """Return the memories of a view whose vectors are nearest, best first, ties newest first; with `past` history.
 
@@ -109,9 +131,7 @@ class Nearest:
             DamagedStoreError: as for `refresh`.
             StoreError: the disk failed.
         """
-        asked, seen = unit(vector), self._truth.view(view)
-        if self.behind() <= SEARCH_ENTRIES:
-            self._catch_up(None)
+        asked, seen = self._ready(vector, view)
         wanted = max(limit, 0) + min(max(limit, 0), SPARE) + SPARE
         while True:
             found = self._index.search(asked, wanted, seen)
@@ -120,11 +140,19 @@ class Nearest:
                 return alike[: max(limit, 0)]
             wanted *= 4
 
+    def _ready(self, vector: Sequence[float], view: View) -> tuple[tuple[float, ...], int]:
+        """Return what an index is asked for a vector and a view, once it has what it lacked, if that is little."""
+        asked, seen = unit(vector), self._truth.view(view)
+        if self.behind() <= SEARCH_ENTRIES:
+            self._catch_up(None)
+        return asked, seen
+
     def _confirmed(self, vector: Sequence[float], found: Sequence[Near], view: int, *, past: bool) -> list[Alike]:
         """Return what of the found is still there, is seen by the view, and holds unless history is wanted, too."""
         entries = self._truth.picked([near.place for near in found])
-        seen = (each for each in entries if view in each.views and (past or each.holds))
-        ranked = sorted(((dot(vector, unpacked(each.vector)), each) for each in seen), key=_order)
+        seen = [each for each in entries if view in each.views and (past or each.holds)]
+        cosines = self.dots(vector, [each.vector for each in seen])
+        ranked = sorted(zip(cosines, seen, strict=True), key=_order)
         return [Alike(each.memory_id, max(-1.0, min(1.0, cosine))) for cosine, each in ranked]
 
     def _save(self) -> None:

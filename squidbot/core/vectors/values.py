@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Entry",
     "Meant",
+    "Multiplying",
     "Near",
     "Stamp",
     "VectorIndex",
     "VectorStore",
     "Vectors",
     "dot",
+    "dots",
     "mark_of",
     "packed",
     "unit",
@@ -96,20 +98,28 @@ class Near(NamedTuple):
     cosine: float
 
 
+def dots(vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+    """Return `dot` of a vector and each of some others as entries have them, of as many numbers, in order."""
+    return [dot(vector, unpacked(each)) for each in others]
+
+
 class Meant(NamedTuple):
     """What a query means, for a search in which vectors have a say.
 
     Attributes:
         model: who made the query's vector; it is compared with those of the same model alone.
         vector: the query's, of length 1.
-        nearest: the memories that are nearest by id, with their cosines; they are looked at whatever their words are.
+        nearest: the places of the vectors that are nearest, as an index found them: their memories are looked at
+            whatever their words are.
         even: how far the nearest stands out that is as likely as not an answer (`ports.Calibrated`); None if unknown.
+        dots: what compares it with many others: `dots`, or faster.
     """
 
     model: str
     vector: tuple[float, ...]
-    nearest: Mapping[str, float]
+    nearest: Sequence[int]
     even: float | None = None
+    dots: Callable[[Sequence[float], Sequence[bytes]], list[float]] = dots
 
 
 def mark_of(place: int, memory_id: str, digest: bytes) -> int:
@@ -181,6 +191,13 @@ class Vectors(Protocol):
             DamagedStoreError: one does not match its checksum.
         """
 
+    def holding(self, places: Sequence[int]) -> list[int]:
+        """Return those of these places whose memories hold, in the same order; where there is no entry, not that one.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
 
 class VectorIndex(Protocol):
     """What finds the nearest of many vectors, of one model: a view of the truth, which may be made anew from it.
@@ -235,6 +252,17 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Give back what is held; a second call does nothing. It does not save."""
+
+
+@runtime_checkable
+class Multiplying(Protocol):
+    """What an index may have beside its port: it compares many vectors faster than plain Python does."""
+
+    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+        """Return the sum of the products of a vector and each of some others, as entries have them, in order.
+
+        All have as many numbers; products are summed with 64 bits.
+        """
 
 
 @runtime_checkable

@@ -123,6 +123,11 @@ def test_search_goes_deeper_when_history_crowds_out_what_holds() -> None:
     assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=9)) == 5
     assert nearest.search((1, 0, 0, 0), View(ANN), limit=0) == []
     assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=400, past=True)) == 305
+    new = list(range(301, 306))
+    assert sorted(nearest.places((1, 0, 0, 0), View(ANN), limit=5)) == new
+    assert sorted(nearest.places((1, 0, 0, 0), View(ANN), limit=9)) == new
+    assert nearest.places((1, 0, 0, 0), View(ANN), limit=0) == []
+    assert nearest.places((1, 0, 0, 0), View(ANN), limit=4, past=True) == [1, 2, 3, 4]
 
 
 def test_ties_are_newest_first() -> None:

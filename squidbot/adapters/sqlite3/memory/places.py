@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.access import Access
     from squidbot.core.memories import View
+    from squidbot.core.vectors.values import Meant
 
-__all__ = ["SqliteVectors"]
+__all__ = ["SqliteVectors", "keys_at"]
 
 HAS_PLACES = "SELECT count(*) FROM sqlite_master WHERE name GLOB 'memory_vector_*' AND name NOT GLOB '*_index'"
 # SQLite has no exclusive or; of numbers below 2**63 it is what either has, less what both have.
@@ -72,7 +73,24 @@ ENTRY = (
 BEHIND = ENTRY + "WHERE place > ? AND +memory_vector_places.key BETWEEN ? AND ? ORDER BY place LIMIT ?"
 PLACES = "SELECT place FROM memory_vector_places WHERE key BETWEEN ? AND ? ORDER BY place"
 PICKED_ROWS = 128
-PICKED = ENTRY + f"WHERE place IN ({', '.join('?' * PICKED_ROWS)}) AND +memory_vector_places.key BETWEEN ? AND ?"
+AT = f"place IN ({', '.join('?' * PICKED_ROWS)})"
+PICKED = ENTRY + f"WHERE {AT} AND +memory_vector_places.key BETWEEN ? AND ?"
+
+# As `ENTRY`.
+HELD = "CROSS JOIN memories ON memories.key = memory_vector_places.key & ? WHERE superseded_by IS NULL "
+HOLDING = f"SELECT place FROM memory_vector_places {HELD} AND {AT}"  # noqa: S608
+KEYS_AT = f"SELECT key FROM memory_vector_places WHERE {AT}"  # noqa: S608
+
+
+def keys_at(connection: sqlite3.Connection, meant: Meant) -> list[int]:
+    """Return the keys of the memories whose vectors are nearest to what is meant, those that are still there."""
+    first, last = _keys(connection, meant.model, len(meant.vector))
+    found: list[int] = []
+    for start in range(0, len(meant.nearest), PICKED_ROWS):
+        some = [*meant.nearest[start : start + PICKED_ROWS]]
+        rows = connection.execute(KEYS_AT, (*some, *[0] * (PICKED_ROWS - len(some))))
+        found += [key & vectors.MEMORY_KEYS for (key,) in rows if first <= key <= last]
+    return found
 
 
 class SqliteVectors:
@@ -101,7 +119,7 @@ class SqliteVectors:
         """
         empty = Stamp(self._model, self._dimensions)
         with self._reading as connection:
-            number = self._number(connection)
+            number = _number(connection, self._model, self._dimensions)
             found = None if number is None else connection.execute(STAMP, (number,)).fetchone()
         return empty._replace(vectors=found[0], digest=found[1]) if found else empty
 
@@ -140,19 +158,38 @@ class SqliteVectors:
                 found += [self._entry(row) for row in connection.execute(PICKED, cells)]
         return found
 
-    def _number(self, connection: sqlite3.Connection) -> int | None:
-        found = connection.execute(MODEL, (stored(self._model)[0], self._dimensions)).fetchone()
-        return None if found is None else int(found[0])
+    def holding(self, places: Sequence[int]) -> list[int]:
+        """Return those of these places whose memories hold, in the same order.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        found: set[int] = set()
+        with self._reading as connection:
+            for first in range(0, len(places), PICKED_ROWS):
+                some = [*places[first : first + PICKED_ROWS]]
+                cells = (vectors.MEMORY_KEYS, *some, *[0] * (PICKED_ROWS - len(some)))
+                found.update(place for (place,) in connection.execute(HOLDING, cells))
+        return [place for place in places if place in found]
 
     def _keys(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        """Return the first and the last key that a vector of the model may have; none has 0."""
-        number = self._number(connection)
-        return (0, 0) if number is None else (number << vectors.MEMORY_BITS, ((number + 1) << vectors.MEMORY_BITS) - 1)
+        return _keys(connection, self._model, self._dimensions)
 
     def _entry(self, row: Iterable[Any]) -> Entry:
         place, mark, key, digest, check, data, name, *views, holds = row
         vectors.refuse_damage((key, name, digest, check, data), self._dimensions)
         return Entry(place, mark, plain(name), tuple(views), data, bool(holds))
+
+
+def _number(connection: sqlite3.Connection, model: str, dimensions: int) -> int | None:
+    found = connection.execute(MODEL, (stored(model)[0], dimensions)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def _keys(connection: sqlite3.Connection, model: str, dimensions: int) -> tuple[int, int]:
+    """Return the first and the last key that a vector of a model may have; none has 0."""
+    number = _number(connection, model, dimensions)
+    return (0, 0) if number is None else (number << vectors.MEMORY_BITS, ((number + 1) << vectors.MEMORY_BITS) - 1)
 
 
 def _is_made(connection: sqlite3.Connection) -> bool:

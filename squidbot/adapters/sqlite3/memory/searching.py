@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.sqlite3.memory import index, queries, vectors
+from squidbot.adapters.sqlite3.memory import index, places, queries, vectors
 from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.sqlite3.views import index_errors
 from squidbot.core.memories import View, passage_of
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from squidbot.core.vectors.values import Meant
 
 __all__ = ["Wanted", "searched"]
+
+# Of more memories than so many, what words find is a smaller part of what is ranked, where vectors find, too: each
+# takes a tenth of a millisecond. As many are found then: of 997 questions among 2,760 passages, 84.4 and 88.8 in 100
+# have their evidence within 1,000 and 2,000 tokens, 84.2 and 88.7 with all of them. Among fewer it is not done: the
+# nearest stands out less from those that are left, and twice as many questions get no answer, for a third less that
+# should have none.
+MANY_MEMORIES = 50_000
+FEWER_FRACTION = 0.5
 
 
 class Wanted(NamedTuple):
@@ -44,11 +52,12 @@ def searched(connection: sqlite3.Connection, wanted: Wanted, meant: Meant | None
     query = Query.of(wanted.query, wanted.now)
     with index_errors():
         lists = index.lists(connection, wanted.view, past=wanted.past)
-        keys, counted = candidates(lists, query, max(CANDIDATES, wanted.limit))
-    best = keys[:NEIGHBOURS_OF]
+        share = FEWER_FRACTION if meant and lists.among > MANY_MEMORIES else 1
+        keys, counted = candidates(lists, query, max(round(CANDIDATES * share), wanted.limit))
+    best = keys[: round(NEIGHBOURS_OF * share)]
     for day in query.days:
         keys += queries.of_days(connection, wanted.view, day, OF_DAYS)
-    keys += queries.keys_of(connection, meant.nearest if meant else ()).values()
+    keys += places.keys_at(connection, meant) if meant else ()
     found = _seen(connection, wanted, dict.fromkeys(keys))
     with index_errors():
         beside = index.beside(lists, [found[key] for key in best if key in found])
@@ -72,7 +81,5 @@ def _seen(connection: sqlite3.Connection, wanted: Wanted, keys: Iterable[int]) -
 
 
 def _meaning(connection: sqlite3.Connection, meant: Meant, found: Mapping[int, Passage]) -> Meaning:
-    known = {each.key: meant.nearest[each.key] for each in found.values() if each.key in meant.nearest}
-    others = [key for key, each in found.items() if each.key not in known]
-    similar = vectors.cosines(connection, meant.model, meant.vector, others)
-    return Meaning(known | {found[key].key: cosine for key, cosine in similar.items()}, meant.even)
+    similar = vectors.cosines(connection, meant, list(found))
+    return Meaning({found[key].key: cosine for key, cosine in similar.items()}, meant.even)

@@ -9,13 +9,14 @@ from squidbot.adapters.sqlite3.memory import queries
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError, text_digest
 from squidbot.adapters.sqlite3.rows import plain, stored
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors.values import dot, packed, unpacked
+from squidbot.core.vectors.values import packed
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
     from squidbot.core.memories import Memory
+    from squidbot.core.vectors.values import Meant
 
 __all__ = [
     "MEMORY_BITS",
@@ -185,21 +186,19 @@ def waiting(connection: sqlite3.Connection, model: str) -> int:
     return int(connection.execute(COUNT).fetchone()[0]) - int(connection.execute(*counted).fetchone()[0])
 
 
-def cosines(
-    connection: sqlite3.Connection, model: str, vector: Sequence[float], keys: Sequence[int]
-) -> dict[int, float]:
-    """Return the cosines of a vector, of length 1, and those of memories by key, without those that can't be read."""
-    found = connection.execute(MODEL, (stored(model)[0],)).fetchone()
-    if found is None or found[1] != len(vector):
+def cosines(connection: sqlite3.Connection, meant: Meant, keys: Sequence[int]) -> dict[int, float]:
+    """Return the cosines of what is meant and of memories by key, without those that can't be read."""
+    found = connection.execute(MODEL, (stored(meant.model)[0],)).fetchone()
+    if found is None or found[1] != len(meant.vector):
         return {}
-    first, similar = found[0] << MEMORY_BITS, dict[int, float]()
+    first, size, others = found[0] << MEMORY_BITS, len(meant.vector) * FLOAT_BYTES, dict[int, bytes]()
     for start in range(0, len(keys), PICKED_ROWS):
         some = [first + key for key in keys[start : start + PICKED_ROWS]]
-        size = 1 << (len(some) - 1).bit_length()
-        for key, digest, check, data in connection.execute(PICKED[size], some + some[-1:] * (size - len(some))):
-            if _checksum(key, digest, data) == check and len(data) == len(vector) * FLOAT_BYTES:
-                similar[key & MEMORY_KEYS] = dot(vector, unpacked(data))
-    return similar
+        asked = 1 << (len(some) - 1).bit_length()
+        for key, digest, check, data in connection.execute(PICKED[asked], some + some[-1:] * (asked - len(some))):
+            if _checksum(key, digest, data) == check and len(data) == size:
+                others[key & MEMORY_KEYS] = data
+    return dict(zip(others, meant.dots(meant.vector, [*others.values()]), strict=True))
 
 
 def _first(connection: sqlite3.Connection, model: str) -> int:

@@ -77,6 +77,8 @@ def root(stemmed: str) -> str:
     """Return what a stem shares with others of its family; itself where nothing comes off."""
     if len(stemmed) <= FAMILY_LETTERS or not stemmed.isascii() or not stemmed.isalpha():
         return stemmed
+    if not stemmed.endswith(_FAMILY):  # most, and at once
+        return stemmed
     for ending in _FAMILY:
         if stemmed.endswith(ending) and len(stemmed) - len(ending) >= FAMILY_LETTERS:
             return _undoubled(stemmed[: -len(ending)])
