@@ -15,6 +15,7 @@
 | whole    | a whole search of durable facts by words and vectors, at 20,000 and 1,000,000 |
 | memories | durable facts found, added, opened at 20,000 and 1,000,000 |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
+| calibration | bounds beside the bill, with what reports teach and without |
 | host     | a session as a host holds it, and what it says |
 | talk     | the conversation that `policy` replays |
 | sizes    | how much is measured, and the files |

@@ -1,6 +1,6 @@
 """The command: `python -m benchmarks [--quick] [--only PART] [--json FILE] [--keep FOLDER] [--ranks FILE]`.
 
-For the part `schedule`, `[--transcript FILE] [--window N]`, too.
+For the parts `schedule` and `calibration`, `[--transcript FILE] [--window N]`, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks import disk, faults, memories, policy, probes, process, schedule, search, sizing, turn, vectors, whole
+from benchmarks import (
+    calibration,
+    disk,
+    faults,
+    memories,
+    policy,
+    probes,
+    process,
+    schedule,
+    search,
+    sizing,
+    turn,
+    vectors,
+    whole,
+)
 from benchmarks.report import Progress, as_json, as_text
 from benchmarks.sizes import FULL, QUICK, TINY, Files
 
@@ -102,6 +116,14 @@ class Run(NamedTuple):
         amount = schedule.Amount(windows, min(self.sizes.policy_turns, schedule.MOST_TURNS), self.transcript)
         return schedule.measure(amount, self._counter(), self.progress)
 
+    def calibration(self) -> Result:
+        """Measure bounds beside bills."""
+        windows = (self.window,) if self.window else calibration.WINDOWS
+        turns = min(self.sizes.policy_turns, calibration.MOST_TURNS)
+        path = self.ranks or (RANKS if RANKS.exists() else None)
+        ranks = str(path) if path and self._counter() else None
+        return calibration.measure(schedule.Amount(windows, turns, self.transcript), ranks, self.progress)
+
     def _counter(self) -> TokenCounter | None:
         """Return the real tokenizer; None where there are no ranks, or no package that reads them."""
         path = self.ranks or (RANKS if RANKS.exists() else None)
@@ -133,6 +155,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "whole": Run.whole,
     "policy": Run.policy,
     "schedule": Run.schedule,
+    "calibration": Run.calibration,
 }
 
 
@@ -163,8 +186,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, too")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="work in this folder, keep the seeded files there")
     parser.add_argument("--ranks", type=Path, metavar="FILE", help="tiktoken ranks that count as the real tokenizer")
-    parser.add_argument("--transcript", type=Path, metavar="FILE", help="schedule: a recorded conversation, not ours")
-    parser.add_argument("--window", type=int, metavar="N", help="schedule: this window alone, in tokens")
+    parser.add_argument("--transcript", type=Path, metavar="FILE", help="schedule, calibration: a recorded talk")
+    parser.add_argument("--window", type=int, metavar="N", help="schedule, calibration: this window alone, in tokens")
     return parser
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
     from squidbot.core.settings import HistorySettings
 
-__all__ = ["MOST_TURNS", "Amount", "measure"]
+__all__ = ["MOST_TURNS", "Amount", "conversations", "measure"]
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "session.jsonl"
 # For the answer, as the scorer of recorded conversations has it.
@@ -73,7 +73,7 @@ def measure(amount: Amount, counter: TokenCounter | None, progress: Callable[[st
     """Compare the engine's schedule with the cheapest ones, for each conversation and window."""
     counts = counter or builtin_counter("classes")
     result = Result("schedule")
-    for said in _conversations(amount):
+    for said in conversations(amount):
         for window in amount.windows:
             name = f"{said.id} at {window:,}"
             progress(f"schedule: {name}: replaying")
@@ -89,7 +89,8 @@ def measure(amount: Amount, counter: TokenCounter | None, progress: Callable[[st
     return result
 
 
-def _conversations(amount: Amount) -> Iterable[Conversation]:
+def conversations(amount: Amount) -> Iterable[Conversation]:
+    """Return what is replayed: a transcript's conversations, or the example and the generated talk."""
     if amount.transcript is not None:
         return read_transcripts(str(amount.transcript))
     return [*read_transcripts(str(EXAMPLE)), _talk(amount.turns)]

@@ -67,8 +67,9 @@ class Assembly:
 
     def __str__(self) -> str:
         report = self.core.report
+        used = report.usage
         count = len(self.messages)
-        spent = f"{count} message{'s' * (count != 1)}, {report.cost.bound:,} of {report.limit.bound:,} tokens"
+        spent = f"{count} message{'s' * (count != 1)}, {used.current_tokens:,} of {used.max_tokens:,} tokens"
         said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
         return "; ".join([f"{spent} ({report.certificate})", *said])
 

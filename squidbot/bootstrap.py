@@ -193,6 +193,9 @@ class Wired:
         room_tokens = lease.window_tokens - lease.reserved_output_tokens
         changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
         rungs = {name: getattr(pressure, name) for name in Ladder._fields}
+        fraction = settings.window.safety_fraction
+        if fraction is not None:
+            changes["calibrated_fraction"] = fraction
         changes["ladder"] = Ladder(**{name: value for name, value in rungs.items() if value is not None})
         # The values have been checked key by key; `replace` can't see that.
         charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))

@@ -23,6 +23,7 @@ PARTS = {
     "search",
     "policy",
     "schedule",
+    "calibration",
     "memories",
     "vectors",
     "whole",

@@ -175,9 +175,10 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 
 
 def test_every_history_setting_of_the_core_has_a_key() -> None:
-    """What the core can be told, squidbot.toml can say; policy_limit follows from the caps, the ladder stands below."""
+    """What the core can be told, squidbot.toml can say; others follow from caps and window, the ladder stands below."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    assert {field.name for field in fields(HistorySettings)} == reached | {"policy_limit", "ladder"}
+    beside = {"policy_limit", "ladder", "calibrated_fraction"}
+    assert {field.name for field in fields(HistorySettings)} == reached | beside
 
 
 def test_rungs_reach_the_session_when_they_are_set() -> None:

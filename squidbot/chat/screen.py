@@ -50,13 +50,14 @@ def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:
 
     A rung is named, so that nobody has to see colours.
     """
-    limit = room.used_tokens + room.whole.bound
-    share = room.used_tokens / max(1, limit)
+    used = max(0, room.used_tokens - room.overcounted_tokens)
+    limit = used + room.whole.bound
+    share = used / max(1, limit)
     rungs = settings.ladder.told(room_pressure(room))
     rung = rungs[-1] if rungs else ""
     style = "error" if rung in {CRITICAL, EMERGENCY} else "warn" if rung else ""
     named = f", {rung}" if rung else ""
-    return f"{bar(share)} {room.used_tokens:,} of {limit:,} tokens ({percent(share)}{named})", style
+    return f"{bar(share)} {used:,} of {limit:,} tokens ({percent(share)}{named})", style
 
 
 def room_pressure(room: Room) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as with_usage
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +36,9 @@ __all__ = ["replay"]
     "--unit", type=click.Choice(["words", "tokens"]), default="tokens", show_default=True, help="Of the caps."
 )
 @click.option("--prices", metavar="NAME", help="Plan and bill by an entry of the price table.  [default: default]")
+@click.option(
+    "--usage", default="none", metavar="HOW", help="Reported: none, recorded, or by a counter.  [default: none]"
+)
 @click.option("--store", metavar="FILE.db", help="Keep the sessions there.  [default: a temporary file]")
 @click.option("--dump", metavar="FILE", help="Write every request; into FILE/, a file for each conversation.")
 @click.option("--compare", is_flag=True, help="Set other policies beside it.")
@@ -50,6 +54,7 @@ def replay(  # noqa: PLR0913  # an argument for each option
     counter: str,
     unit: Unit,
     prices: str | None,
+    usage: str,
     store: str | None,
     dump: str | None,
     compare: bool,
@@ -64,6 +69,7 @@ def replay(  # noqa: PLR0913  # an argument for each option
 
     bill = charges.SCORING if prices is None else charges.charges_of(prices)
     terms = _terms(window, reserve, strategy, wiring.open_counter(counter), unit, bill)
+    terms = with_usage(terms, usage=usage)
     places = command.Places(transcripts, store, dump)
     conversations = command.conversations_of(places)
     with table.progress(command.ticks_of(conversations, compare=compare)) as tick:

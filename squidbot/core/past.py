@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget.window import Reserve
-from squidbot.core.counting.tokens import Calibration
+from squidbot.core.counting.bills import Bills
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from squidbot.core.counting.bills import Added
     from squidbot.core.messages import Lease, Part, StoredMessage, Usage
     from squidbot.core.plan import Section
 
@@ -37,7 +38,9 @@ UNSAID: Mapping[str, object] = {
     "pressed": False,
     "rungs": (),
     "noticed": False,
-    "calibration": Calibration().to_json(),
+    "bills": [],
+    "certified": 0,
+    "certificate": "",
     "skipped": 0,
     "rests_until": None,
     "mode": "",
@@ -75,12 +78,15 @@ class Past(NamedTuple):
         pressed: whether history had reached the mark at which a snapshot is made unasked.
         rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
             them was.
-        calibration: what reported usage has taught.
+        bills: what reported usage has taught.
+        certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" where by the
+            counter alone.
         skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
             seconds since 1970; None where it does not.
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.
         reserve: the room for the answers of its turn; None: the lease's.
+        added: what it has behind the request before it; not stored, since only its own record needs it.
     """
 
     number: int = -1
@@ -98,13 +104,16 @@ class Past(NamedTuple):
     pressed: bool = False
     rungs: tuple[str, ...] = ()
     noticed: bool = False
-    calibration: Calibration = Calibration()
+    bills: Bills = Bills()
+    certified: int = 0
+    certificate: str = ""
     skipped: int = 0
     rests_until: float | None = None
     mode: str = ""
     mode_chosen: bool = False
     mode_told: str = ""
     reserve: Reserve | None = None
+    added: Added | None = None
 
     @property
     def known(self) -> bool:
@@ -178,7 +187,9 @@ class Past(NamedTuple):
             "pressed": self.pressed,
             "rungs": self.rungs,
             "noticed": self.noticed,
-            "calibration": self.calibration.to_json(),
+            "bills": self.bills.to_json(),
+            "certified": self.certified,
+            "certificate": self.certificate,
             "skipped": self.skipped,
             "rests_until": self.rests_until,
             "mode": self.mode,
@@ -215,7 +226,9 @@ class Past(NamedTuple):
                 pressed=body["pressed"],
                 rungs=tuple(str(rung) for rung in body["rungs"]),
                 noticed=body["noticed"],
-                calibration=Calibration.from_json(body["calibration"]),
+                bills=Bills.from_json(body["bills"]),
+                certified=body["certified"],
+                certificate=body["certificate"],
                 skipped=body["skipped"],
                 rests_until=body["rests_until"],
                 mode=body["mode"],

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 # How far a bound can be trusted, best first (D5). "none": a counter for policy caps and reports only.
-Certificate = Literal["exact", "anchored", "proved", "measured", "none"]
+Certificate = Literal["exact", "anchored", "calibrated", "proved", "measured", "none"]
 
 
 class TokenCounter(Protocol):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.birth import Birth
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Call", "Inputs", "Outcome", "Room", "Unasked", "Unseen", "Wanted", "build", "change_for"]
+__all__ = ["Call", "Inputs", "Met", "Outcome", "Room", "Unasked", "Unseen", "Wanted", "build", "change_for"]
 
 Made = TypeVar("Made")
 NO_MODE = Mode()
@@ -135,6 +135,18 @@ class Call(NamedTuple):
     reserve: Reserve | None = None
 
 
+class Met(NamedTuple):
+    """What a call meets: its messages as they are stored, what would stand with them, and the circumstances.
+
+    `notice`: the line by which the model is told of the ladder's first rung; None where it is not.
+    """
+
+    born: tuple[StoredMessage, ...]
+    trial: Standing
+    moment: Moment
+    notice: str | None = None
+
+
 class Wanted(NamedTuple):
     """The head that an event makes: what the host and pins say, and behind it what memory says of itself, if it fits.
 
@@ -193,6 +205,7 @@ class Room(NamedTuple):
         output_tokens: above it, as a bound, a tool output that comes next is cut.
         step_tokens: above it a whole step is.
         newest: what the newest request has left, recorded or not.
+        overcounted_tokens: how much of these bounds the provider does not bill: what is free is more by that.
     """
 
     standing: Standing
@@ -202,6 +215,7 @@ class Room(NamedTuple):
     output_tokens: int
     step_tokens: int
     newest: Past
+    overcounted_tokens: int = 0
 
     @property
     def awaited(self) -> tuple[StoredMessage, ...]:
@@ -211,10 +225,18 @@ class Room(NamedTuple):
 
     @classmethod
     def behind(
-        cls, standing: Standing, beside: tuple[Past, Cost], limit: Cost, birth: Birth, high_fraction: float
+        cls,
+        standing: Standing,
+        beside: tuple[Past, Cost],
+        limits: tuple[Cost, int],
+        birth: Birth,
+        high_fraction: float,
     ) -> Room:
-        """Return the room behind what stands; `beside` it are what the newest request left, and what came since."""
-        newest, came = beside
+        """Return the room behind what stands; `beside` it are what the newest request left, and what came since.
+
+        `limits` are what a request may cost as counted, and what the window leaves for it.
+        """
+        (newest, came), (limit, room_tokens) = beside, limits
         outside = newest.outside
         fixed, history = spent(standing.lead).plus(outside), standing.history.plus(came)
         used, most = fixed.plus(history), limit.less(fixed)
@@ -228,6 +250,7 @@ class Room(NamedTuple):
             output_tokens=birth.output_tokens,
             step_tokens=birth.step_tokens,
             newest=newest,
+            overcounted_tokens=max(0, limit.bound - room_tokens),
         )
 
 

@@ -63,11 +63,12 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
         incoming=(),
         cost=past.cost,
         limit=past.limit,
-        certificate=plan.certificate if plan else shelf.renderer.meter.certificate,
+        certificate=past.certificate or (plan.certificate if plan else shelf.renderer.meter.certificate),
         standing=stood,
         event=None,
         codecs=shelf.renderer.codecs,
         reserve=past.reserve,
+        certified_tokens=past.certified,
     )
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.asked import back as brought
 from squidbot.core.asked import by_hand, without
+from squidbot.core.billed import believing, decided
 from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
-from squidbot.core.messages import Category, Cost, Record
+from squidbot.core.messages import Cost, Record
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.request import Inputs, Room
@@ -18,7 +19,7 @@ from squidbot.core.snapshots import SNAPSHOT, Retention, Saved, Snapshot, Snapsh
 from squidbot.core.state import State
 from squidbot.core.turn import Turn
 from squidbot.core.view.renderer import spent
-from squidbot.core.withdrawing import Facts, newly_told, standing_facts, told_facts
+from squidbot.core.withdrawing import Facts, standing_facts, told_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,8 +86,7 @@ class Session:
     def preview(self, inputs: Inputs | None = None) -> Assembly:
         """Return the request that `assemble` would return if nothing new had been said.
 
-        Nothing is written, and no observer is told. Without `inputs` the head is that of the plan, and system text and
-        tools cost what they did in the newest recorded request.
+        Nothing is written or told. Without `inputs` the head is the plan's, system text and tools cost what they did.
 
         Raises:
             BudgetError: nothing makes it fit.
@@ -96,7 +96,7 @@ class Session:
         stored, turn = self._state.current(), self._turn
         try:
             given = inputs or turn.as_before(stored)
-            return turn.reserving(given.reserve).outcome(stored, (), given).assembly
+            return decided(turn.reserving(given.reserve), stored, (), given).assembly
         finally:
             self._state.reopen_notes()
 
@@ -235,21 +235,21 @@ class Session:
         used = spent(stored.lead).plus(newest.outside).plus(stored.history)
         came = newest.cost.less(used) if self._state.waiting else Cost(0, 0)
         birth = turn.births(stored, newest.outside.plus(came)).birth
-        return Room.behind(stored, (newest, came), turn.limit, birth, self.settings.high_fraction)
+        limits = believing(turn, stored, turn.as_before(stored)).limit, turn.room_tokens
+        return Room.behind(stored, (newest, came), limits, birth, self.settings.high_fraction)
 
     # -- one try each -----------------------------------------------------------------------------------------
 
     @property
     def _turn(self) -> Turn:
-        state = self._state
-        mark = self.retention.auto_fraction
+        state, mark = self._state, self.retention.auto_fraction
         return Turn(state.shelf, self.lease, self.settings, lambda: state.notes, state.past, mark)
 
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
         state, self._unasked = self._state, given.unasked
         if self._untold(standing_facts(stored), given.now):
             stored = state.current()
-        outcome = self._turn.reserving(given.reserve).outcome(stored, incoming, given)
+        outcome = decided(self._turn.reserving(given.reserve), stored, incoming, given)
         state.decided(outcome)
         assembly = outcome.assembly
         if outcome.change is not None:
@@ -283,24 +283,14 @@ class Session:
     ) -> tuple[StoredMessage, ...]:
         state = self._state
         rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
-        # What was recalled between two turns answers no request.
-        answers = any(row.category is not Category.RECALLED for row in rows)
-        answered = state.answered(self._sent, rows, usage) if answers else None
-        saved = None
-        if answered and self._snapshot_due:
-            saved = self._automatic(stored, "pressure", rows[-1].time)
-        records = [answered.record(usage)] if answered else []
-        marked = [said for said in map(state.shelf.renderer.said_by, rows) if said]
-        records += [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
-        records += newly_told(state.shelf, rows)
-        state.append(stored, rows, [*records, saved.record] if saved else records)
-        grown = stored.extended(rows, state.shelf.renderer)
-        state.hold(grown._replace(markers=stored.markers.taking(marked)))
+        answered = state.answered(self._sent, rows, usage)
+        due = answered is not None and self._snapshot_due
+        saved = self._automatic(stored, "pressure", rows[-1].time) if due else None
+        state.record(stored, rows, answered and answered.record(usage), saved and saved.record)
         self._tell(saved)
         if answered:
-            state.check_reported(answered, usage)
-            state.past, state.waiting, self._snapshot_due = answered, None, False
-            state.unreported = usage is None and all(row.role != "assistant" for row in rows)
+            state.settle(answered, rows, usage)
+            self._snapshot_due = False
         # What was told in it may have been forgotten since it was asked for.
         self._untold(told_facts(state.shelf, rows), now)
         return rows

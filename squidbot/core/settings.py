@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from squidbot.core.budget.ladder import Ladder
+from squidbot.core.budget.window import CALIBRATED_FRACTION
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
@@ -65,6 +66,8 @@ class HistorySettings:
         output_price: of a token that a model writes.
         least_cached_tokens: of a request shorter than this nothing is cached.
         policy_limit: what a request may cost by the policy's counter, in its unit; None: by the lease.
+        calibrated_fraction: the share of the window that an estimate may fill once usage was reported (C12); at most
+            that of the lease where it is smaller.
         scope: "inline+summaries", or "none": nothing but the turn in flight is sent.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
@@ -97,6 +100,7 @@ class HistorySettings:
     output_price: float = 5.0
     least_cached_tokens: int = 0
     policy_limit: int | None = None
+    calibrated_fraction: float = CALIBRATED_FRACTION
     scope: str = "inline+summaries"
     ladder: Ladder = LADDER
 

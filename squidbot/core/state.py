@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.core import events
 from squidbot.core.budget.reliability import LEAST_FRACTION, reliability
+from squidbot.core.certified import bill_of, is_believed
+from squidbot.core.counting.bills import Bills
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.leases import LEASE, due_lease
-from squidbot.core.messages import Cost, Record
+from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import SCOPE, due_number, scope_record
 from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
@@ -34,8 +36,6 @@ __all__ = ["State"]
 # How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
-# A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
-SILENT_CUT_FRACTION = 0.5
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, LEASE, REQUEST, SCOPE)
 Done = TypeVar("Done")
@@ -58,6 +58,8 @@ class State:
         self.past = Past()
         self.waiting: Past | None = None
         self.unreported = False
+        # The newest recorded request, as it stood to be billed.
+        self._unbilled: Past | None = None
         self._observer = observer
         self._notes: Notebook | None = None
         self._standing: Standing | None = None
@@ -67,6 +69,11 @@ class State:
         self._lease_due: tuple[Record, ...] = ()
         # The number of the record to store with the next messages, where those before them were of another scope.
         self._scope_due: int | None = None
+
+    @property
+    def _source(self) -> str:
+        """The model and the counter that reports are of."""
+        return f"{self.lease.model}/{self.shelf.renderer.meter.name}"
 
     @property
     def notes(self) -> Notebook:
@@ -102,6 +109,8 @@ class State:
         last = opening.newest.get(REQUEST)
         if last and last.number != self.past.number:
             self.past = Past.of(last)
+            if self.past.bills.source != self._source:  # of another model or counter they say nothing
+                self.past = self.past._replace(bills=Bills())
         return self._standing
 
     def _is_whole(self, held: Standing) -> bool:
@@ -157,6 +166,21 @@ class State:
             self._lease_due = ()
             lease = self.lease
             self.notify(events.LEASE_OPENED, f"{lease.source}: {lease.detail}" if lease.detail else lease.source)
+
+    def record(
+        self, stored: Standing, rows: Sequence[StoredMessage], request: Record | None, snapshot: Record | None
+    ) -> None:
+        """Store messages with the request that they answer, what they mark and tell, and a snapshot; hold all that.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
+        marks = [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
+        records = (request, *marks, *newly_told(self.shelf, rows), snapshot)
+        self.append(stored, rows, [record for record in records if record])
+        grown = stored.extended(rows, self.shelf.renderer)
+        self.hold(grown._replace(markers=stored.markers.taking(marked)))
 
     def hold(self, grown: Standing) -> None:
         """Hold what stands behind what was appended last, so that it is not read anew."""
@@ -239,31 +263,47 @@ class State:
     def answered(
         self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage], usage: Usage | None
     ) -> Past | None:
-        """Return what the newest request leaves, with what its usage taught; None where none waits to be recorded.
+        """Return what the newest request leaves, with what its usage taught; None where `rows` answer none.
 
         `sent` came with it, `rows` are recorded now. One that was recorded before it was answered is recorded once
         more with its usage.
         """
+        # What was recalled between two turns answers no request.
+        if all(row.category is Category.RECALLED for row in rows):
+            return None
         if self.waiting is None:
-            return self._reported(usage) if self.unreported and usage is not None else None
+            return self._reported(rows, usage) if self.unreported and usage is not None else None
         # Another writer may have recorded a request since this one was made.
         left = self.waiting.recorded(sent, rows)._replace(number=self.past.number + 1)
-        if usage is None:
-            return left
-        return left._replace(calibration=self.past.calibration.learn(left.cost, usage.input_tokens))
+        left = left if self.waiting.number == left.number else left._replace(added=None)
+        self._unbilled = left
+        return self._billed(left, rows, usage)._replace(added=None)
 
-    def _reported(self, usage: Usage) -> Past:
-        past = self.past
-        calibration = past.calibration.learn(past.cost, usage.input_tokens)
-        return past._replace(number=past.number + 1, calibration=calibration)
+    def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> Past:
+        """Return what the newest request leaves, recorded already, with what was reported since."""
+        known = self._unbilled if self._unbilled and self._unbilled.number == self.past.number else self.past
+        return self._billed(known, rows, usage)._replace(number=self.past.number + 1, added=None)
 
-    def check_reported(self, answered: Past, usage: Usage | None) -> None:
-        """Tell where the provider reports so little for a request that it must have cut it."""
-        if usage is None or usage.input_tokens >= SILENT_CUT_FRACTION * answered.cost.estimate:
+    def _billed(self, left: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> Past:
+        """Return a past with what its usage has taught; nothing stands by it where there is none to believe."""
+        if usage is None or not is_believed(usage, left):
+            return left._replace(bills=left.bills.unreported())
+        return left._replace(bills=left.bills._replace(source=self._source).learn(bill_of(left, rows, usage)))
+
+    def settle(self, answered: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
+        """Take what a request leaves, recorded now with `rows`, for the newest, and tell what its usage shows."""
+        self._check_reported(answered, usage)
+        self.past, self.waiting = answered, None
+        self.unreported = usage is None and all(row.role != "assistant" for row in rows)
+
+    def _check_reported(self, answered: Past, usage: Usage | None) -> None:
+        """Tell where the provider reports so little for a request that it must have cut it, or is not believed."""
+        if usage is None or is_believed(usage, answered):
             return
-        cut = Cost(0, usage.input_tokens)
         cause = "the provider reports far less than was sent"
-        self.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, cut)
+        if is_believed(usage._replace(input_tokens=usage.input_tokens + usage.cached_tokens), answered):
+            cause = "what is reported leaves out what the provider's cache held: it is not believed"
+        self.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, Cost(0, usage.input_tokens))
 
     def decided(self, outcome: Outcome) -> None:
         """Tell what a call has decided but its event: rungs of the ladder that are new to it, its mode, events skipped.

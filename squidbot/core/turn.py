@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.budget.ladder import WARN
-from squidbot.core.budget.window import input_limit
+from squidbot.core.certified import certain, plain_limit
 from squidbot.core.changes.event import Ask, Change, Makers, due, saves_enough
 from squidbot.core.changes.moment import Moment, check_fixed, fullness, pressure_fraction, room_of
-from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
-from squidbot.core.request import Call, Inputs, Outcome, Unseen, Wanted, build, change_for
-from squidbot.core.unasked import Beginning, is_noticed, joined, remembered_of, share_of, tail_of, without_remembered
+from squidbot.core.request import Call, Inputs, Met, Outcome, Unseen, Wanted, build, change_for
+from squidbot.core.unasked import is_noticed, joined, remembered_of, share_of, without_remembered
 from squidbot.core.view.birth import Births
 from squidbot.core.view.loading import released
 from squidbot.core.view.renderer import spent
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.budget.window import Reserve
+    from squidbot.core.certified import Limits
     from squidbot.core.messages import Lease, Message, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section
@@ -41,18 +41,6 @@ NOTHING = Cost(0, 0)
 _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
 
 
-class _Met(NamedTuple):
-    """What a call meets: its messages as they are stored, what would stand with them, and the circumstances.
-
-    `notice`: the line by which the model is told of the ladder's first rung; None where it is not.
-    """
-
-    born: tuple[StoredMessage, ...]
-    trial: Standing
-    moment: Moment
-    notice: str | None = None
-
-
 class Turn(NamedTuple):
     """What a call is decided from: where the session's data stand, its lease, and what the newest request left.
 
@@ -60,6 +48,7 @@ class Turn(NamedTuple):
         notes: gives the session's notes, which an event alone needs.
         auto_fraction: history's share of its room at which a snapshot is made unasked; 0 for never.
         reserved_tokens: the room for the answer; None: as the newest request had it.
+        limits: what a request may cost by what was billed; None: by the counter alone.
     """
 
     shelf: Shelf
@@ -69,17 +58,23 @@ class Turn(NamedTuple):
     past: Past
     auto_fraction: float = 0.0
     reserved_tokens: int | None = None
+    limits: Limits | None = None
+
+    @property
+    def plain(self) -> Cost:
+        """What a whole request may cost; smaller where reported usage has shown that the counter is under."""
+        return plain_limit(self.lease, self.settings, self.past.bills, self.room_tokens)
+
+    @property
+    def room_tokens(self) -> int:
+        """What the window leaves for input beside the room for the answer."""
+        turn = self if self.reserved_tokens is not None else self.reserving(self.past.reserve_under(self.lease))
+        return self.lease.window_tokens - (turn.reserved_tokens or 0)
 
     @property
     def limit(self) -> Cost:
-        """What a whole request may cost; smaller where reported usage has shown that the counter is under."""
-        lease = self.lease
-        policy = self.settings.policy_limit
-        if policy is None:
-            policy = input_limit(lease.window_tokens, 0, lease.safety_fraction)
-        turn = self if self.reserved_tokens is not None else self.reserving(self.past.reserve_under(lease))
-        physical = lease.window_tokens - (turn.reserved_tokens or 0)
-        return Cost(policy, int(physical / self.past.calibration.bound_ratio))
+        """What a request may cost that makes no event: larger than `plain` where it is known what the last one cost."""
+        return self.limits.extends if self.limits else self.plain
 
     def reserving(self, reserve: Reserve | None) -> Turn:
         """Return the same with that room for the answer; None: as the lease has it."""
@@ -88,7 +83,7 @@ class Turn(NamedTuple):
     def births(self, stored: Standing, outside: Cost) -> Births:
         """Return what places messages behind what stands, beside which `outside` is sent."""
         # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
-        limit = self.limit
+        limit = self.plain
         kept = self.shelf.renderer.marked_cost(stored.markers)
         room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
         return Births.within(self.shelf.renderer, self.settings, room, stored)
@@ -105,38 +100,19 @@ class Turn(NamedTuple):
         unseen = Unseen(self.past.outside.less(head), last.system, last.tools)
         return replace(given, now=now, unseen=unseen)
 
-    def outcome(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
+    def outcome(
+        self, stored: Standing, incoming: Sequence[Message], given: Inputs, started: str | None = None
+    ) -> Outcome:
         """Return the request with `incoming` behind what is stored, and all that has to be written with it.
+
+        `started` is what memory says unasked, frozen behind the newest of the user's messages where that fires no
+        event. Under `limits` the request has to be checked: `billed.decided` does.
 
         Raises:
             BudgetError: nothing makes the request fit.
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """
-        begins = Beginning(self.shelf, stored, incoming, given.unasked, share_of(self.limit))
-        tail = tail_of(incoming, given.extended, self.limit)
-        started = begins.facts(remembered_of(stored.plan))
-        made = self._begun(stored, incoming, given, joined(started, tail))
-        if made.change is None:
-            return made
-        # Tried again behind its event, the call finds another head, and has to say the same.
-        again = begins.facts(made.change.record.remembered)
-        if again == started:
-            return made
-        self.notes().reopen()
-        return self._begun(stored, incoming, given, joined(again, tail))
-
-    def _begun(self, stored: Standing, incoming: Sequence[Message], given: Inputs, started: str | None) -> Outcome:
-        if started is not None:
-            try:
-                return self._outcome(stored, incoming, given, started)
-            except BudgetError:  # what memory and extensions say unasked is the first that gives way
-                self.notes().reopen()
-        return self._outcome(stored, incoming, given)
-
-    def _outcome(
-        self, stored: Standing, incoming: Sequence[Message], given: Inputs, started: str | None = None
-    ) -> Outcome:
         wanted = self.wanted(stored, given)
         known = self._told(stored)
         news = known.news(wanted.told) if stored.messages else None
@@ -156,7 +132,7 @@ class Turn(NamedTuple):
         outside = self._outside(given, (*wanted.told, *remembered_of(assembly.plan)))
         past = past._replace(outside=outside, reserve=given.reserve)
         past = past.in_mode(given.mode, told=is_noticed(born, label))
-        leaves = self._leaving(assembly, past.told_of(wanted.told) if told else past)
+        leaves, assembly = self._leaving(assembly, past.told_of(wanted.told) if told else past)
         rungs = self.settings.ladder.told(full if change is None else fullness(assembly.standing, moment))
         heard = WARN in rungs and (self.past.noticed or notice is not None)
         return Outcome(
@@ -172,7 +148,7 @@ class Turn(NamedTuple):
 
     def _met(
         self, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost, started: str | None
-    ) -> _Met:
+    ) -> Met:
         """Return what a call meets, the model told of the ladder's first rung where that is due, and of `started`.
 
         Raises:
@@ -192,12 +168,12 @@ class Turn(NamedTuple):
 
     def _met_with(
         self, notice: str | None, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost
-    ) -> _Met:
+    ) -> Met:
         born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = self._trial(stored, born)
-        return _Met(born, trial, self.moment(stored, trial, given))
+        return Met(born, trial, self.moment(stored, trial, given))
 
-    def _line(self, met: _Met, stored: Standing) -> str | None:
+    def _line(self, met: Met, stored: Standing) -> str | None:
         """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
         opens = met.trial.at_turn and met.trial.turn >= stored.messages
         # A call that brought an event was sent without a line, and is when it is tried again.
@@ -206,7 +182,7 @@ class Turn(NamedTuple):
         line = self.settings.ladder.first_notice(fullness(met.trial, met.moment))
         return None if line is None or self._due(met) else line
 
-    def _due(self, met: _Met) -> str | None:
+    def _due(self, met: Met) -> str | None:
         return due(met.trial, met.moment, self._patience(met.trial))
 
     def _trial(self, stored: Standing, born: Sequence[StoredMessage]) -> Standing:
@@ -231,7 +207,7 @@ class Turn(NamedTuple):
             new_turn=trial.at_turn,
             cold=idle > self.settings.cache_ttl_seconds,
             stored=stored.messages,
-            changed=self._changed(stored, given),
+            changed=self.changed(stored, given),
             now=now,
             paused=rests or self._is_again(stored),
             unit="tokens" if self.settings.policy_limit is None else "words",
@@ -243,7 +219,7 @@ class Turn(NamedTuple):
         """Return whether a plan is younger than the newest recorded request: its call is tried again, and keeps it."""
         return stored.plan is not None and stored.plan.plan_id > self.past.plan_id
 
-    def _changed(self, stored: Standing, given: Inputs) -> str | None:
+    def changed(self, stored: Standing, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
         if stored.opened or self._opens(stored, given):
             return "opened"
@@ -286,7 +262,7 @@ class Turn(NamedTuple):
     def wanted(self, stored: Standing, given: Inputs) -> Wanted:
         """Return the head that an event makes; without `given.unasked` what memory says stays as the plan has it."""
         unasked = given.unasked
-        limit_tokens = share_of(self.limit)
+        limit_tokens = share_of(self.plain)
         stands = remembered_of(stored.plan)
         return Wanted(given.head(stored.pins), lambda: unasked.head(limit_tokens) if unasked else stands)
 
@@ -312,6 +288,7 @@ class Turn(NamedTuple):
         if change is None:
             return build(self.shelf, call, trial, None), None
         change = self.signed(change, trial, past)
+        call = call._replace(moment=self._changing(call.moment))
         return build(self.shelf, call, change.standing, change.record), change
 
     def _breaks(self, assembly: Assembly, *, hidden: bool) -> bool:
@@ -322,9 +299,9 @@ class Turn(NamedTuple):
         # Any part will do in its place: the seal of a longer request does not reach it.
         return self.past.parts > SEALED_PARTS and self.past.broken_by((parts[0], *parts), plan_id)
 
-    def _leaving(self, assembly: Assembly, past: Past) -> Past:
-        """Return what a request leaves behind once it is recorded."""
-        return past._replace(
+    def _leaving(self, assembly: Assembly, past: Past) -> tuple[Past, Assembly]:
+        """Return what a request leaves behind once it is recorded, and the request with what it costs at most."""
+        left = past._replace(
             number=self.past.number + 1,
             cost=assembly.cost,
             limit=assembly.limit,
@@ -332,7 +309,10 @@ class Turn(NamedTuple):
             plan_id=assembly.plan.plan_id if assembly.plan else -1,
             parts=len(assembly.parts),
             seal=seal(assembly.parts),
+            certified=0,
+            certificate="",
         )
+        return certain(left, assembly, self.past, self.shelf.renderer.meter.certificate)
 
     def _decided(
         self, trial: Standing, call: Call, past: Past
@@ -355,7 +335,11 @@ class Turn(NamedTuple):
     def _asked(self, trial: Standing, call: Call, cause: str) -> Change | None:
         settings = self.settings if cause in {"overflow", "opened"} else self._patience(trial)
         ask = Ask(cause, call.head.told, trial.pins.seqs)
-        return change_for(self.makers(settings), trial, call.moment, ask, call.head)
+        return change_for(self.makers(settings), trial, self._changing(call.moment), ask, call.head)
+
+    def _changing(self, moment: Moment) -> Moment:
+        """Return the circumstances of a call that makes an event: less is known of what that sends."""
+        return moment._replace(limit=self.limits.changes) if self.limits else moment
 
     def makers(self, settings: HistorySettings) -> Makers:
         """Return what a change is made with under these settings."""

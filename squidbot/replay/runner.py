@@ -11,15 +11,18 @@ from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.ports import SummaryStore, TranscriptStore
 from squidbot.replay.blocks import Reader, recording_of
 from squidbot.replay.metrics import Scorer, Tally, bill_of_everything
+from squidbot.replay.usage import biller_of
 from squidbot.replay.wiring import CODECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from squidbot.codecs.transcripts import Conversation
+    from squidbot.core.messages import Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.replay.blocks import Block
     from squidbot.replay.metrics import Ruler
+    from squidbot.replay.usage import Biller
     from squidbot.replay.wiring import Terms
 
 __all__ = ["Call", "Event", "Failure", "Outcome", "Store", "replay"]
@@ -107,10 +110,11 @@ def replay(
 ) -> Outcome:
     """Replay a conversation into an empty session of the store and return what it came to.
 
-    `watch` is told every call as soon as it is decided. What the recording says about usage is not passed on: it
-    belongs to the requests that were sent then, and would calibrate the counter with the size of others.
+    `watch` is told every call as soon as it is decided. Who bills requests is `Terms.usage`'s
+    (`usage.biller_of`): what the recording says of its own calls belongs to the requests that were sent then.
 
     Raises:
+        ConfigError: nobody can bill them.
         StoreError: the store failed; what was recorded before stays in it.
     """
     reader = Reader(conversation, CODECS)
@@ -119,7 +123,8 @@ def replay(
     said_tokens = sum(ruler.cost(said).estimate for said in recording.said)
     everything = bill_of_everything(recording, ruler, terms.charges)
     outcome = Outcome(conversation, said_tokens, everything, scorer.tally)
-    for call in _Driver(conversation, terms, store, reader).calls():
+    biller = biller_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
+    for call in _Driver(conversation, terms, store, reader, biller).calls():
         broken = call.blocks is not None and scorer.take(call.index, call.blocks, (), call.bound_tokens)
         _enter(outcome, call, broken=broken)
         watch(call)
@@ -129,11 +134,15 @@ def replay(
 class _Driver:
     """A session and a reader of its requests, for one conversation."""
 
-    def __init__(self, conversation: Conversation, terms: Terms, store: Store, reader: Reader) -> None:
+    def __init__(
+        self, conversation: Conversation, terms: Terms, store: Store, reader: Reader, biller: Biller | None
+    ) -> None:
         engine = ContextEngine(store, store, CODECS)
         self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
         self._messages = conversation.messages
         self._reader = reader
+        self._biller = biller
+        self._usage: Usage | None = None
 
     def calls(self) -> Iterator[Call]:
         """Record the conversation message by message, and yield the request that stands before each answer."""
@@ -142,7 +151,8 @@ class _Driver:
             if message.role == "assistant" and index:
                 yield self._decided(number, index)
                 number += 1
-            self._session.record(message)
+            self._session.record(message, usage=self._usage)
+            self._usage = None
 
     def _decided(self, number: int, index: int) -> Call:
         began = time.perf_counter()
@@ -151,7 +161,9 @@ class _Driver:
         except (BudgetError, InvalidRequestError) as error:
             return Call(number, index, time.perf_counter() - began, error=error)
         seconds = time.perf_counter() - began
-        return Call(number, index, seconds, assembly.cost.bound, self._reader.blocks(assembly), assembly.event)
+        self._usage = self._biller.usage(assembly, index) if self._biller else None
+        bound_tokens = assembly.certified_tokens or assembly.cost.bound
+        return Call(number, index, seconds, bound_tokens, self._reader.blocks(assembly), assembly.event)
 
 
 def _enter(outcome: Outcome, call: Call, *, broken: bool) -> None:

@@ -36,7 +36,10 @@ RANKS_SUFFIX = ".tiktoken"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Under which sessions are replayed: the window, what counts it, the strategy and its settings, the bill."""
+    """Under which sessions are replayed: the window, what counts it, the strategy and its settings, the bill.
+
+    `usage` says who reports the sizes of requests: "none", "recorded", or a counter (`usage.biller_of`).
+    """
 
     lease: Lease
     meter: Meter
@@ -44,6 +47,7 @@ class Terms:
     settings: HistorySettings
     unit: Unit
     charges: Charges = SCORING
+    usage: str = "none"
 
     @property
     def limit_tokens(self) -> int:

@@ -21,7 +21,7 @@ def check_token_counter(counter: TokenCounter) -> None:
         AssertionError: a promise is broken; the text says which.
     """
     assert counter.name, "a counter's name is not empty: stored counts are kept under it"
-    certificates = {"exact", "anchored", "proved", "measured", "none"}
+    certificates = {"exact", "anchored", "calibrated", "proved", "measured", "none"}
     assert counter.certificate in certificates, f"certificate {counter.certificate!r} is none of {sorted(certificates)}"
     for text in (
         *ODD_TEXTS,

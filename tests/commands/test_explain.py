@@ -54,11 +54,13 @@ def test_explain_tells_what_the_next_request_really_holds(run: Callable[..., Res
 
 
 def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
-    """Window less reserve; everything that is sent and what is free make the limit."""
+    """Window less reserve; everything that is sent and what is free make the limit, and what is counted too much."""
     made = json.loads(run("explain", "support/42", "--json").output)
     budget = made["budget"]
     parts = [budget[name] for name in ("system", "outside", "head", "notes", "users", "older", "tail", "free")]
-    assert sum(parts) == budget["input_limit"] <= budget["window"] - budget["reserve"]
+    assert sum(parts) == budget["input_limit"] + budget["overcounted"]
+    assert budget["input_limit"] <= budget["window"] - budget["reserve"]
+    assert budget["overcounted"] > 0, "the provider of this session bills less than is counted"
     assert sum(one["here_tokens"] for one in made["runs"]) == sum(parts) - budget["free"] - budget["head"]
     assert 0 < made["pressure"] < 1
     assert all(one["here_tokens"] <= one["said_tokens"] for one in made["runs"] if one["how"] == "summary")

@@ -186,6 +186,28 @@ def test_prompt_that_is_recorded_before_the_model_is_called_loses_no_usage() -> 
     assert limits[0] == limits[1]
 
 
+def test_report_without_cached_tokens_is_told_as_such_and_not_believed() -> None:
+    """The next request is bounded by the counter, not by a size that leaves most of it out."""
+    heard = Heard()
+    session = opened(InMemoryStore(), SMALL, "s", heard)
+    made = session.assemble([user("word " * 300)])
+    session.record(*made.incoming, assistant("ok"), usage=Usage(12, 3, 330))
+    told = [event.cause for event in heard.events if event.name == events.SILENT_TRUNCATION]
+    assert told == ["what is reported leaves out what the provider's cache held: it is not believed"]
+    assert session.assemble([user("?")]).certified_tokens == 0
+
+
+def test_room_says_how_much_of_its_bounds_the_provider_does_not_bill() -> None:
+    """What is used and what is free are as counted; both together may then be more than the window holds."""
+    session = opened(InMemoryStore(), SMALL)
+    made = session.assemble([user("word " * 300)])
+    session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound * 6 // 10))
+    room, lease = session.room(), session.lease
+    billed = room.used_tokens - room.overcounted_tokens
+    assert made.cost.bound * 6 // 10 < billed < room.used_tokens
+    assert billed + room.whole.bound == lease.window_tokens - lease.reserved_output_tokens
+
+
 def test_usage_above_the_bound_lowers_what_a_request_may_cost() -> None:
     """1,100 reported for a bound of 1,000 lowers the limit by a tenth, and it stays so."""
     session = opened(InMemoryStore(), SMALL)
@@ -194,7 +216,7 @@ def test_usage_above_the_bound_lowers_what_a_request_may_cost() -> None:
     after = session.assemble([user("?")])
     assert after.limit.bound < made.limit.bound * 10 // 11 + 1
     session.record(*after.incoming, assistant("ok"), usage=Usage(1))
-    assert session.assemble([user("?")]).limit.bound == after.limit.bound
+    assert session.assemble([user("?")]).limit.bound < made.limit.bound * 10 // 11 + 1
 
 
 def test_observer_is_told_of_requests_and_events() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from squidbot.core.counting.tokens import Calibration
+from squidbot.core.counting.bills import Added, Bill, Bills
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record, Usage
 from squidbot.core.past import Past, digest, seal
@@ -31,7 +31,9 @@ PAST = Past(
     pressed=True,
     rungs=("warn", "journal"),
     noticed=True,
-    calibration=Calibration(1.1, 0.9, 3),
+    bills=Bills("m/classes").learn(Bill(3000, 20, 3600, 30, Added(None, is_step=False, first_seq=0), messages=3)),
+    certified=130,
+    certificate="anchored",
     skipped=1,
     rests_until=1300.0,
 )
@@ -61,12 +63,22 @@ def test_record_that_is_no_request_is_damage(body: str) -> None:
         Past.of(Record("request", 4, body))
 
 
-def test_calibration_out_of_range_is_damage() -> None:
-    """A bound ratio below 1 would loosen the window."""
+@pytest.mark.parametrize("place", [2, 6, 8, 9, 11, 13])
+@pytest.mark.parametrize("value", [None, -3, [-1], [[1]], "x"])
+def test_bills_out_of_range_are_damage(place: int, value: object) -> None:
+    """They would loosen the window."""
     body = json.loads(PAST.record(None).body)
-    body["calibration"]["bound_ratio"] = 0.5
-    with pytest.raises(DamagedStoreError, match="calibration out of range"):
+    body["bills"][place] = value
+    with pytest.raises(DamagedStoreError, match="bills"):
         Past.of(Record("request", 4, json.dumps(body)))
+
+
+def test_bills_of_another_version_say_nothing() -> None:
+    """Nor does the calibration that older ones stored."""
+    body = json.loads(PAST.record(None).body)
+    body["bills"][0] = 0
+    body["calibration"] = {"bound_ratio": 1.1, "estimate_ratio": 0.9, "reports": 3}
+    assert Past.of(Record("request", 4, json.dumps(body))).bills == Bills()
 
 
 def test_request_breaks_the_past_when_it_does_not_extend_it() -> None:

@@ -104,7 +104,7 @@ class Explained:
 
     @property
     def limit_tokens(self) -> int:
-        """What a request may cost, as a bound."""
+        """What a request may cost as counted: more than the window holds, where the provider bills less."""
         return self.room.used_tokens + self.room.whole.bound
 
     @property
@@ -130,11 +130,12 @@ class Explained:
         standing, lease = self.room.standing, self.terms.lease
         lead, head, history = spent(standing.lead).bound, spent(standing.head).bound, standing.history.bound
         outside = self.room.used_tokens - lead - head - history
-        shares = _shares(standing)
+        shares, over = _shares(standing), self.room.overcounted_tokens
         return [
             ("window", lease.window_tokens, f"input and output; {_source(self.terms)}"),
             ("reserve", *self._reserved()),
-            ("input limit", self.limit_tokens, "what a request may cost"),
+            ("input limit", self.limit_tokens - over, "what a request may cost"),
+            ("overcounted", over, "counted above what the provider bills: so much more fits"),
             ("system", lead, "system messages of the transcript"),
             ("outside", max(0, outside), "the host's system text and tools, in the newest request"),
             ("head", head, "documents, pinned texts, and what memory says"),

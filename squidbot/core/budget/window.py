@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
 
 __all__ = [
+    "CALIBRATED_FRACTION",
     "Reserve",
     "WindowSettings",
     "default_reserve_tokens",
@@ -35,10 +36,12 @@ __all__ = [
 # The reserve where neither the user nor the model names one: global default of B-02 and section 11.
 DEFAULT_RESERVE_TOKENS = 4096
 
+CALIBRATED_FRACTION = 0.95
 # Share of the window that the estimate may fill (C12): .85 for a heuristic, .95 once reported usage has calibrated it.
 _SAFETY_FRACTIONS: dict[Certificate, float] = {
     "exact": 1.0,
-    "anchored": 0.95,
+    "anchored": CALIBRATED_FRACTION,
+    "calibrated": CALIBRATED_FRACTION,
     "proved": 0.85,
     "measured": 0.85,
     "none": 0.85,

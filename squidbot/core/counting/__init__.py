@@ -4,7 +4,9 @@
 |---------------|-------|
 | chat_template | what the template of a local model costs, measured from it |
 | meter         | a message counted as its provider renders it |
-| tokens        | the named counters, and what reported usage teaches |
+| tokens        | the named counters |
+| bills         | what reported usage has taught of what was sent |
+| excess        | how far what was billed stood above what was counted |
 | classes       | the default: tokens by classes of characters, never under |
 | class_tables  | its weights, with where they are from |
 | wordpiece     | the tokens of BERT's vocabularies, which sentence models read |

@@ -19,7 +19,7 @@ On English and code a vocabulary of 50,000 words or fewer (Mistral 7B, Llama 2, 
 takes 1.2 to 1.4 x what o200k takes: give such a model its own tokenizer. The bytes are counted before a tokenizer's
 own normalisation; one that expands ligatures (NFKC) can pass them on such characters. The current Claude models'
 tokenizer isn't published; reported usage is 1.25 to 1.27 x o200k on coding sessions, which the bound, 1.4 x o200k
-there, leaves little room for: there too, let usage calibrate (`tokens.Calibration`).
+there, leaves little room for: there too, usage calibrates (`bills`).
 """
 
 from __future__ import annotations

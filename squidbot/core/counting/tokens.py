@@ -1,4 +1,4 @@
-"""What a text costs: the built-in token counters, and how reported usage corrects them (D5, C3).
+"""What a text costs: the built-in token counters (D5, C3).
 
 Policy caps and reports use `words`, `chars4` and `chars3`; requests are enforced with `classes` (the default),
 `bytes`, or an adapter that holds the model's own tokenizer. Every counter takes any str and never raises.
@@ -6,26 +6,20 @@ Policy caps and reports use `words`, `chars4` and `chars3`; requests are enforce
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from squidbot.core.counting.classes import ClassCounter, utf8_bytes
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from squidbot.core.ports import Certificate, TokenCounter
 
-__all__ = ["Anchor", "Calibration", "builtin_counter", "calibrated", "measure"]
-
-# What a raised bound keeps above the report that raised it: the next request is never quite like the last one.
-BOUND_MARGIN = 1.02
-# Weight of the newest report in the ratio that estimates follow; reports of the last dozen calls dominate.
-ESTIMATE_WEIGHT = 0.2
+__all__ = ["builtin_counter", "measure"]
 
 
 class _Measuring(Protocol):
@@ -103,111 +97,3 @@ def builtin_counter(name: str) -> TokenCounter:
         return _BUILTIN[name]
     except KeyError:
         raise ConfigError(f"unknown token counter {name!r}; known: {', '.join(sorted(_BUILTIN))}") from None
-
-
-class Calibration(NamedTuple):
-    """What a provider's reported usage has taught about a counter; immutable.
-
-    Attributes:
-        bound_ratio: factor on every bound, 1.0 or more; it never falls (running maximum of reported / bound).
-        estimate_ratio: factor on every estimate; it follows reported / estimate.
-        reports: how many reports it has learned from.
-    """
-
-    bound_ratio: float = 1.0
-    estimate_ratio: float = 1.0
-    reports: int = 0
-
-    def learn(self, cost: Cost, reported_tokens: int) -> Calibration:
-        """Return what is known after one more report.
-
-        `cost` is the whole request's, as counted without calibration, and `reported_tokens` the provider's input
-        tokens, cached ones included. Feed only requests whose every token `cost` has counted: a picture that was
-        left out would raise every later bound. A report of nothing, or for nothing, teaches nothing.
-        """
-        if reported_tokens <= 0 or cost.bound <= 0 or cost.estimate <= 0:
-            return self
-        seen = reported_tokens / cost.estimate
-        weight = ESTIMATE_WEIGHT if self.reports else 1.0
-        needed = reported_tokens / cost.bound
-        raised = max(self.bound_ratio, needed * BOUND_MARGIN) if needed > 1.0 else self.bound_ratio
-        return Calibration(raised, self.estimate_ratio + weight * (seen - self.estimate_ratio), self.reports + 1)
-
-    def apply(self, cost: Cost) -> Cost:
-        """Return a cost corrected by what was learned; its bound is never below the uncorrected one."""
-        bound = max(cost.bound, math.ceil(cost.bound * self.bound_ratio))
-        return Cost(min(bound, round(cost.estimate * self.estimate_ratio)), bound)
-
-    def to_json(self) -> dict[str, float]:
-        """Return it as values that JSON holds exactly."""
-        return {"bound_ratio": self.bound_ratio, "estimate_ratio": self.estimate_ratio, "reports": self.reports}
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, float]) -> Calibration:
-        """Return what `to_json` wrote.
-
-        Raises:
-            ValueError: a ratio is missing, no finite number, or a bound ratio below 1.0.
-        """
-        try:
-            bound, estimate, reports = stored["bound_ratio"], stored["estimate_ratio"], stored["reports"]
-        except KeyError as missing:
-            raise ValueError(f"calibration without {missing}") from None
-        if not (math.isfinite(bound) and math.isfinite(estimate) and bound >= 1.0 and estimate >= 0.0 and reports >= 0):
-            raise ValueError(f"calibration out of range: {dict(stored)}")
-        return cls(bound, estimate, int(reports))
-
-
-@dataclass(frozen=True, slots=True)
-class _CalibratedCounter:
-    counter: TokenCounter
-    calibration: Calibration
-
-    @property
-    def name(self) -> str:
-        return f"calibrated:{self.counter.name}"
-
-    @property
-    def certificate(self) -> Certificate:
-        return self.counter.certificate
-
-    def measure(self, text: str) -> Cost:
-        """Return both numbers, corrected, in tokens."""
-        return self.calibration.apply(measure(self.counter, text))
-
-    def count(self, text: str) -> int:
-        """Return the corrected estimate in tokens."""
-        return self.measure(text).estimate
-
-    def upper_bound(self, text: str) -> int:
-        """Return the corrected bound in tokens."""
-        return self.measure(text).bound
-
-
-def calibrated(counter: TokenCounter, calibration: Calibration) -> TokenCounter:
-    """Return a counter named "calibrated:<name>" whose numbers are corrected by what reported usage has taught.
-
-    Its bound of any text is at least the inner counter's; the bound of a request that was learned from is at least
-    what the provider reported for it, also when it is the sum of the bounds of the request's parts.
-    """
-    return _CalibratedCounter(counter, calibration)
-
-
-class Anchor(NamedTuple):
-    """A request whose real size is known: what the provider reported for it, and what its bound had been.
-
-    `reported_tokens` counts cached input tokens too. `bound_tokens` is the uncalibrated bound of the same request.
-    """
-
-    reported_tokens: int
-    bound_tokens: int
-
-    def bound(self, request_bound_tokens: int) -> int:
-        """Return the "anchored" bound, in tokens, of a request that extends the anchored one at its end.
-
-        It is the reported size plus the bound of what was appended. The caller vouches for the extension: the same
-        model, tools and system text, every earlier message unchanged. A request whose bound is smaller than the
-        anchored one's can't be an extension: its own bound comes back.
-        """
-        appended_tokens = request_bound_tokens - self.bound_tokens
-        return request_bound_tokens if appended_tokens < 0 else self.reported_tokens + appended_tokens

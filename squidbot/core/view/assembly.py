@@ -43,13 +43,15 @@ class Report(NamedTuple):
     Attributes:
         cost: of the whole request; the bound is what was enforced.
         limit: what the request might have cost.
-        certificate: how far the bound can be trusted.
+        certificate: how far `usage` can be trusted.
         pressure_fraction: history's share of its room.
         spans: each message of the transcript once, in order of seq.
         reliability: the share of what was said that the model can be relied on to go by (O-17).
         remembered: what durable memory says in the head unasked: the name of each section, and what it costs.
         max_output_tokens: the room for the answer: what to ask the model for at most.
         complexity: of the question that opened the turn, 0 to 1, where the answer's room goes by it; else None.
+        certified: what it costs at most and what the window leaves for input, by what was billed before ("anchored",
+            "calibrated"); None where nothing was. `cost` and `limit` are as counted, and may then be beyond the window.
     """
 
     cost: Cost
@@ -61,11 +63,12 @@ class Report(NamedTuple):
     remembered: tuple[tuple[str, Cost], ...] = ()
     max_output_tokens: int = 0
     complexity: float | None = None
+    certified: ContextUsage | None = None
 
     @property
     def usage(self) -> ContextUsage:
-        """How much of what the request might have cost is used, as bounds."""
-        return ContextUsage(self.cost.bound, self.limit.bound)
+        """How much of what the request might have cost is used: the smallest bounds that are known to hold."""
+        return self.certified or ContextUsage(self.cost.bound, self.limit.bound)
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Assembly:
         event: the plan, where this call changed it; else None.
         codecs: the codecs of the payloads, by tag.
         reserve: the room for the answers of the turn; None: as the lease has it.
+        certified_tokens: what it costs at most, as reported usage has taught; 0 where the bound of `cost` says it.
     """
 
     session_id: str
@@ -95,6 +99,7 @@ class Assembly:
     event: PlanRecord | None
     codecs: Mapping[str, Codec]
     reserve: Reserve | None = None
+    certified_tokens: int = 0
 
     @property
     def plan(self) -> PlanRecord | None:
@@ -148,7 +153,9 @@ class Assembly:
         said = remembered(self.standing)
         score = self.reserve.score if self.reserve else None
         most = self.max_output_tokens
-        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score)
+        room_tokens = self.lease.window_tokens - most
+        used = ContextUsage(self.certified_tokens, room_tokens) if self.certified_tokens else None
+        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score, used)
 
 
 def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:

@@ -1,0 +1,106 @@
+"""One call decided by what the requests before it were billed; by the counter alone where that is not known.
+
+A limit by what was billed is larger than the counter's own, and for an event it is a guess: what an event sends is
+known only once it is made. So each request is checked, and where it may be too large the event is made anew for less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.certified import limits_by_bills
+from squidbot.core.errors import BudgetError
+from squidbot.core.unasked import Beginning, joined, remembered_of, share_of, tail_of
+from squidbot.core.view.renderer import spent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Message
+    from squidbot.core.request import Inputs, Outcome
+    from squidbot.core.turn import Turn
+    from squidbot.core.view.standing import Standing
+
+__all__ = ["believing", "decided"]
+
+# How often an event is made for a limit by what was billed, before the counter's own is taken.
+MOST_GUESSES = 3
+
+
+def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
+    """Return the request with `incoming` behind what is stored, and all that has to be written with it.
+
+    Raises:
+        BudgetError: nothing makes the request fit.
+        InvalidRequestError: there is nothing to answer.
+        StoreError: the store failed.
+    """
+    begins = Beginning(turn.shelf, stored, incoming, given.unasked, share_of(turn.plain))
+    said = _Said(begins, tail_of(incoming, given.extended, turn.plain), given)
+    trusting = believing(turn, stored, given)
+    for _ in range(MOST_GUESSES if trusting.limits else 0):
+        try:
+            outcome = said.beside(trusting)
+        except BudgetError:  # by the counter alone it may fit, or say better what does not
+            turn.notes().reopen()
+            break
+        over_tokens = outcome.leaves.certified - turn.room_tokens
+        if over_tokens <= 0:
+            return outcome
+        trusting = trusting._replace(limits=trusting.limits and trusting.limits.less(over_tokens))
+        turn.notes().reopen()
+    return _by_counter(turn, said.beside(turn))
+
+
+def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:
+    """Return a request with the counter's own bound where what was billed, reasoning with it, says too much."""
+    left = outcome.leaves
+    if left.certified <= turn.room_tokens:
+        return outcome
+    tokens, certificate = turn.past.bills.plain_bound(left.cost.bound), turn.shelf.renderer.meter.certificate
+    assembly = replace(outcome.assembly, certified_tokens=tokens, certificate=certificate)
+    return outcome._replace(assembly=assembly, leaves=left._replace(certified=tokens, certificate=certificate))
+
+
+def believing(turn: Turn, stored: Standing, given: Inputs) -> Turn:
+    """Return what decides by what was billed, as far as that is known."""
+    meter = turn.shelf.renderer.meter
+    fixed = spent((*given.system_parts(meter), *stored.lead)).plus(given.tools_cost(meter))
+    limits = limits_by_bills(turn.lease, turn.settings, turn.past, turn.room_tokens, fixed.bound)
+    if limits is None:
+        return turn
+    plan_id = stored.plan.plan_id if stored.plan else -1
+    if (plan_id, turn.lease.lease_id) != (turn.past.plan_id, turn.past.lease_id) or turn.changed(stored, given):
+        limits = limits._replace(extends=limits.changes)
+    return turn._replace(limits=limits)
+
+
+class _Said(NamedTuple):
+    """A call with what is said unasked beside it: facts where a conversation begins, and what extensions say."""
+
+    begins: Beginning
+    tail: str | None
+    given: Inputs
+
+    def beside(self, turn: Turn) -> Outcome:
+        """Return the request of the call."""
+        started = self.begins.facts(remembered_of(self.begins.stored.plan))
+        made = self._begun(turn, joined(started, self.tail))
+        if made.change is None:
+            return made
+        # Tried again behind its event, the call finds another head, and has to say the same.
+        again = self.begins.facts(made.change.record.remembered)
+        if again == started:
+            return made
+        turn.notes().reopen()
+        return self._begun(turn, joined(again, self.tail))
+
+    def _begun(self, turn: Turn, started: str | None) -> Outcome:
+        stored, incoming = self.begins.stored, self.begins.incoming
+        if started is not None:
+            try:
+                return turn.outcome(stored, incoming, self.given, started)
+            except BudgetError:  # what memory and extensions say unasked is the first that gives way
+                turn.notes().reopen()
+        return turn.outcome(stored, incoming, self.given)
