@@ -120,6 +120,7 @@ class Engine:
 
         Raises:
             ConfigError: as `memories`.
+            NotFoundError: one of `paths` is not there, and nothing was found of it before.
             StoreError: the store failed; each file is found as it was before, or as it is.
         """
         from squidbot.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it

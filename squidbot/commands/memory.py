@@ -19,9 +19,9 @@ from squidbot.commands.reindex import reindex
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
 from squidbot.core.errors import RecallError, SquidbotError
-from squidbot.core.memories import CATEGORIES, View
+from squidbot.core.memories import CARDS, CATEGORIES, View
 from squidbot.core.memory.asking import Added, Asked
-from squidbot.core.memory.pieces.cards import CARDS, FILES
+from squidbot.core.memory.pieces.cards import FILES
 from squidbot.replay.table import progress
 
 if TYPE_CHECKING:

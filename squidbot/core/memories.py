@@ -7,7 +7,7 @@ from base64 import b32encode
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import isfinite
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from squidbot.core.errors import NotFoundError, StoreError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
 __all__ = [
+    "CARDS",
     "CATEGORIES",
     "Category",
     "Hit",
@@ -41,6 +42,8 @@ __all__ = [
 # B-34: the groups in which a search's answer stands, most lasting first.
 Category = Literal["core", "concerns", "preferences", "background"]
 CATEGORIES: tuple[Category, ...] = ("core", "concerns", "preferences", "background")
+# The shelf of what is known of files as wholes: it is listed and never searched, so nothing on it has a vector.
+CARDS: Final = "cards"
 # Who a memory is from, most trusted first: what a tool printed never makes a core fact.
 Trust = Literal["user", "assistant", "import", "tool"]
 # Which parts of a scope part memories from each other (C6): the tenant and the user always do.

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
-from squidbot.core.memories import View
+from squidbot.core.memories import CARDS, View
 from squidbot.core.memory.pieces.cards import (
-    CARDS,
     MOST_FORMER,
     OUTDATED,
     RULES,
@@ -144,6 +143,7 @@ def reindex(
     same files, `wait` is called with the seconds to let pass before all is looked at again: a minute in all.
 
     Raises:
+        NotFoundError: what is asked for by hand is not there, and nothing was found of it before.
         StoreError: the store failed, or others have indexed the same for longer than that.
     """
     seconds, left = FIRST_WAIT_SECONDS, PATIENCE_SECONDS
@@ -192,6 +192,7 @@ class _Run:
         """Look at all, and return what became of each."""
         cards = self._cards()
         walked = self._walked(self._asked(cards))
+        self._refuse_nothing(walked, cards)
         files = {} if self._paths.drops else walked.files
         self._passed = {} if self._paths.drops else walked.skipped
         wanted = {name for name in cards if self._is_meant(name, walked)}
@@ -224,15 +225,26 @@ class _Run:
         before = (Card.of(one).asked for found in cards.values() for one in found)
         return list(dict.fromkeys((*self._paths.configured, *filter(None, before))))
 
+    def _refuse_nothing(self, walked: Walk, cards: Iterable[str]) -> None:
+        """Pass what is asked for by hand, if it is there, or was.
+
+        Raises:
+            NotFoundError: something of it is not, and was not.
+        """
+        for asked in walked.missing if self._paths.asked else ():
+            if not any(self._is_below(self._paths.folder / name, asked) for name in cards):
+                raise NotFoundError(f"{asked}: there is no such file or folder, and none was found before")
+
+    def _is_below(self, path: Path, asked: str) -> bool:
+        whole = self._paths.folder / asked
+        return path.is_relative_to(whole) or fnmatchcase(str(path), str(whole))
+
     def _is_meant(self, name: str, walked: Walk) -> bool:
         """Say whether a file is among what is asked for, or was, if it is not there any more."""
         if not self._paths.asked or name in walked.files or name in walked.skipped:
             return True
         path = self._paths.folder / name
-        wholes = [self._paths.folder / each for each in self._paths.asked]
-        return not os.path.lexists(path) and any(
-            path.is_relative_to(whole) or fnmatchcase(str(path), str(whole)) for whole in wholes
-        )
+        return not os.path.lexists(path) and any(self._is_below(path, each) for each in self._paths.asked)
 
     def _look(self, file: Found, by_hand: str, old: list[Memory]) -> None:
         """Bring the index to the state of a file, or note why it is passed over."""
@@ -327,7 +339,8 @@ class _Run:
         """Take out what is gone, and tell what was passed over."""
         for name, cards in self._gone.items():
             done = removal(cards, self._store.get(pieces_of(cards)))
-            reason = self._passed.pop(name, "")
+            passed = self._passed.pop(name, "")
+            reason = passed if os.path.lexists(self._paths.folder / name) else ""
             self._tell(Outcome(name, "skipped" if reason else "removed", 0, done.old_pieces, reason))
             self._add(done)
         for name, reason in self._passed.items():

@@ -34,10 +34,17 @@ class Found(NamedTuple):
 
 @dataclass
 class Walk:
-    """What was found, each file once, in order of name; and what was passed over, with the reason, by name."""
+    """What was found.
+
+    Attributes:
+        files: each file once, in order of name.
+        skipped: what was passed over, with the reason, by name.
+        missing: what was asked for, and names nothing that is there; a folder without files is there.
+    """
 
     files: dict[str, Found] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
 
 
 def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "") -> Walk:
@@ -51,6 +58,10 @@ def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "")
     for each in asked:
         root, paths = _meant(folder, each)
         inside = os.path.realpath(root)
+        if not paths and not os.path.lexists(_whole(folder, each)):
+            found.missing.append(each)
+            if _MAGIC.isdisjoint(each):  # a pattern may match nothing yet
+                found.skipped[named(folder, _whole(folder, each))] = "there is no such file or folder"
         for path in sorted(paths):
             name = named(folder, path)
             if (without and str(path).startswith(without)) or name in found.files:
@@ -74,15 +85,21 @@ def named(folder: Path, path: Path) -> str:
     return whole.relative_to(base).as_posix() if whole.is_relative_to(base) else whole.as_posix()
 
 
+def _whole(folder: Path, asked: str) -> Path:
+    return folder / Path(asked).expanduser()
+
+
 def _meant(folder: Path, asked: str) -> tuple[Path, list[Path]]:
-    """Return below which folder all that is meant has to be, and the files, some of which may not be there."""
-    whole = folder / Path(asked).expanduser()
-    fixed = list(_before_magic(whole.parts))
-    root = Path(*fixed)
-    if len(fixed) == len(whole.parts):
-        return (root, list(_below(root))) if root.is_dir() else (root.parent, [root])
-    pattern = str(Path(*whole.parts[len(fixed) :]))
-    hits = [each for each in root.glob(pattern) if not _is_hidden(each.relative_to(root))]
+    """Return below which folder all that is meant has to be, and the files; what is there is no pattern."""
+    whole = _whole(folder, asked)
+    if os.path.lexists(whole):
+        return (whole, list(_below(whole))) if whole.is_dir() else (whole.parent, [whole])
+    parts = Path(asked).expanduser().parts
+    fixed = list(_before_magic(parts))
+    root = folder.joinpath(*fixed)
+    if len(fixed) == len(parts):
+        return root, []
+    hits = [each for each in root.glob(str(Path(*parts[len(fixed) :]))) if not _is_hidden(each.relative_to(root))]
     return root, [file for each in hits for file in (_below(each) if each.is_dir() else [each])]
 
 

@@ -118,6 +118,22 @@ def test_forgotten_piece_stays_forgotten_and_a_file_can_not_be_replaced_by_a_fac
     run("search", "teal", code=1)
 
 
+@pytest.mark.parametrize("path", ["nowhere.md", "nowhere/", "notes/*.org"])
+def test_path_that_is_not_there_is_an_error(path: str) -> None:
+    """One line, and nothing is read; what was found before it went is another matter."""
+    for more in ([], ["--drop"], ["notes"]):
+        done = run("reindex", path, *more, "--store", STORE, code=1)
+        assert (
+            done.stderr == f"squidbot: {path.rstrip('/')}: there is no such file or folder, and none was found before\n"
+        )
+        assert done.stdout == ""
+    Path("gone.md").write_text("It is gone.", encoding="utf-8")
+    run("reindex", "gone.md", "--store", STORE)
+    Path("gone.md").unlink()
+    assert run("reindex", "gone.md", "--store", STORE).stdout.splitlines()[0].split()[:2] == ["removed", "gone.md"]
+    run("reindex", "gone.md", "--store", STORE, code=1)
+
+
 def test_paths_by_hand_are_remembered_and_dropped() -> None:
     """Without any settings, too."""
     assert "1 piece" in run("reindex", "notes/boat.md", "--store", STORE).stdout
@@ -126,7 +142,6 @@ def test_paths_by_hand_are_remembered_and_dropped() -> None:
         "removed", "notes/boat.md", "1", "gone",
     ]  # fmt: skip
     assert "set memory.index_paths" in run("reindex", "--store", STORE).stdout
-    assert "there is no such file" in run("reindex", "gone.md", "--store", STORE).stdout
 
 
 def test_report_is_there_as_json() -> None:

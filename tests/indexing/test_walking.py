@@ -74,6 +74,26 @@ def test_what_is_not_there_is_named(folder: Path) -> None:
     assert found(folder, "gone.md", "gone/", "gone/*.md").skipped == {"gone.md": "there is no such file or folder"} | {
         "gone": "there is no such file or folder"
     }
+    (folder / "empty").mkdir()
+    assert found(folder, "gone.md", "gone/*.md", "empty", "notes", "nothing.md").missing == [
+        "gone.md",
+        "gone/*.md",
+        "nothing.md",
+    ]
+
+
+def test_what_is_there_is_no_pattern(folder: Path) -> None:
+    """Neither a name with brackets, nor the folder that all lie in."""
+    (folder / "notes [old]").mkdir()
+    (folder / "notes [old]" / "d.md").write_text("words", encoding="utf-8")
+    assert list(found(folder, "notes [old]/").files) == ["notes [old]/d.md"]
+    inside = folder / "notes [old]"
+    assert (
+        list(found(inside, "d.md").files)
+        == list(found(inside, "*.md").files)
+        == list(found(inside, ".").files)
+        == ["d.md"]
+    )
 
 
 def test_path_outside_of_the_folder_is_called_by_its_whole_name(folder: Path) -> None:

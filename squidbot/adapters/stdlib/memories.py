@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.adapters.stdlib.changes import decided, moved, wanted
 from squidbot.adapters.stdlib.vectors import Spaces
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import View, is_said_in, passage_of, refuse_missing, unsaid
+from squidbot.core.memories import CARDS, View, is_said_in, passage_of, refuse_missing, unsaid
 from squidbot.core.memory.search.index import Index
 from squidbot.core.memory.search.likeness import Meaning
 from squidbot.core.memory.search.query import is_sought
@@ -239,7 +239,8 @@ class InMemoryMemoryStore:
         having = self._spaces.having(model)
         with self._lock:
             every = [kept for owned in self._owners.values() for kept in owned.values()]
-        return sorted((kept for kept in every if kept.memory.memory_id not in having), key=lambda kept: kept.place)
+        bare = (one for one in every if one.memory.memory_id not in having and one.memory.scope.shelf != CARDS)
+        return sorted(bare, key=lambda kept: kept.place)
 
     def _remove(self, memory_id: str, reason: str) -> bool:
         """Remove a memory but for its grave, and return whether it was there."""

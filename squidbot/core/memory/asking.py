@@ -7,10 +7,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
-from squidbot.core.memories import CATEGORIES, Category, Memory, Source, memory_id_of
+from squidbot.core.memories import CARDS, CATEGORIES, Category, Memory, Source, memory_id_of
 from squidbot.core.memory.meaning import ByMeaning
 from squidbot.core.memory.naming import read_id
-from squidbot.core.memory.pieces.cards import CARDS, FILES
+from squidbot.core.memory.pieces.cards import FILES
 from squidbot.core.memory.search.selection import BLOCK, distinct, weighed
 from squidbot.core.memory.telling import Teller, Told, framed, safe, when
 from squidbot.core.redaction import Redactor

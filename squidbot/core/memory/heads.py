@@ -8,9 +8,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.memories import CATEGORIES
+from squidbot.core.memories import CARDS, CATEGORIES
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.pieces.cards import CARDS
 from squidbot.core.memory.telling import Teller, Told, framed, safe, within
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.view.renderer import fenced

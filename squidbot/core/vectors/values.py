@@ -311,17 +311,17 @@ class VectorStore(MemoryStore, Protocol):
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
         """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
 
-        One that can't be read is left out.
+        One that can't be read is left out, and so are cards of files (`memories.CARDS`).
         """
 
     def newest_without(self, model: str, limit: int) -> list[Memory]:
         """Return the first memories behind the last one of which a model's vector is kept; cheap at any number.
 
-        One that can't be read is left out.
+        One that can't be read is left out, and so are cards of files.
         """
 
     def waiting(self, model: str) -> int:
-        """Return how many memories there are of which no vector of a model is kept."""
+        """Return how many memories there are, but for cards of files, of which no vector of a model is kept."""
 
     def drop_vectors(self, model: str) -> None:
         """Remove a model and its vectors, for good; nothing for an unknown one."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3 import erase
-from squidbot.adapters.sqlite3.memory import history, index, queries, vectors
+from squidbot.adapters.sqlite3.memory import history, index, queries, tables, vectors
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import is_same, passage_of, refuse_missing
+from squidbot.core.memories import CARDS, is_same, passage_of, refuse_missing
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,6 +36,8 @@ def add(connection: sqlite3.Connection, memories: Sequence[Memory], *, indexes: 
         if found is None:
             if memory.supersedes:
                 _supersede(connection, memory, new, indexes=indexes)
+            if memory.scope.shelf == CARDS:
+                tables.make_cards(connection)
             queries.insert(connection, key, memory)
             new[key] = memory
             key += 1

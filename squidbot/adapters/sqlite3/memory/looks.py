@@ -19,7 +19,7 @@ BUSY_SECONDS = 5.0
 
 
 class Holding(NamedTuple):
-    """How many memories there are, and of each model how many dimensions its vectors have, and how many wait."""
+    """How many facts and pieces there are; of each model how many dimensions its vectors have, and how many wait."""
 
     memories: int
     models: Mapping[str, int]
@@ -38,7 +38,7 @@ def holding(path: str) -> Holding:
                 return Holding(0, {}, {})
             models = vectors.models(connection)
             waiting = {name: vectors.waiting(connection, name) for name in models}
-            return Holding(queries.count(connection), models, waiting)
+            return Holding(queries.count(connection) - tables.count_cards(connection), models, waiting)
         except (StoreError, DamagedStoreError):
             raise
         except FOREIGN as error:

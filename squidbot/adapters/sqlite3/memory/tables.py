@@ -13,13 +13,26 @@ from squidbot.adapters.sqlite3.access import FOREIGN
 from squidbot.adapters.sqlite3.files import open_reading
 from squidbot.adapters.sqlite3.memory.rows import VIEW_COLUMNS
 from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.memories import CARDS
 
 if TYPE_CHECKING:
     import sqlite3
 
     from squidbot.core.memories import Isolation
 
-__all__ = ["MEMORY_LAYOUT", "has_categories", "holds_any", "is_laid_out", "lay_out", "make_categories"]
+__all__ = [
+    "CARDS_INDEX",
+    "IS_CARD",
+    "MEMORY_LAYOUT",
+    "count_cards",
+    "has_cards",
+    "has_categories",
+    "holds_any",
+    "is_laid_out",
+    "lay_out",
+    "make_cards",
+    "make_categories",
+]
 
 MEMORY_LAYOUT = 1
 
@@ -87,6 +100,14 @@ HAS_CATEGORIES = (
     "SELECT coalesce((SELECT max(key) FROM memories), 0) < ? "
     "OR EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'memories_by_' || ? || '_and_category')"
 )
+# Cards of files: a scope with a shelf is written as eight parts, of which that is the last; a quote within a part has a
+# backslash before it, and stands between no two parts. Few among many: an index of them is made with the first one.
+BETWEEN = '","'
+IS_CARD = f"scope GLOB '*{f'{BETWEEN}*' * 6}{BETWEEN}{CARDS}\"]'"
+CARDS_INDEX = "memories_as_cards"
+MAKE_CARDS = f"CREATE INDEX IF NOT EXISTS {CARDS_INDEX} ON memories(key) WHERE {IS_CARD}"
+COUNT_CARDS = f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD}"  # noqa: S608  # our own
+HAS_CARDS = f"SELECT 1 FROM sqlite_master WHERE name = '{CARDS_INDEX}'"  # noqa: S608  # our own constants
 HAS_LAYOUT = "SELECT 1 FROM sqlite_master WHERE name = 'memory_layout'"
 
 
@@ -144,3 +165,18 @@ def has_categories(connection: sqlite3.Connection, isolation: Isolation) -> bool
 def make_categories(connection: sqlite3.Connection, isolation: Isolation) -> None:
     """Make that index, within a transaction, unless another process was faster."""
     connection.execute(CATEGORIES.format(VIEW_COLUMNS[isolation]))
+
+
+def has_cards(connection: sqlite3.Connection) -> bool:
+    """Say whether cards of files are told from other memories at once; where not, none came since they are."""
+    return connection.execute(HAS_CARDS).fetchone() is not None
+
+
+def count_cards(connection: sqlite3.Connection) -> int:
+    """Return how many cards of files there are, as far as they are told at once."""
+    return int(connection.execute(COUNT_CARDS).fetchone()[0]) if has_cards(connection) else 0
+
+
+def make_cards(connection: sqlite3.Connection) -> None:
+    """Make what tells them, within a transaction, unless it is there."""
+    connection.execute(MAKE_CARDS)

@@ -7,6 +7,7 @@ from zlib import crc32
 
 from squidbot.adapters.sqlite3.memory import queries
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError, text_digest
+from squidbot.adapters.sqlite3.memory.tables import CARDS_INDEX, IS_CARD, has_cards
 from squidbot.adapters.sqlite3.rows import plain, stored
 from squidbot.core.errors import StoreError
 from squidbot.core.vectors.values import packed
@@ -65,8 +66,13 @@ PICKED = {
     for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
 }
 WITHOUT = (
-    "SELECT key FROM memories WHERE key > ? "
+    f"SELECT key FROM memories WHERE key > ? AND NOT ({IS_CARD}) "  # noqa: S608  # our own constants
     "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key) ORDER BY key LIMIT ?"
+)
+# An earlier squidbot made vectors of cards, too.
+BARE_CARDS = (
+    f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD} "  # noqa: S608
+    "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key)"
 )
 
 
@@ -178,12 +184,15 @@ def newest_without(connection: sqlite3.Connection, model: str, limit: int) -> li
 
 
 def waiting(connection: sqlite3.Connection, model: str) -> int:
-    """Return of how many memories there is no vector of a model."""
+    """Return of how many memories, but for cards of files, there is no vector of a model."""
     first = _first(connection, model)
     counted: tuple[str, tuple[int, ...]] = COUNT_VECTORS, (first, first + (1 << MEMORY_BITS) if first else 0)
     if connection.execute(COUNTED).fetchone():
         counted = COUNTED_VECTORS, (first >> MEMORY_BITS,)
-    return int(connection.execute(COUNT).fetchone()[0]) - int(connection.execute(*counted).fetchone()[0])
+    without = int(connection.execute(COUNT).fetchone()[0]) - int(connection.execute(*counted).fetchone()[0])
+    if without > 0 and has_cards(connection):
+        without -= int(connection.execute(BARE_CARDS, (first,)).fetchone()[0])
+    return without
 
 
 def cosines(connection: sqlite3.Connection, meant: Meant, keys: Sequence[int]) -> dict[int, float]:

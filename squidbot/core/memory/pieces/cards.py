@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.memories import Memory, Source, memory_id_of
+from squidbot.core.memories import CARDS, Memory, Source, memory_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from squidbot.core.memory.pieces.sizes import Piece
 
 __all__ = [
-    "CARDS",
     "FILES",
     "JOINT",
     "MOST_FORMER",
@@ -33,9 +32,8 @@ __all__ = [
     "removal",
 ]
 
-# The shelves of pieces and of cards.
+# The shelf of pieces.
 FILES: Final = "files"
-CARDS: Final = "cards"
 # Raise it with every change of how files become pieces: all are read again then.
 RULES = 1
 # Why a piece is gone that nobody asked to forget; it may come back.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memories import Scope, refuse_misfit
-from squidbot.core.memory.pieces.cards import CARDS, FILES, Card, change, filed, ids_of, removal
+from squidbot.core.memories import CARDS, Scope, refuse_misfit
+from squidbot.core.memory.pieces.cards import FILES, Card, change, filed, ids_of, removal
 from squidbot.core.memory.pieces.sizes import Piece
 
 ANN = Scope(user="ann", bot="squid")
