@@ -57,25 +57,34 @@ def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "")
     real: dict[str, str] = {}
     for each in asked:
         root, paths = _meant(folder, each)
-        inside = os.path.realpath(root)
-        if not paths and not os.path.lexists(_whole(folder, each)):
-            found.missing.append(each)
-            if _MAGIC.isdisjoint(each):  # a pattern may match nothing yet
-                found.skipped[named(folder, _whole(folder, each))] = "there is no such file or folder"
+        if not paths:
+            _note_missing(found, folder, each)
         for path in sorted(paths):
             name = named(folder, path)
-            if (without and str(path).startswith(without)) or name in found.files:
-                continue
-            reason, state = _refused(path, inside, most_bytes)
-            target = os.path.realpath(path)
-            if not reason and real.setdefault(target, name) != name:
-                reason = f"the same file as {real[target]}"
-            if reason or state is None:
-                found.skipped[name] = reason
-            else:
-                found.skipped.pop(name, None)
-                found.files[name] = Found(name, path, state, each)
+            if not (without and str(path).startswith(without)) and name not in found.files:
+                reason, state = _refused(path, os.path.realpath(root), most_bytes)
+                target = os.path.realpath(path)
+                if not reason and real.setdefault(target, name) != name:
+                    reason = f"the same file as {real[target]}"
+                _note(found, Found(name, path, state, each) if state and not reason else None, name, reason)
     return found
+
+
+def _note(found: Walk, file: Found | None, name: str, reason: str) -> None:
+    if file is None:
+        found.skipped[name] = reason
+    else:
+        found.skipped.pop(name, None)
+        found.files[name] = file
+
+
+def _note_missing(found: Walk, folder: Path, asked: str) -> None:
+    """Note what is not there; a pattern may match nothing yet, and a folder may be empty."""
+    whole = _whole(folder, asked)
+    if not os.path.lexists(whole):
+        found.missing.append(asked)
+        if _MAGIC.isdisjoint(asked):
+            found.skipped[named(folder, whole)] = "there is no such file or folder"
 
 
 def named(folder: Path, path: Path) -> str:
