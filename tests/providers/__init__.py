@@ -10,6 +10,7 @@
 | turns | Anthropic's turns: who speaks, calls and their results |
 | thinking | signed thinking, and what it is bound to |
 | caches | prompt caches with their times, breakpoints and bills |
+| marks | OpenAI's newer cache, with breakpoints |
 | messages | /v1/messages, /v1/messages/count_tokens, /v1/models/<model> |
 | completions | /v1/chat/completions |
 | responses | /v1/responses, /v1/responses/input_tokens |

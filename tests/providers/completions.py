@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .caches import AutomaticCache
 from .fields import CHAT_REQUEST
+from .marks import MarkedCache, Point, is_implicit, plain
 from .openai_words import authenticate, failure, model_of, refusal, worded
 from .replies import Reply
 from .script import Call, Redacted, Text, Thought
@@ -15,7 +16,7 @@ from .shapes import Flaw
 from .streams import chunk_events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from .script import Json, Model, Piece, World
     from .wire import Received
@@ -27,6 +28,7 @@ class Completions:
     def __init__(self, world: World) -> None:
         self._world = world
         self.cache = AutomaticCache(world.clock)
+        self.marked = MarkedCache(world.clock)
 
     def answer(self, asked: Received, key: str) -> Reply:
         """Answer a request; who asks for the models gets their names, as OpenAI tells no more of them."""
@@ -38,14 +40,16 @@ class Completions:
         except Flaw as flaw:
             raise worded(flaw) from flaw
         model = model_of(asked, self._world)
-        messages = asked.body["messages"]
-        assert isinstance(messages, list)
+        given = asked.body["messages"]
+        assert isinstance(given, list)
+        messages, marked = plain(given)
+        implicit = is_implicit(asked.body, model, marked)
         _check_limits(asked.body, model)
         _check_contents(messages)
         _check_calls(messages)
         self._world.holds(asked.path, asked.body, ("store",))
-        segments = self._fitted(segments_of(asked.body, self._world), model)
-        return self._said(asked, model, segments)
+        segments = self._fitted(segments_of({**asked.body, "messages": messages}, self._world, marked), model)
+        return self._said(asked, model, segments, implicit=implicit)
 
     def failure(self, status: int) -> Json:
         """Return the body of an error."""
@@ -68,13 +72,17 @@ class Completions:
             segments = segments[1:]
         return segments
 
-    def _said(self, asked: Received, model: Model, segments: Sequence[Segment]) -> Reply:
+    def _said(self, asked: Received, model: Model, segments: Sequence[Segment], *, implicit: bool) -> Reply:
         body, world = asked.body, self._world
         most = body.get("max_completion_tokens") or body.get("max_tokens") or model.most_output
         room = min(int(str(most)), model.window - total(segments))
         kept, whole = world.within(world.pieces(asked.path, body), room)
         with world.lock:
-            cached = self.cache.read(segments, f"{asked.headers.get('authorization')} {body['model']}")
+            salt = f"{asked.headers.get('authorization')} {body['model']}"
+            if model.marks:
+                cached = self.marked.charge(segments, salt, implicit=implicit)
+            else:
+                cached = Point(self.cache.read(segments, salt))
         called = any(isinstance(piece, Call) for piece in kept)
         message = self._message(kept, model)
         answer: Json = {
@@ -114,27 +122,32 @@ class Completions:
             message["reasoning_content"] = thought
         return {**message, "tool_calls": calls} if calls else message
 
-    def _usage(self, prompt: int, cached: int, pieces: Sequence[Piece]) -> Json:
+    def _usage(self, prompt: int, cached: Point, pieces: Sequence[Piece]) -> Json:
         said = sum(map(self._world.size, pieces))
         thought = sum(self._world.size(piece) for piece in pieces if isinstance(piece, Thought | Redacted))
         return {
             "prompt_tokens": prompt,
             "completion_tokens": said,
             "total_tokens": prompt + said,
-            "prompt_tokens_details": {"cached_tokens": cached, "audio_tokens": 0},
+            "prompt_tokens_details": {
+                "cached_tokens": cached.read,
+                "cache_write_tokens": cached.written,
+                "audio_tokens": 0,
+            },
             "completion_tokens_details": {"reasoning_tokens": thought, "audio_tokens": 0},
         }
 
 
-def segments_of(body: Json, world: World) -> list[Segment]:
-    """Return a request as segments: its tools, then each message."""
+def segments_of(body: Json, world: World, marked: Container[int] = ()) -> list[Segment]:
+    """Return a request as segments: its tools, then each message; `marked` are those behind which is a breakpoint."""
     tools, messages = body.get("tools") or [], body["messages"]
     assert isinstance(tools, list)
     assert isinstance(messages, list)
     found = [_segment("tools", (-1, number), tool, world.count(json.dumps(tool))) for number, tool in enumerate(tools)]
     for number, message in enumerate(messages):
         tokens = world.turn_tokens + world.count(_readable(message)) + IMAGE_TOKENS * _images(message)
-        found.append(_segment(message["role"], (number, 0), message, tokens))
+        made = _segment(message["role"], (number, 0), message, tokens)
+        found.append(made._replace(ttl="30m" if number in marked else None))
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .caches import AutomaticCache
 from .fields import RESPONSE_COUNT, RESPONSE_REQUEST
 from .items import Reasoning, check_pairs, kind_of
+from .marks import MarkedCache, Point, is_implicit, plain
 from .openai_words import authenticate, failure, model_of, refusal, worded
 from .replies import Reply
 from .script import Call, Redacted, Text, Thought
@@ -16,7 +17,7 @@ from .shapes import Flaw
 from .streams import response_events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from .script import Json, Model, Piece, World
     from .wire import Received
@@ -25,12 +26,22 @@ LEAST_OUTPUT_TOKENS = 16
 STATE = ("previous_response_id", "conversation", "background", "context_management", "prompt")
 
 
+class _Prompt(NamedTuple):
+    """A request that is taken: what is read, what the cache has of it, its items, the reasoning that was left out."""
+
+    segments: list[Segment]
+    cached: Point
+    items: list[Json]
+    dropped: list[Json]
+
+
 class Responses:
     """The endpoint, with what it remembers: its cache, reasoning, and responses that were stored."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.cache = AutomaticCache(world.clock)
+        self.marked = MarkedCache(world.clock)
         self._reasoning = Reasoning()
         self._stored: dict[str, list[Json]] = {}
 
@@ -44,13 +55,15 @@ class Responses:
             raise worded(flaw) from flaw
         model = model_of(asked, self._world)
         store = asked.body.get("store") is not False
-        items = self._items(asked.body)
+        items, marked = plain(self._items(asked.body))
+        implicit = is_implicit(asked.body, model, marked)
         check_pairs(items)
         instructions = str(asked.body.get("instructions") or "")
         dropped = self._reasoning.check(items, instructions, store=store, binds=model.binds)
         gone = {one["id"] for one in dropped}
         read = [item for item in items if kind_of(item) != "reasoning" or item["id"] not in gone]
-        segments = segments_of(asked.body, read, self._world)
+        behind = [at for at, item in enumerate(read) if any(item is items[one] for one in marked)]
+        segments = segments_of(asked.body, read, self._world, behind)
         if counting:
             return Reply({"object": "response.input_tokens", "input_tokens": total(segments)})
         _check_limit(asked.body)
@@ -58,7 +71,8 @@ class Responses:
         if store:
             self._world.held.append((asked.path, "store"))
         segments = _fitted(segments, model, asked.body)
-        return self._said(asked, model, segments, items, dropped)
+        prompt = _Prompt(segments, self._cached(asked, model, segments, implicit=implicit), items, dropped)
+        return self._said(asked, model, prompt)
 
     def failure(self, status: int) -> Json:
         """Return the body of an error."""
@@ -87,16 +101,21 @@ class Responses:
             raise refusal(message, "previous_response_id", "previous_response_not_found")
         return [*self._stored[str(before)], *items]
 
-    def _said(
-        self, asked: Received, model: Model, segments: Sequence[Segment], items: list[Json], dropped: list[Json]
-    ) -> Reply:
+    def _cached(self, asked: Received, model: Model, segments: Sequence[Segment], *, implicit: bool) -> Point:
+        salt = f"{asked.headers.get('authorization')} {asked.body['model']}"
+        with self._world.lock:
+            if model.marks:
+                return self.marked.charge(segments, salt, implicit=implicit)
+            return Point(self.cache.read(segments, salt))
+
+    def _said(self, asked: Received, model: Model, prompt: _Prompt) -> Reply:
+        segments, cached, items, dropped = prompt
         body, world = asked.body, self._world
         most = int(str(body.get("max_output_tokens") or model.most_output))
         kept, whole = world.within(world.pieces(asked.path, body), min(most, model.window - total(segments)))
         output = self._output(kept, "completed" if whole else "incomplete")
         store = body.get("store") is not False
         with world.lock:
-            cached = self.cache.read(segments, f"{asked.headers.get('authorization')} {body['model']}")
             self._reasoning.issue(items, str(body.get("instructions") or ""), output, store=store)
         answer = self._response(body, output, whole=whole)
         answer["usage"] = self._usage(total(segments), cached, kept)
@@ -151,20 +170,23 @@ class Responses:
                     output.append({**ids, **call})
         return output
 
-    def _usage(self, prompt: int, cached: int, pieces: Sequence[Piece]) -> Json:
+    def _usage(self, prompt: int, cached: Point, pieces: Sequence[Piece]) -> Json:
         said = sum(map(self._world.size, pieces))
         thought = sum(self._world.size(piece) for piece in pieces if isinstance(piece, Thought | Redacted))
         return {
             "input_tokens": prompt,
-            "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+            "input_tokens_details": {"cached_tokens": cached.read, "cache_write_tokens": cached.written},
             "output_tokens": said,
             "output_tokens_details": {"reasoning_tokens": thought},
             "total_tokens": prompt + said,
         }
 
 
-def segments_of(body: Json, items: Sequence[Json], world: World) -> list[Segment]:
-    """Return a request as segments: tools, instructions, items. Each message bears its frame."""
+def segments_of(body: Json, items: Sequence[Json], world: World, marked: Container[int] = ()) -> list[Segment]:
+    """Return a request as segments: tools, instructions, items. Each message bears its frame.
+
+    `marked` are the items behind which is a breakpoint.
+    """
     tools = body.get("tools") or []
     assert isinstance(tools, list)
     found = [
@@ -176,8 +198,9 @@ def segments_of(body: Json, items: Sequence[Json], world: World) -> list[Segment
         found.append(Segment("system", "system", (-1, 0), "text", instructions, tokens, None))
     for number, item in enumerate(items):
         tokens = world.turn_tokens + world.count(_readable(item)) + IMAGE_TOKENS * _images(item)
+        ttl = "30m" if number in marked else None
         found.append(
-            Segment("messages", str(item.get("role", "")), (number, 0), kind_of(item), json.dumps(item), tokens, None)
+            Segment("messages", str(item.get("role", "")), (number, 0), kind_of(item), json.dumps(item), tokens, ttl)
         )
     return found
 

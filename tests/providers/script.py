@@ -81,6 +81,7 @@ class Model:
         least_cached: what is shorter is not cached.
         binds: whether reasoning is bound to what stood before it.
         adapts: whether it can be told to think as much as it likes (Anthropic).
+        marks: whether it is cached at breakpoints (OpenAI's newer models), and not in steps.
         prefill: whether a request may end with words of the assistant (Anthropic).
         mid_system: whether a system message may stand among the others (Anthropic).
         sums_up: whether a request is refused whose input and `max_tokens` together pass the window (Anthropic's older
@@ -96,6 +97,7 @@ class Model:
     least_cached: int = 1_024
     binds: bool = True
     adapts: bool = True
+    marks: bool = False
     prefill: bool = False
     mid_system: bool = False
     sums_up: bool = False

@@ -6,6 +6,7 @@
 | chat       | `OpenAIChatModel`: asked by chat completions |
 | responses  | `OpenAIResponsesModel`: asked by Responses, of which the provider keeps nothing |
 | model      | what both have in common |
+| breakpoints | where newer models' prompt cache is told to keep a prefix |
 | embeddings | `OpenAIEmbedder`: the port of what makes vectors, within the provider's limits |
 | client     | the SDK with a key from the environment; its failures in our words |
 """

@@ -24,6 +24,7 @@ class OpenAIChatModel(OpenAIModel):
     """
 
     _conversation = "messages"
+    _part = "text"
     _room = "max_completion_tokens"
     _asks_usage = True
 
@@ -61,10 +62,9 @@ class OpenAIChatModel(OpenAIModel):
     def _streamed(self, request: Json, told: Callable[[str], None] | None) -> Said:
         clean = {key: writable(value) for key, value in request.items()}
         answer = _Answer()
-        named = ("messages", "tools", "stream_options", self._room)
-        known: Json = {key: clean.pop(key) for key in named if key in clean}
         completions = self._account.client.chat.completions
-        opened = lambda: completions.create(model=self._model, stream=True, extra_body=clean or None, **known)  # noqa: E731
+        # The SDK looks at what it has names for, piece by piece, for longer than all else takes; it asks for messages.
+        opened = lambda: completions.create(model=self._model, stream=True, messages=[], extra_body=clean)  # noqa: E731
         for chunk in self._events(opened):
             text = answer.take(chunk)
             if told is not None and text:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.accounts import UnfitError
+from squidbot.adapters.openai.breakpoints import MARK, marked, takes_breakpoints
 from squidbot.adapters.openai.client import Account
 from squidbot.adapters.openai.embeddings import OpenAIEmbedder
 from squidbot.core.counting.tokens import builtin_counter
@@ -47,6 +48,8 @@ class OpenAIModel(ABC):
 
     # What of a request the messages are.
     _conversation: str
+    # What a text is called as a part of a message.
+    _part: str
 
     def __init__(
         self,
@@ -68,11 +71,14 @@ class OpenAIModel(ABC):
         """
         if not model or model != model.strip() or not model.isprintable():
             raise ConfigError(f"{model!r:.80} is no name of a model; write one such as gpt-5.1")
-        refuse_server_state(options or {})
+        self._options = dict(options or {})
+        refuse_server_state(self._options)
         self._account = account or Account(url)
         self._model = model
         self._counter = counter or builtin_counter("classes")
-        self._options = dict(options or {})
+        new = self._account.is_usual and takes_breakpoints(model)
+        # Who says how newer models cache has one, whatever it is called and whoever serves it.
+        self._marks = new or "prompt_cache_options" in self._options
         self._effort = 0 if self._account.is_usual else len(_EFFORTS) - 1
 
     @property
@@ -109,9 +115,11 @@ class OpenAIModel(ABC):
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
         told: Callable[[str], None] | None = None,
-        stable: Sequence[int] = (),  # noqa: ARG002  # OpenAI keeps what prompts share by itself
+        stable: Sequence[int] = (),
     ) -> Reply:
         """Return the next message of the assistant, or its response; what became of reasoning is told in it.
+
+        Newer models' cache is told to keep a prefix up to where `stable` says; older ones keep what prompts share.
 
         Raises:
             ContextOverflowError: messages and tools don't fit.
@@ -120,7 +128,7 @@ class OpenAIModel(ABC):
         request: Json = {**self._options, self._conversation: list(messages)}
         if tools:
             request["tools"] = list(tools)
-        said = self._said(request, max_output_tokens, told)
+        said = self._cached(request, self._with_marks(messages, stable), max_output_tokens, told)
         return Reply(said.message, said.finish, said.input_tokens, said.output_tokens, said.cached_tokens)
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
@@ -136,6 +144,25 @@ class OpenAIModel(ABC):
         if not said.text.strip():
             raise LLMError("empty", f"{self._model} answered nothing")
         return Completion(said.text, said.input_tokens, said.output_tokens)
+
+    def _with_marks(self, messages: Sequence[Mapping[str, object]], stable: Sequence[int]) -> list[object] | None:
+        """Return messages with breakpoints; None where the server takes none, as far as is known."""
+        if not self._marks:
+            return None
+        given = self._options.get("prompt_cache_options")
+        explicit = isinstance(given, dict) and given.get("mode") == "explicit"
+        return [*marked(messages, stable, self._part, ends=explicit)]
+
+    def _cached(self, request: Json, said: list[object] | None, most: int, told: Callable[[str], None] | None) -> Said:
+        """Return the answer to a request, with what is said in its place if there is any."""
+        if said is not None:
+            try:
+                return self._said({**request, self._conversation: said}, most, told)
+            except UnfitError as error:
+                if MARK not in str(error):
+                    raise
+                self._marks = False
+        return self._said(request, most, told)
 
     @abstractmethod
     def _prompt(self, system: str, prompt: str) -> Json:
