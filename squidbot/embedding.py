@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from squidbot.adapting.evens import known_even
 from squidbot.core.errors import LLMError, SquidbotError
 from squidbot.core.ports import Calibrated
 
@@ -26,6 +27,7 @@ class Guarded:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._even: list[float | None] = []
 
     @property
     def name(self) -> str:
@@ -39,8 +41,17 @@ class Guarded:
 
     @property
     def even(self) -> float | None:
-        """By how much the nearest stands out that answers as likely as not; None where nobody measured it."""
-        return self._embedder.even if isinstance(self._embedder, Calibrated) else None
+        """By how much the nearest stands out that answers as likely as not; None where nobody measured it.
+
+        A model that is known is recognised by a vector, whoever runs it.
+
+        Raises:
+            LLMError: there is none now.
+        """
+        if not self._even:
+            said = self._embedder.even if isinstance(self._embedder, Calibrated) else None
+            self._even = [known_even(self) if said is None else said]
+        return self._even[0]
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return a vector for each text.

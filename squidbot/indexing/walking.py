@@ -61,13 +61,17 @@ def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "")
             _note_missing(found, folder, each)
         for path in sorted(paths):
             name = named(folder, path)
-            if not (without and str(path).startswith(without)) and name not in found.files:
+            if not _is_ours(path, without) and name not in found.files:
                 reason, state = _refused(path, os.path.realpath(root), most_bytes)
                 target = os.path.realpath(path)
                 if not reason and real.setdefault(target, name) != name:
                     reason = f"the same file as {real[target]}"
                 _note(found, Found(name, path, state, each) if state and not reason else None, name, reason)
     return found
+
+
+def _is_ours(path: Path, without: str) -> bool:
+    return bool(without) and str(path).startswith(without)
 
 
 def _note(found: Walk, file: Found | None, name: str, reason: str) -> None:

@@ -11,6 +11,7 @@ from squidbot.adapters.numpy.bert import Bert
 from squidbot.adapters.numpy.folder import model_folder, read_folder
 from squidbot.adapters.numpy.safetensors import read_tensors
 from squidbot.adapters.numpy.threads import OneThread
+from squidbot.adapting.evens import MINILM
 from squidbot.core.errors import LLMError, ModelFileError
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ __all__ = ["NumpyEmbedder", "Tokens"]
 BATCH_TOKENS = 1024
 # Of each tensor so many numbers make the name: those of two models differ from the first on.
 _NAMED_NUMBERS = 256
-# By name: fitted with the numbers of `core.memory.search.ranking` on questions that belong and others, .26 to .28 where
-# one of four kinds of texts was left out; a little above these: a guess that is told costs more. all-MiniLM-L6-v2.
-_EVEN = {"bert-6x384-mean-254:87810ddd7259": 0.29}
+# By name: to make a vector for it takes longer than to open the model.
+_EVEN = {"bert-6x384-mean-254:87810ddd7259": MINILM.even}
 
 
 class Tokens(NamedTuple):

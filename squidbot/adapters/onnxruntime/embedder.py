@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from squidbot.adapters.onnxruntime.folder import read_folder
 from squidbot.adapters.onnxruntime.network import Network
+from squidbot.adapting.evens import known_even
 from squidbot.core.errors import LLMError
 from squidbot.core.vectors.values import unit
 
@@ -49,6 +51,15 @@ class OnnxEmbedder:
     def dimensions(self) -> int:
         """How many numbers a vector has."""
         return self._network.width
+
+    @cached_property
+    def even(self) -> float | None:
+        """By how much the nearest text stands out that answers a question as likely as not; None: not measured.
+
+        Raises:
+            LLMError: a vector has no direction: the weights are damaged.
+        """
+        return known_even(self)
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return a vector of length 1 for each text, in order.

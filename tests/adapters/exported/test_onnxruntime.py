@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.adapting.evens import MINILM as MINILM_EVEN
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 from squidbot.testing import check_embedder
 
@@ -201,3 +202,9 @@ def test_real_model_gives_the_vectors_that_numpy_gives(tmp_path: Path) -> None:
     texts = ["This is an example sentence", "She has two cats and a dog.", "word " * 700]
     for one, other in zip(OnnxEmbedder(folder).embed(texts), NumpyEmbedder(MINILM).embed(texts), strict=True):
         assert one == pytest.approx(other, abs=5e-6)
+    assert OnnxEmbedder(folder).even == NumpyEmbedder(MINILM).even == MINILM_EVEN.even
+
+
+def test_cosines_of_another_model_were_not_measured(small: Path) -> None:
+    """Nobody knows what they say of an answer."""
+    assert OnnxEmbedder(small).even is None

@@ -1,0 +1,79 @@
+"""Embedders whose cosines were measured are known by what they make of a sentence, whoever runs them."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.adapting.evens import MINILM, SENTENCE, known_even
+from squidbot.core.errors import LLMError
+from squidbot.core.vectors.values import unit
+from squidbot.embedding import Guarded
+from squidbot.testing import HashedWords
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Running:
+    """Something that runs a model; its vectors are a little off."""
+
+    name = "any"
+
+    def __init__(self, first: Sequence[float], noise: float = 0.0, dimensions: int = MINILM.dimensions) -> None:
+        chance = random.Random(3)  # noqa: S311  # repeatable
+        near = [number + noise * chance.gauss(0, 50) for number in first]
+        self.dimensions, self.asked = dimensions, list[str]()
+        self.vector = unit([*near, *(chance.gauss(0, 50) for _ in range(dimensions - len(near)))])
+        self.fails = False
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return its one vector for each."""
+        self.asked += texts
+        if self.fails:
+            raise LLMError("unreachable", "nobody answers")
+        return [self.vector for _ in texts]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.03, 0.2])
+def test_minilm_is_known_whoever_runs_it(noise: float) -> None:
+    """With weights of 32, 8 or 4 bits."""
+    assert known_even(Running(MINILM.first, noise)) == MINILM.even
+
+
+def test_other_models_are_not_known() -> None:
+    """Of as many dimensions, or of others, which are not even asked; nor one that gives nothing."""
+    assert known_even(Running([*MINILM.first[1:], 5.0])) is None
+    assert known_even(Running(MINILM.first, 0.6)) is None
+    other = Running(MINILM.first, dimensions=768)
+    assert (known_even(other), other.asked) == (None, [])
+    assert known_even(HashedWords()) is None
+    nothing = Running(MINILM.first)
+    nothing.vector = (0.0,) * MINILM.dimensions
+    assert known_even(nothing) is None
+
+
+def test_embedder_of_the_settings_is_asked_once_who_it_is() -> None:
+    """When it is first needed; a failure is no answer."""
+    inner = Running(MINILM.first)
+    guarded = Guarded(inner)
+    inner.fails = True
+    with pytest.raises(LLMError, match="nobody answers"):
+        _ = guarded.even
+    inner.fails = False
+    assert (guarded.even, guarded.even) == (MINILM.even, MINILM.even)
+    assert inner.asked == [SENTENCE] * 2
+
+
+class Measured(Running):
+    """One whose maker has measured it."""
+
+    even = 0.5
+
+
+def test_what_an_embedder_says_of_itself_goes_first() -> None:
+    """Its maker knows better."""
+    inner = Measured(MINILM.first)
+    assert (Guarded(inner).even, inner.asked) == (0.5, [])
