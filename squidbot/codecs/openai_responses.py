@@ -88,12 +88,21 @@ class OpenAIResponses:
         made: list[object] = []
         for each in items:
             item = dict(each)
-            if _role(of.items_of(item)[0], step=False) == "assistant":
+            if self.is_made(item):
                 made.append(item)
                 continue
             found += [{"output": made}, item] if made else [item]
             made = []
         return [*found, {"output": made}] if made else found
+
+    def is_made(self, item: Mapping[str, object]) -> bool:
+        """Return whether an object is an item that the model made, and no response.
+
+        Raises:
+            PayloadError: it is neither.
+        """
+        items, step = of.items_of(dict(item))
+        return not step and _role(items, step=False) == "assistant"
 
     def thoughts(self, payload: str) -> int:
         """Return how many items of reasoning a payload has.

@@ -1,22 +1,24 @@
 """The reader of recorded conversations: one file or a directory, any of the forms below, told apart by structure.
 
-- one conversation as JSONL: an OpenAI-style or Anthropic message on each line;
+- one conversation as JSONL: an OpenAI-style or Anthropic message, or an item or a response of Responses, on each line;
 - many conversations as JSONL: `{"id", "messages": [...]}` on each line;
 - a JSON array of messages, or of conversations;
-- a JSON object `{"messages": [...]}`, with `"system"` beside it where it comes from Anthropic;
+- a JSON object `{"messages": [...]}`, with `"system"` beside it where it comes from Anthropic; or what Responses is
+  asked with, `{"input": [...]}` and `"instructions"`;
 - a session that Claude Code recorded.
 """
 
 from __future__ import annotations
 
 import pathlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from squidbot.codecs import claude_code
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.fields import kind
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.records import Entry, read_entries
 from squidbot.codecs.usage import read_usage
 from squidbot.core.errors import TranscriptError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, Usage
 
 __all__ = ["Conversation", "read_transcripts"]
+
+_Codec: TypeAlias = AnthropicMessages | OpenAIChat | OpenAIResponses
 
 # A session's id may be this long (see `ports.TranscriptStore`).
 _LONGEST_ID_CHARS: Final = 1024
@@ -43,6 +47,7 @@ _ANTHROPIC_BLOCKS: Final = (
     "tool_use",
 )
 _OPENAI_KEYS: Final = frozenset({"function_call", "tool_call_id", "tool_calls"})
+_RESPONSES_PARTS: Final = ("input_file", "input_image", "input_text", "output_text")
 _ANTHROPIC_KEYS: Final = frozenset({"stop_reason", "stop_sequence"})
 
 
@@ -157,7 +162,9 @@ def _as_object(file: pathlib.Path, entry: Entry) -> dict[str, object]:
 
 
 def _holds_messages(value: object) -> bool:
-    return isinstance(value, dict) and "messages" in value and "role" not in value
+    if not isinstance(value, dict) or "role" in value:
+        return False
+    return "messages" in value or isinstance(value.get("input"), list)
 
 
 def _said(line: int, values: Sequence[object]) -> tuple[_Said, ...]:
@@ -165,11 +172,12 @@ def _said(line: int, values: Sequence[object]) -> tuple[_Said, ...]:
 
 
 def _talk(file: pathlib.Path, name: str, line: int, value: object) -> _Talk:
-    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+    given = value.get("messages", value.get("input")) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(given, list):
         raise TranscriptError(str(file), line, 'a conversation is {"id": ..., "messages": [...]}; messages is no list')
-    said = _said(line, value["messages"])
-    if value.get("system"):
-        system = {"role": "system", "content": value["system"]}
+    said = _said(line, given)
+    if text := value.get("system") or value.get("instructions"):
+        system = {"role": "system", "content": text}
         said = (_Said(system, None, line, -1, "system: "), *said)
     return _Talk(_id(file, name, line, value.get("id")), line, said)
 
@@ -186,7 +194,9 @@ def _id(file: pathlib.Path, name: str, line: int, given: object) -> str:
 def _conversation(file: pathlib.Path, talk: _Talk, *, strict: bool) -> Conversation:
     codec = _codec(talk.said)
     if isinstance(codec, AnthropicMessages):
-        talk = _Talk(talk.id, talk.line, tuple(_split(codec, talk.said)), talk.skipped)
+        talk = replace(talk, said=tuple(_split(codec, talk.said)))
+    elif isinstance(codec, OpenAIResponses):
+        talk = replace(talk, said=tuple(_steps(codec, talk.said)))
     messages = tuple(_message(file, codec, said) for said in talk.said)
     return Conversation(
         id=talk.id,
@@ -203,9 +213,11 @@ def _conversation(file: pathlib.Path, talk: _Talk, *, strict: bool) -> Conversat
     )
 
 
-def _codec(said: Iterable[_Said]) -> OpenAIChat | AnthropicMessages:
+def _codec(said: Iterable[_Said]) -> _Codec:
     """Return the codec whose marks the messages bear; the plain ones, that bear none, are OpenAI's."""
     values = [one.value for one in said if isinstance(one.value, dict)]
+    if any(map(_is_of_responses, values)):
+        return OpenAIResponses()
     if any(value.get("role") in _OPENAI_ROLES or not _OPENAI_KEYS.isdisjoint(value) for value in values):
         return OpenAIChat()
     if any(not _ANTHROPIC_KEYS.isdisjoint(value) or _has_blocks(value.get("content")) for value in values):
@@ -213,9 +225,16 @@ def _codec(said: Iterable[_Said]) -> OpenAIChat | AnthropicMessages:
     return OpenAIChat()
 
 
-def _has_blocks(content: object) -> bool:
+def _is_of_responses(value: dict[str, object]) -> bool:
+    """Return whether a value is a response, or an item that no other form has."""
+    if "role" not in value:
+        return "call_id" in value or value.get("type") == "reasoning" or isinstance(value.get("output"), list)
+    return _has_blocks(value.get("content"), _RESPONSES_PARTS)
+
+
+def _has_blocks(content: object, types: Sequence[str] = _ANTHROPIC_BLOCKS) -> bool:
     blocks = content if isinstance(content, list) else []
-    return any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+    return any(isinstance(block, dict) and block.get("type") in types for block in blocks)
 
 
 def _split(codec: AnthropicMessages, said: Iterable[_Said]) -> Iterable[_Said]:
@@ -227,7 +246,32 @@ def _split(codec: AnthropicMessages, said: Iterable[_Said]) -> Iterable[_Said]:
             yield one
 
 
-def _message(file: pathlib.Path, codec: OpenAIChat | AnthropicMessages, said: _Said) -> Message:
+def _steps(codec: OpenAIResponses, said: Iterable[_Said]) -> Iterable[_Said]:
+    """Yield what the model made in a row as one message: a step."""
+    made: list[_Said] = []
+    for one in said:
+        if _is_made(codec, one.value):
+            made.append(one)
+            continue
+        yield from _step(made)
+        made = []
+        yield one
+    yield from _step(made)
+
+
+def _is_made(codec: OpenAIResponses, value: object) -> bool:
+    try:
+        return isinstance(value, dict) and codec.is_made(value)
+    except ValueError:
+        return False  # what is wrong with it is told where it is read
+
+
+def _step(made: Sequence[_Said]) -> Iterable[_Said]:
+    if made:
+        yield replace(made[0], value={"output": [one.value for one in made]}, text=None)
+
+
+def _message(file: pathlib.Path, codec: _Codec, said: _Said) -> Message:
     try:
         if said.text is not None:
             return codec.decode(said.text)

@@ -62,8 +62,8 @@ def replay(  # noqa: PLR0913  # an argument for each option
 ) -> None:
     """Replay recorded conversations call by call: what would be sent, that it fits, what it costs.
 
-    TRANSCRIPT is a file or a directory: messages as OpenAI or Anthropic have them, or a session of Claude Code, as
-    JSONL or JSON. Nothing is sent anywhere.
+    TRANSCRIPT is a file or a directory: messages as OpenAI or Anthropic have them, items of Responses, or a session of
+    Claude Code, as JSONL or JSON. Nothing is sent anywhere.
     """
     from squidbot.replay import charges, command, report, table, wiring  # noqa: PLC0415  # its help stays quick
 

@@ -118,7 +118,7 @@ class Reader:
         if len(part.result_ids) > 1:
             return tuple(_answers(part, sent, codec, places))
         result = part.result_ids[0] if part.result_ids else None
-        return (Block(part.role, part.kind.value, codec.decode(sent).rendered, places, part.call_ids, result),)
+        return (Block(part.role, part.kind.value, _rendered(codec, sent), places, part.call_ids, result),)
 
     def _places(self, seqs: Iterator[int] | range) -> tuple[int, ...]:
         return tuple(sorted({self._sources[seq] for seq in seqs if self._sources[seq] >= 0}))
@@ -135,6 +135,12 @@ def recording_of(conversation: Conversation, reader: Reader) -> Recording:
 
 def _run(part: Part) -> range:
     return range(part.first_seq, part.last_seq + 1) if part.first_seq >= 0 else range(0)
+
+
+def _rendered(codec: Codec, sent: str) -> str:
+    """Return what the model reads of a payload that is sent: a message, or the items of a step."""
+    value = jsontext.parse(sent)
+    return codec.decode(jsontext.write({"output": value}) if isinstance(value, list) else sent).rendered
 
 
 def _answers(part: Part, sent: str, codec: Codec, places: tuple[int, ...]) -> Iterator[Block]:

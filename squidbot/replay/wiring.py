@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core.budget.caps import Caps
 from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.counting.meter import Meter
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["CODECS", "Terms", "Unit", "open_counter", "open_store", "terms_for"]
 
 Unit = Literal["words", "tokens"]
-CODECS: Mapping[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages())}
+CODECS: Mapping[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses())}
 RANKS_SUFFIX = ".tiktoken"
 
 

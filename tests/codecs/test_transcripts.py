@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.codecs.transcripts import Conversation, read_transcripts
+from squidbot.core.errors import TranscriptError
 from squidbot.core.messages import Usage
 
 if TYPE_CHECKING:
@@ -142,6 +143,60 @@ def test_read_transcripts_takes_results_and_words_apart_when_anthropic_has_both_
     assert [message.role for message in talk.messages] == ["user", "assistant", "tool", "user", "assistant"]
     assert [message.text for message in talk.messages[2:4]] == ["print()", "and hurry"]
     assert (talk.sources, talk.lines) == ((0, 1, 2, 2, 3), (1, 2, 3, 3, 4))
+
+
+# What Responses is asked with: what the model made stands item by item.
+ITEMS: list[dict[str, object]] = [
+    {"role": "system", "content": "You help."},
+    {"role": "user", "content": [{"type": "input_text", "text": "read a.py"}]},
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"},
+    {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read_file", "arguments": '{"path": "a.py"}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "print()"},
+    {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Nothing."}]},
+]
+RESPONSES: list[dict[str, object]] = [
+    *ITEMS[:2],
+    {
+        "id": "resp_1",
+        "output": ITEMS[2:4],
+        "usage": {"input_tokens": 20, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 5},
+    },
+    ITEMS[4],
+    {"id": "resp_2", "output": ITEMS[5:]},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        jsonl(ITEMS),
+        jsonl(RESPONSES),
+        json.dumps(ITEMS),
+        json.dumps({"model": "gpt-5.6", "input": ITEMS[1:], "instructions": "You help."}),
+        json.dumps({"id": "x", "messages": RESPONSES}),
+    ],
+)
+def test_read_transcripts_reads_items_and_responses_as_the_same_steps(tmp_path: pathlib.Path, text: str) -> None:
+    """What the model made in a row is one message: reasoning and calls stay together."""
+    (found,) = read(tmp_path, text, "talk.json")
+    assert found.codec == "openai.responses"
+    assert [message.role for message in found.messages] == ["system", "user", "assistant", "tool", "assistant"]
+    assert [message.text for message in found.messages] == ["You help.", "read a.py", "", "print()", "Nothing."]
+    assert [call.id for call in found.messages[2].calls] == ["c1"]
+    assert found.messages[3].results == ("c1",)
+    assert json.loads(found.messages[2].payload)["output"] == ITEMS[2:4]
+
+
+def test_read_transcripts_reads_the_usage_of_responses(tmp_path: pathlib.Path) -> None:
+    """Of whole responses; items have none."""
+    assert read(tmp_path, jsonl(RESPONSES))[0].usages == (None, None, Usage(20, 5, 8), None, None)
+    assert set(read(tmp_path, jsonl(ITEMS))[0].usages) == {None}
+
+
+def test_read_transcripts_names_the_line_of_an_item_that_is_none(tmp_path: pathlib.Path) -> None:
+    """In the words of the codec."""
+    with pytest.raises(TranscriptError, match=r"talk.jsonl:3: an item_reference names what only the provider holds"):
+        read(tmp_path, jsonl([*ITEMS[1:3], {"type": "item_reference", "id": "rs_9"}]))
 
 
 def test_read_transcripts_reads_a_session_when_claude_code_recorded_it(tmp_path: pathlib.Path) -> None:

@@ -77,14 +77,16 @@ def predicted(recorded: Sequence[StoredMessage], prices: str, path: Path) -> Tal
     return run(read_transcripts(path), terms, Places((str(path),)), compare=False, tick=lambda: None).outcomes[0].tally
 
 
-@pytest.mark.parametrize(("form", "turns", "off_fraction"), [(FORMS[0], 200, 0.005), (FORMS[1], 80, 0.02)])
-def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_replay_predicts(
-    talking: Providers, tmp_path: Path, form: str, turns: int, off_fraction: float
-) -> None:
-    """By settings alone: thinking, parallel calls, pauses that outlive the cache, plans in dozens.
+# How far the share that is read may be from the replay's: OpenAI's older cache counts in steps of 128 tokens.
+OFF_FRACTIONS = {"anthropic.messages": 0.005, "openai.chat": 0.02, "openai.responses": 0.02}
 
-    OpenAI's cache counts in steps.
-    """
+
+@pytest.mark.parametrize("turns", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_replay_predicts(
+    talking: Providers, tmp_path: Path, form: str, turns: int
+) -> None:
+    """By settings alone: thinking, parallel calls, pauses that outlive the cache, plans in dozens."""
     prices = form.partition(".")[0]
     with talking, squidbot.load(settings(talking, prices=prices)) as engine:
         session = engine.session("s", form=form, window_tokens=WINDOW_TOKENS)
@@ -94,9 +96,9 @@ def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_repla
     assert talking.refused == []
     assert talking.held == []
     assert len(steps) == tally.calls == 2 * turns
-    assert events > turns // 20
+    assert events >= turns // 20
     read = sum(step.reply.cached_tokens for step in steps) / sum(step.reply.input_tokens for step in steps)
-    assert read == pytest.approx(tally.reuse, rel=off_fraction)
+    assert read == pytest.approx(tally.reuse, rel=OFF_FRACTIONS[form])
 
 
 @pytest.mark.parametrize(("first", "then"), list(permutations(FORMS, 2)))
