@@ -16,7 +16,7 @@ from squidbot.commands.merged import merge, restore, show
 from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.reading.memories import as_lines, from_lines
 from squidbot.commands.reindex import reindex
-from squidbot.commands.texts import count
+from squidbot.commands.texts import count, line
 from squidbot.commands.whose import opened, scoped
 from squidbot.core.errors import RecallError, SquidbotError
 from squidbot.core.memories import CARDS, CATEGORIES, View
@@ -35,6 +35,11 @@ __all__ = ["for_people", "memory"]
 
 PAGE = 500
 _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
+# How a model asks for more, and a person.
+_MORE = (
+    (re.compile(r"; more: list after (\S+)]"), r"; more with --after \1]"),
+    (re.compile(r"; more: search .*]"), "; more with --limit]"),
+)
 
 
 @click.group()
@@ -95,7 +100,10 @@ def add(*, text: str, category: Category, replaces: str, tags: tuple[str, ...], 
 def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool, **whose: str) -> None:
     """Remove facts for good, from all that is searched, and from the file's bytes."""
     if not yes:
-        click.confirm(f"Forget {count(len(memory_ids), 'fact')} for good?", abort=True, err=True)
+        with opened(dict(whose)) as (memories, _):
+            for one in dict.fromkeys(memory_ids):
+                click.echo(f"{one}: {line(memories.one(one).text)}", err=True)
+        click.confirm(f"Forget {count(len({*memory_ids}), 'fact')} for good?", abort=True, err=True)
     sessions: set[str] = set()
     with opened(whose, told=sessions) as (memories, _):
         ids = list(dict.fromkeys(memory_ids))
@@ -139,12 +147,17 @@ def import_(*, file: str, as_json: bool, **whose: str) -> None:
     """Add the facts of an export; those that are known already stay as they are. They keep the scope they had."""
     with click.open_file(file, encoding="utf-8", errors="surrogatepass") as lines:
         found = from_lines(lines, file)
+    new: list[Memory] = []
     with opened(whose, makes=True) as (memories, _), progress(len(found), "importing") as tick:
         for start in range(0, len(found), PAGE):
             page = found[start : start + PAGE]
+            known = {one.memory_id for one in memories.store.get([one.memory_id for one in page])}
             memories.store.add(page)
+            new += [one for one in page if one.memory_id not in known]
             for _ in page:
                 tick()
+        # One that was replaced, and brought back, holds here, too; to add what replaced it has it replaced.
+        memories.store.supersede({one.memory_id: "" for one in new if not one.superseded_by})
     if as_json:
         options.print_json({"file": file, "memories": len(found)})
     else:
@@ -176,7 +189,9 @@ def _show(told: Told, *, as_json: bool) -> None:
 
 
 def for_people(text: str) -> str:
-    """Return what a model is told without the frame that marks it as data."""
+    """Return what a model is told without the frame that marks it as data, and with options for what it would call."""
     lines = [shown for shown in text.splitlines() if not shown.startswith("</squidbot")]
+    for call, option in _MORE:
+        lines[-1] = call.sub(option, lines[-1])
     about = _FRAME.fullmatch(lines[0])
     return "\n".join([about[1] if about else lines[0], *lines[1:]])

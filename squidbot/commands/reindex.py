@@ -16,7 +16,7 @@ from squidbot.indexing import reindex as index
 from squidbot.replay.table import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from squidbot.indexing import Became, Indexed, Outcome
 
@@ -43,7 +43,7 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, as
         options.print_json({"dry_run": dry_run, **shown, "made": made._asdict()})
         return
     # Whoever named no files, and has none, came for the vectors.
-    of_files = _lines(done, dry_run=dry_run) if paths or _counts(done) or made == Remade() else ()
+    of_files = _lines(done, paths, dry_run=dry_run) if paths or _counts(done) or made == Remade() else ()
     for line in (*of_files, *made.lines()):
         click.echo(line)
 
@@ -61,18 +61,24 @@ class _Waiting:
         time.sleep(seconds)
 
 
-def _lines(done: Indexed, *, dry_run: bool) -> Iterator[str]:
+def _lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
     width = min(60, max((len(one.path) for one in done.outcomes), default=0))
     for one in done.outcomes:
         yield f"{one.became:<8} {plain(one.path):<{width}}  {plain(_about(one))}".rstrip()
     said = _counts(done)
     new, old = sum(one.new_pieces for one in done.outcomes), sum(one.old_pieces for one in done.outcomes)
     if not said:
-        yield "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
+        yield _nothing(paths)
     elif len(done.outcomes) == done.count("skipped") and not old:
         yield f"nothing has changed: {said}"
     else:
         yield f"files: {said}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
+
+
+def _nothing(paths: Sequence[str]) -> str:
+    if paths:
+        return f"there is no file to read in {plain(', '.join(paths))}"
+    return "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
 
 
 def _counts(done: Indexed) -> str:

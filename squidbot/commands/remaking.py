@@ -41,7 +41,8 @@ class Remade(NamedTuple):
             yield f"words: of {count(self.words, 'entry', 'entries')} indexed anew"
         if self.model:
             left = f"; {self.waiting:,} have none, and are found by their words" if self.waiting else ""
-            yield f"vectors: {self.vectors:,} made by {self.model}{left}"
+            made = f"{self.vectors:,} made" if self.vectors or left else "all were there, made"
+            yield f"vectors: {made} by {self.model}{left}"
 
 
 def remade(store: MemoryStore, *, anew: bool) -> Remade:

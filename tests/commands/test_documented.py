@@ -30,7 +30,7 @@ LONGEST_HELP_CHARS = 80
 PRINTED = [
     ["memory", "list"],
     ["memory", "merge"],
-    ["memory", "reindex", "gone.md"],
+    ["memory", "reindex", "note.md"],
     ["status"],
     ["size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],
     ["sessions"],
@@ -122,6 +122,7 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         copied("compact", "support/42")
     if arguments[0] == "memory":
         copied("memory", "add", "Ann keeps bees", "--user", "ann")
+        Path("note.md").write_text("Ann keeps bees.", encoding="utf-8")
         arguments = [*arguments, "--user", "ann"]
     if arguments[0] == "size":
         offline_chat_model(arguments[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ def found(*arguments: str, code: int = 0) -> list[dict[str, Any]]:
 def test_fact_is_added_found_and_listed() -> None:
     """As text for people, without the frame that models get; as JSON whole."""
     said = run("add", "Ann keeps bees.", "--category", "core", "--tag", "garden", "--store", STORE).stdout
-    assert said.startswith("added to core\nIt is f-")
+    assert said.startswith("added to core\nIts id is f-")
     listed = run("list", "--store", STORE).stdout
     assert "core:\n- f-" in listed
     assert "<" not in listed
@@ -79,7 +80,8 @@ def test_fact_takes_the_place_of_another_and_is_forgotten() -> None:
     run("add", "Ann prefers spaces.", "--replaces", old["memory_id"], "--store", STORE)
     assert [fact["text"] for fact in found("list")] == ["Ann prefers spaces."]
     assert {fact["text"] for fact in found("list", "--past")} == {"Ann prefers spaces.", "Ann prefers tabs."}
-    run("forget", old["memory_id"], "--store", STORE, text="n\n", code=1)
+    asked = run("forget", old["memory_id"], "--store", STORE, text="n\n", code=1).stderr
+    assert asked.startswith(f"{old['memory_id']}: Ann prefers tabs.\nForget 1 fact for good?")
     assert len(found("list", "--past")) == 2
     run("forget", old["memory_id"], "--reason", "asked", "--store", STORE, text="y\n")
     assert [fact["text"] for fact in found("list", "--past")] == ["Ann prefers spaces."]
@@ -103,6 +105,49 @@ def test_export_and_import_carry_everything() -> None:
     assert run("export", "--user", "ann", "--store", "other.db").stdout == Path("out.jsonl").read_text(encoding="utf-8")
 
 
+def test_export_and_import_keep_what_was_brought_back_and_what_was_put_together() -> None:
+    """What holds in one store holds in the other, and nothing else; what was there before is left alone."""
+    run("add", "Ann prefers tea.", "--store", STORE)
+    (tea,) = found("list")
+    run("add", "Ann prefers coffee.", "--replaces", tea["memory_id"], "--store", STORE)
+    run("restore", tea["memory_id"], "--store", STORE)
+    run("add", "The port of the database is 5433.", "--store", STORE)
+    run("add", "The port of the database: 5433.", "--category", "core", "--store", STORE)
+    run("merge", "--yes", "--store", STORE)
+    run("export", "out.jsonl", "--store", STORE)
+    run("import", "out.jsonl", "--store", "other.db")
+    for past in ([], ["--past"]):
+        told = [run("list", *past, "--store", each, "--json").stdout for each in (STORE, "other.db")]
+        assert json.loads(told[0])["memories"] == json.loads(told[1])["memories"]
+    assert "until" not in run("list", "--store", "other.db").stdout
+    (coffee,) = [one for one in found("list") if "coffee" in one["text"]]
+    run("add", "Ann prefers mate.", "--replaces", coffee["memory_id"], "--store", "other.db")
+    run("import", "out.jsonl", "--store", "other.db")
+    assert "Ann prefers coffee" not in run("list", "--store", "other.db").stdout.partition("(until")[0]
+
+
+def test_more_is_asked_for_with_options() -> None:
+    """A model calls the tool again; a person has options."""
+    for number in range(4):
+        run("add", f"Bee number {number} is called {'abcd'[number] * 5}.", "--store", STORE)
+    first = run("list", "--limit", "2", "--store", STORE).stdout
+    (behind,) = re.findall(r"; more with --after (f-\w+)\]", first)
+    assert (
+        "no further memories\nThose before were all."
+        in run(
+            "list",
+            "--after",
+            run("list", "--after", behind, "--store", STORE).stdout.split("- ")[-1][:12],
+            "--store",
+            STORE,
+        ).stdout
+    )
+    assert (
+        "[scores are guesses; forget takes an id; more with --limit]"
+        in run("search", "bee", "--limit", "1", "--store", STORE).stdout
+    )
+
+
 @pytest.mark.parametrize("line", ["nothing", "{}", "[]", '{"memory_id": 3}'])
 def test_import_refuses_what_is_no_export(line: str) -> None:
     """File and line; nothing is added of the lines before."""
@@ -111,7 +156,8 @@ def test_import_refuses_what_is_no_export(line: str) -> None:
     with Path("out.jsonl").open("a", encoding="utf-8") as out:
         out.write(f"{line}\n")
     done = run("import", "out.jsonl", "--store", "other.db", code=4)
-    assert "out.jsonl:2: this is no fact of an export" in done.stderr
+    what = "line of an export, no JSON; nothing was added\n" if line == "nothing" else "fact of an export"
+    assert f"out.jsonl:2: this is no {what}" in done.stderr
     assert not Path("other.db").exists()
 
 

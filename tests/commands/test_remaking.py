@@ -54,7 +54,10 @@ def test_vectors_that_wait_are_made() -> None:
     made: dict[str, Any] = json.loads(run("reindex", "--json").stdout)["made"]
     assert made == {"words": 0, "model": "hashed", "vectors": 0, "waiting": 0}
     Path("empty").mkdir()
-    assert run("reindex", "empty").stdout.startswith("there is nothing to read: name files")
+    assert run("reindex", "empty").stdout.splitlines() == [
+        "there is no file to read in empty",
+        "vectors: all were there, made by hashed",
+    ]
 
 
 def test_all_is_made_anew_when_that_is_asked_for() -> None:

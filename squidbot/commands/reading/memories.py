@@ -43,6 +43,10 @@ def from_lines(lines: Iterable[str], name: str) -> list[Memory]:
                 raise TranscriptError(
                     name, number, f"this is no fact of an export, it lacks {error}; nothing was added"
                 ) from error
+            except json.JSONDecodeError as error:
+                raise TranscriptError(
+                    name, number, "this is no line of an export, no JSON; nothing was added"
+                ) from error
             except (ValueError, TypeError, AttributeError) as error:
                 raise TranscriptError(
                     name, number, f"this is no fact of an export: {error}; nothing was added"

@@ -13,6 +13,7 @@ from squidbot.core.memory.naming import read_id
 from squidbot.core.memory.pieces.cards import FILES
 from squidbot.core.memory.search.selection import BLOCK, distinct, weighed
 from squidbot.core.memory.telling import Teller, Told, framed, safe, when
+from squidbot.core.memory.wording import same_words
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Hit, MemoryStore, Trust, View
     from squidbot.core.memory.telling import Frame
 
-__all__ = ["Added", "Asked", "Memories", "same_words"]
+__all__ = ["Added", "Asked", "Memories"]
 
 # Memories on one page where nobody says how many, and the most that may be asked for.
 HITS, MOST_HITS = 8, 50
@@ -170,9 +171,7 @@ class Memories:
             raise RecallError(str(error)) from error
         kind = f" in {asked.category}" if asked.category else ""
         if not memories:
-            files = self._files_told() if asked.category in _OF_FILES and not after else ""
-            said = "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
-            return self._plain(f"no {'further ' * bool(after)}memories{kind}", said)
+            return self._plain(f"no {'further ' * bool(after)}memories{kind}", self._none_listed(asked))
 
         def frame(count: int, lines: str) -> str:
             more = len(memories) > count
@@ -180,6 +179,15 @@ class Memories:
             return framed(f"the newest {count}{kind}", lines, f"forget takes an id{following}")
 
         return self._told(memories, frame, asked, now, {})
+
+    def _none_listed(self, asked: Asked) -> str:
+        """Return what is said where a page has nothing."""
+        if asked.after:
+            return "Those before were all."
+        if asked.category and self.store.listed(self.view, limit=1):
+            return "Other categories have some: list without one."
+        files = self._files_told() if asked.category in _OF_FILES else ""
+        return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
 
     def add(self, added: Added, now: float) -> Told:
         """Store a memory, durably, and say under which id, or that it was known; secrets in it are taken out.
@@ -197,7 +205,8 @@ class Memories:
         memory = self._memory(added, text, old, now)
         self.store.add([memory])
         replaced = f" It replaces {old.memory_id}, which is kept as history." if old else ""
-        return self._plain(f"added to {memory.category}", f"It is {memory.memory_id}.{replaced}", memory)
+        secret = " A secret in it was taken out." if text != safe(added.text, TEXT_CHARS) else ""
+        return self._plain(f"added to {memory.category}", f"Its id is {memory.memory_id}.{replaced}{secret}", memory)
 
     def forget(self, memory_id: str, reason: str = "") -> Told:
         """Remove a memory for good, and say so without its words.
@@ -218,10 +227,10 @@ class Memories:
             self.forgot([memory.memory_id], memory.superseded_by, reason)
         older = self._seen([memory.supersedes])
         kept = f" What it had replaced is still kept as {older[0].memory_id}; forget that, too?" if older else ""
-        where = f"of {memory.category}"
+        where = f"from {memory.category}"
         if memory.scope.shelf:
             where = f"and is not taken from {safe(memory.sources[0].path)} again while that says the same"
-        return self._plain(f"forgot {memory.memory_id}", f"It is gone for good, {where}.{kept}")
+        return self._plain(f"forgot {memory.memory_id}", f"It is gone for good {where}.{kept}")
 
     # -- what is seen -------------------------------------------------------------------------------------------
 
@@ -379,15 +388,6 @@ class Memories:
 
 def _counted(count: int) -> str:
     return f"{COUNTED}+" if count > COUNTED else str(count)
-
-
-def same_words(one: str, other: str) -> bool:
-    """Return whether two texts say the same but for case, punctuation and white space."""
-    return _bare(one) == _bare(other)
-
-
-def _bare(text: str) -> str:
-    return " ".join("".join(char if char.isalnum() else " " for char in text.casefold()).split())
 
 
 def _within(number: int, least: int, most: int, name: str) -> None:

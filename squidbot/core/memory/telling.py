@@ -170,7 +170,7 @@ class Teller(NamedTuple):
             return f"({held}: {safe(memory.text, chars)}) replaced by {memory.superseded_by}"
         older = self.others.get(memory.supersedes)
         words = safe(memory.text, chars)
-        if older is None:
+        if older is None or not older.superseded_by:  # not seen, or it holds again
             return words
         until = when(memory.time, self.now)
         return f"{words} ({f'until {until}' if until else 'before'}: {safe(older.text, min(chars, PAST_CHARS))})"

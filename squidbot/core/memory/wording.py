@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["ahead", "conjugated", "is_name", "is_place", "key_of", "rivals", "sentence_of", "trimmed", "turned"]
+__all__ = [
+    "ahead",
+    "conjugated",
+    "is_name",
+    "is_place",
+    "key_of",
+    "rivals",
+    "same_words",
+    "sentence_of",
+    "trimmed",
+    "turned",
+]
 
 MOST_CHARS = 160
 # What follows a fact and is none of it.
@@ -149,3 +160,12 @@ def rivals(one: str, other: str, *, changes: bool) -> bool:
         return uses[0][1] == uses[1][1]
     first, second = one.split(), other.split()
     return changes and min(len(first), len(second)) > 1 and first[-1] == second[-1]
+
+
+def same_words(one: str, other: str) -> bool:
+    """Return whether two texts say the same but for case, punctuation and white space."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(text: str) -> str:
+    return " ".join("".join(char if char.isalnum() else " " for char in text.casefold()).split())

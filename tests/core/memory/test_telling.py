@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,9 +68,11 @@ def test_what_was_replaced_is_told_with_the_time_until_which_it_held() -> None:
     """With the new one, and where it is found itself."""
     old = fact("Lives in Paris.", days=90)
     new = fact("Lives in Oslo.", supersedes=old.memory_id)
-    others = {old.memory_id: old, new.memory_id: new}
+    past = replace(old, superseded_by=new.memory_id)
+    others = {old.memory_id: past, new.memory_id: new}
     assert "Lives in Oslo. (until 3 days ago: Lives in Paris.)" in Teller(METER, NOW, others=others).line(new)
-    past = fact("Lives in Paris.", days=90, superseded_by=new.memory_id)
+    brought_back = Teller(METER, NOW, others={**others, old.memory_id: old})
+    assert "until" not in brought_back.line(new) + brought_back.line(old)
     told = Teller(METER, NOW, others=others).line(past)
     assert f"(until 3 days ago: Lives in Paris.) replaced by {new.memory_id}" in told
     assert "(no longer: Lives in Paris.)" in Teller(METER, NOW).line(past)
