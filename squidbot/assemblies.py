@@ -1,21 +1,35 @@
-"""What a host gets for one model call, in its own form."""
+"""What a host hands over for one model call, and what it gets, in its own form."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from squidbot.core.messages import Message, StoredMessage
+
 if TYPE_CHECKING:
-    from squidbot.core.messages import StoredMessage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.prompts.building import SystemPrompt
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
-__all__ = ["Assembly"]
+__all__ = ["Assembly", "Said", "flat"]
+
+# What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
+Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
+
+
+def flat(said: Iterable[Said]) -> Iterator[str | Mapping[str, object] | Message | StoredMessage]:
+    """Return what a host hands over one by one, in order."""
+    for one in said:
+        if isinstance(one, (str, Mapping, Message, StoredMessage)):
+            yield one
+        else:
+            yield from flat(one)
 
 
 @dataclass(frozen=True)

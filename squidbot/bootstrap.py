@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.resolution import Resolved
-from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.budget.window import WindowSettings, open_lease, window_below
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine
@@ -22,6 +22,7 @@ from squidbot.extending import learn_model, window_of
 from squidbot.extensions import collected, counter_specs, split_spec, store_name
 from squidbot.hooks import Hooks, implementations
 from squidbot.models.catalog import Catalog
+from squidbot.models.learned import LearnedWindows, learned_for, refused
 from squidbot.offers import INDEXES, TIMERS, make
 from squidbot.prompting import Prompts
 from squidbot.relay import Relay
@@ -80,6 +81,7 @@ class Wired:
         retention = loaded.settings.snapshots.retention
         self.prompts = Prompts(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counter_of)
+        self.learned = LearnedWindows(self.store, relay)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
@@ -122,11 +124,36 @@ class Wired:
             BudgetError: window, reserve and safety share leave no token for input.
         """
         self._learn(alias)
+        if window_tokens is not None:
+            return self._opened(alias, self.models.resolved(alias, window_tokens))
+        found = self._found(alias)
+        name = learned_for(alias, self.loaded.settings.model(alias), found)
+        return self._opened(alias, self.learned.within(found, name))
+
+    def lease_below(self, lease: Lease, refused_tokens: int, told_tokens: int | None = None) -> Lease:
+        """Return the smaller window that a refusal has shown, kept for its model once something is recorded under it.
+
+        `refused_tokens` is what was refused, `told_tokens` what the provider says of its window, None for nothing.
+
+        Raises:
+            BudgetError: window, reserve and safety share leave no token for input.
+        """
+        alias = lease.model
+        found = self._found(alias)
+        name = learned_for(alias, self.loaded.settings.model(alias), found)
+        window_tokens = window_below(lease, refused_tokens, told_tokens)
+        made = self._opened(alias, refused(found, window_tokens, refused_tokens), name)
+        self.learned.await_kept(name, window_tokens)
+        return made
+
+    def _found(self, alias: str) -> Resolved:
+        """Return the window of a model by settings, its file, its server and extensions."""
+        found = self.models.resolved(alias)
+        return self._resized(alias, found) if self.hooks.has("size_window") else found
+
+    def _opened(self, alias: str, found: Resolved, name: str = "") -> Lease:
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
-        found = self.models.resolved(alias, window_tokens)
-        if window_tokens is None and self.hooks.has("size_window"):
-            found = self._resized(alias, found)
         asked = WindowSettings(
             window_tokens=found.window_tokens,
             reserved_output_tokens=self.prompts.reserved_tokens(found.window_tokens, model.max_tokens),
@@ -136,6 +163,7 @@ class Wired:
             source=found.source,
             model_parameters_billion=model.parameters_billion,
             detail="; ".join(found.steps) if found.steps[1:] or found.source not in PLAIN_SOURCES else "",
+            learned_for=name,
         )
         return open_lease(asked, meter.name, meter.certificate)
 

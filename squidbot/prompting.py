@@ -176,6 +176,11 @@ class Prompting:
         """The mode of the next turn; "off" for none."""
         return self._prompts.loaded.settings.prompt.mode if self._chosen is None else self._chosen
 
+    @property
+    def chosen(self) -> str | None:
+        """The mode that somebody chose for the session, as far as it was looked for; None for none."""
+        return self._chosen
+
     def choose(self, mode: str) -> None:
         """Have the turns from the next one on in that mode.
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from squidbot.assemblies import Assembly
+from squidbot.assemblies import Assembly, Said, flat
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
 from squidbot.core.engine import Inputs
-from squidbot.core.memories import Source
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.documents import Documents, Policy
 from squidbot.extending import Place
@@ -22,7 +20,7 @@ from squidbot.tools import Answer, answer, history_tool
 from squidbot.unasked import Call, Unasked, is_searchable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Session as CoreSession
@@ -36,9 +34,6 @@ if TYPE_CHECKING:
     from squidbot.core.snapshots import Snapshot
 
 __all__ = ["Answer", "Assembly", "Said", "Session"]
-
-# What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
-Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
 
 
 class Session:
@@ -64,8 +59,9 @@ class Session:
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
         self._prompting = Prompting(wired.prompts, lease, meter.physical, wired.codecs, mode)
         self._policy = Policy(self._documents.caps, meter) if wired.loaded.policy else None
-        # What the newest request was asked for with; None: this process has asked for none.
+        # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
         self._inputs: Inputs | None = None
+        self._asked_tokens = lease.window_tokens
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
         self._history = wired.engine.history(self.core, meter)
         self._place = Place(wired.hooks, session_id, scope, meter)
@@ -127,7 +123,7 @@ class Session:
             unasked=Unasked(self.wired, asked),
             extended=self._place.asking(now),
         )
-        incoming = [self._unstored(self._message(one, "user")) for one in _flat(said)]
+        incoming = [self._unstored(self._message(one, "user")) for one in flat(said)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
@@ -135,7 +131,23 @@ class Session:
             made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
         self._place.compacted(made.event)
         self.wired.relay.assembled(made)
+        self._asked_tokens = made.report.usage.current_tokens
         return Assembly(made, self._prompting.newest)
+
+    def overflowed(self, window_tokens: int | None = None) -> Session:
+        """Return this session in a smaller window, where the provider refused the newest request as too long.
+
+        Go on with it: `assemble` makes a shorter request. `window_tokens` is the window that the provider tells, None
+        where it tells none. Once an answer is recorded in it, no session with the model gets a larger one, in any
+        process, until settings name another window or model (docs/models.md). Nothing is written yet.
+
+        Raises:
+            BudgetError: so small a window leaves no token for input, or the text of the mode no room.
+            ConfigError: the mode is none for so small a window.
+        """
+        lease = self.wired.lease_below(self.lease, self._asked_tokens, window_tokens)
+        mode = self._prompting.chosen
+        return Session(self.wired, self.session_id, lease, self._codec, self._recorded, self.scope, mode)
 
     def record(
         self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None
@@ -151,7 +163,7 @@ class Session:
             ValueError: something said is not a message of the session's form.
             StoreError: nothing was stored.
         """
-        messages = [self._message(one, "assistant") for one in _flat(said)]
+        messages = [self._message(one, "assistant") for one in flat(said)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now)
         if self._recorded is not None:
@@ -335,15 +347,13 @@ class Session:
             ConfigError: memory is switched off, or its settings are wrong.
             StoreError: the store failed.
         """
-        from squidbot.tool_memory import Caller, answer_memory  # noqa: PLC0415  # no turn needs it
+        from squidbot.tool_memory import answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
 
         memories = self.wired.memories(self.meter, self.scope, self.session_id)
         # In words or tokens: nothing has more words than tokens.
         limit_tokens = min(memories.limit_tokens, *self._history.free())
-        last_seq = self.wired.store.head(self.session_id)[0] - 1
-        source = Source(self.session_id, last_seq, last_seq) if last_seq >= 0 else None
-        moment = time.time() if now is None else now
-        caller = Caller(moment, source, self.wired.loaded.settings.memory.write)
+        writes = self.wired.loaded.settings.memory.write
+        caller = caller_in(self.wired.store, self.session_id, time.time() if now is None else now, write=writes)
         told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
         self._history.hand_out(self.meter.message(told.text))
         self._place.recalled("memory", told.text)
@@ -380,11 +390,3 @@ class Session:
         if isinstance(message, Message):
             return message
         return replace(self.wired.codecs[message.codec].decode(message.payload), time=message.time)
-
-
-def _flat(said: Iterable[Said]) -> Iterable[str | Mapping[str, object] | Message | StoredMessage]:
-    for one in said:
-        if isinstance(one, (str, Mapping, Message, StoredMessage)):
-            yield one
-        else:
-            yield from _flat(one)

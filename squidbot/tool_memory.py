@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, RecallError
-from squidbot.core.memories import CATEGORIES
+from squidbot.core.memories import CATEGORIES, Source
 from squidbot.core.memory.asking import MOST_HITS, Added, Asked
 from squidbot.tools import Answer, defined, given, shown, text_of, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.core.memories import Category, Source
+    from squidbot.core.memories import Category
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.telling import Told
+    from squidbot.core.ports import TranscriptStore
 
-__all__ = ["Caller", "answer_memory", "memory_tool"]
+__all__ = ["Caller", "answer_memory", "caller_in", "memory_tool"]
 
 TOOL: Final = "memory"
 # Sent with every request, so as short as a model can follow.
@@ -48,6 +49,12 @@ class Caller(NamedTuple):
     now: float
     source: Source | None = None
     write: bool = False
+
+
+def caller_in(transcripts: TranscriptStore, session_id: str, now: float, *, write: bool) -> Caller:
+    """Return who calls in a session: what is added has its newest message as its source."""
+    last_seq = transcripts.head(session_id)[0] - 1
+    return Caller(now, Source(session_id, last_seq, last_seq) if last_seq >= 0 else None, write)
 
 
 def memory_tool(form: str = "openai.chat", *, write: bool = False) -> dict[str, object]:

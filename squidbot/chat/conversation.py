@@ -26,8 +26,6 @@ __all__ = ["MOST_STEPS", "Conversation", "Means", "Sent", "Turn", "Watcher"]
 
 # How often a model may call tools before it has to answer.
 MOST_STEPS: Final = 12
-# Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
-LEFT_FRACTION: Final = 0.67
 
 
 class Watcher(Protocol):
@@ -81,14 +79,14 @@ class Means(NamedTuple):
 
     Attributes:
         model: who answers.
-        opens: gives the session, with the window of the model, or a smaller one of so many tokens.
+        opens: gives the session.
         system: the system text of each request; "" for none.
         tools: whether the model may call any.
         stoppable: what is done inside of it the user may stop, with a KeyboardInterrupt.
     """
 
     model: Chat
-    opens: Callable[[int | None], Session]
+    opens: Callable[[], Session]
     system: str = ""
     tools: bool = True
     stoppable: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -105,7 +103,7 @@ class Conversation:
         """
         self._means = means
         self._watcher = watcher
-        self.session = means.opens(None)
+        self.session = means.opens()
         self._tools = list(self.session.tools) if means.tools else []
 
     @property
@@ -200,22 +198,17 @@ class Conversation:
             keep_cut(self.session.wired.store, self.session.session_id, Cut(stored.seq, why))
 
     def _shorter(self, assembly: Assembly, error: ContextOverflowError) -> Assembly:
-        """Return the request for a smaller window, which the session has from then on.
-
-        It is the model's where that is known to be smaller, else one that is not much larger than two thirds of what
-        was refused.
+        """Return the request for a smaller window, which sessions with the model have from then on.
 
         Raises:
             ContextOverflowError: it can't be made smaller.
         """
-        lease, refused = self.session.lease, assembly.report.cost.bound
-        told = self._means.model.window_tokens
-        learned = lease.reserved_output_tokens + int(LEFT_FRACTION * refused)
+        before, refused = self.session, assembly.report.cost.bound
         try:
-            self.session = self._means.opens(told if told and told < lease.window_tokens else learned)
+            self.session = before.overflowed(self._means.model.window_tokens)
             shorter = self._assembled()
         except (BudgetError, ConfigError):
-            self.session = self._means.opens(lease.window_tokens)
+            self.session = before
             raise error from None
         if shorter.report.cost.bound >= refused:
             raise error

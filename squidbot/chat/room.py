@@ -94,12 +94,11 @@ class Talk:
         """Return the share of what was said that the model can be relied on to go by."""
         return reliability(generations, self.conversation.session.lease.parameters_billion)
 
-    def _session(self, window_tokens: int | None) -> Session:
+    def _session(self) -> Session:
         begun = self.begun
         return begun.engine.session(
             begun.session_id,
             model=begun.alias,
-            window_tokens=window_tokens,
             form=self._model.form,
             scope=self.asked.scope,
             mode=self.asked.mode,

@@ -1,4 +1,7 @@
-"""The leases that a session has had, as records: any process can go on under the newest."""
+"""The leases that a session has had, as records: any process can go on under the newest.
+
+Where a lease is smaller than settings say, because the provider refused more, a record beside it says for what.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Lease, Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["LEASE", "due_lease", "lease_named", "lease_of", "newest_lease"]
+__all__ = ["LEARNED", "LEASE", "due_learned", "due_lease", "learned_tokens", "lease_named", "lease_of", "newest_lease"]
 
 LEASE = "lease"
+LEARNED = "learned-window"
 
 
 def due_lease(last: Record | None, lease: Lease) -> tuple[Record, ...]:
@@ -26,6 +32,30 @@ def due_lease(last: Record | None, lease: Lease) -> tuple[Record, ...]:
     if last is not None and lease_of(last) == lease:
         return ()
     return (Record(LEASE, last.number + 1 if last else 0, json.dumps(asdict(lease), separators=(",", ":"))),)
+
+
+def due_learned(last: Record | None, lease: Lease) -> tuple[Record, ...]:
+    """Return the record that keeps what a refusal has shown; nothing where the newest one, `last`, says it."""
+    body = json.dumps({"for": lease.learned_for, "window_tokens": lease.window_tokens}, separators=(",", ":"))
+    if not lease.learned_for or (last is not None and last.body == body):
+        return ()
+    return (Record(LEARNED, last.number + 1 if last else 0, body),)
+
+
+def learned_tokens(records: Iterable[Record], learned_for: str) -> int | None:
+    """Return the smallest window that these records have for what is named, in tokens; None where none has.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+    """
+    found = []
+    for record in records:
+        try:
+            body = json.loads(record.body)
+            found += [int(body["window_tokens"])] if body["for"] == learned_for else []
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedStoreError(f"learned window {record.number} can't be read: {error}") from error
+    return min(found, default=None)
 
 
 def newest_lease(transcripts: TranscriptStore, session_id: str) -> Lease | None:

@@ -244,7 +244,8 @@ class Lease:
     `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
     is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
     came from, and `detail` how it came about, in sentences. `parameters_billion` is the size of the model, None where
-    unknown. The id depends on neither of these two, and leases that differ in `detail` alone are equal.
+    unknown. `learned_for` names the model and the window for which a refusal has shown this smaller one; "" for none.
+    The id depends on none of these three, and leases that differ in `detail` or `learned_for` alone are equal.
     """
 
     lease_id: str
@@ -256,6 +257,7 @@ class Lease:
     source: str = "default"
     parameters_billion: float | None = None
     detail: str = field(default="", compare=False)
+    learned_for: str = field(default="", compare=False)
 
 
 class Kind(StrEnum):

@@ -11,7 +11,7 @@ from squidbot.core.certified import bill_of, is_believed
 from squidbot.core.counting.bills import Bills
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.leases import LEASE, due_lease
+from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import SCOPE, due_number, scope_record
@@ -37,7 +37,7 @@ __all__ = ["State"]
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
-OPENED_WITH = (*STOOD_WITH, LEASE, REQUEST, SCOPE)
+OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE)
 Done = TypeVar("Done")
 
 
@@ -67,6 +67,8 @@ class State:
         self._notes_at = 0
         # The record to write before anything else is, where the session was not open under this lease before.
         self._lease_due: tuple[Record, ...] = ()
+        # The record to store with the next answer, where a refusal has made the lease smaller: it then does fit.
+        self._learned_due: tuple[Record, ...] = ()
         # The number of the record to store with the next messages, where those before them were of another scope.
         self._scope_due: int | None = None
 
@@ -105,6 +107,7 @@ class State:
         self._notes_at = opening.records
         self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening)
         self._lease_due = due_lease(opening.newest.get(LEASE), self.lease)
+        self._learned_due = due_learned(opening.newest.get(LEARNED), self.lease)
         self._scope_due = due_number(opening.newest.get(SCOPE), self.shelf.scope)
         last = opening.newest.get(REQUEST)
         if last and last.number != self.past.number:
@@ -177,8 +180,11 @@ class State:
         """
         marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
         marks = [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
-        records = (request, *marks, *newly_told(self.shelf, rows), snapshot)
+        learned = self._learned_due if any(row.role == "assistant" for row in rows) else ()
+        records = (request, *marks, *newly_told(self.shelf, rows), snapshot, *learned)
         self.append(stored, rows, [record for record in records if record])
+        if learned:
+            self._learned_due = ()
         grown = stored.extended(rows, self.shelf.renderer)
         self.hold(grown._replace(markers=stored.markers.taking(marked)))
 

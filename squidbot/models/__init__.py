@@ -6,6 +6,7 @@
 | windows    | the window of a model: its file, the devices and the settings -> a size, and why |
 | opening    | a model opened, with less window each time it does not load; what it set up beside what was predicted |
 | watching   | the GPUs under an open model, looked at now and then |
+| learned    | windows that refusals have shown to be smaller |
 | servers    | what the server of a model says of it |
 | files      | where a model's file is, and how it is to be loaded |
 """

@@ -66,8 +66,8 @@ class Held:
         self.engine.model("m")
         self.talk = Conversation(Means(self.model, self._session, "Be brief.", tools), self.seen)
 
-    def _session(self, window_tokens: int | None) -> squidbot.Session:
-        return self.engine.session("s", model="m", window_tokens=window_tokens)
+    def _session(self) -> squidbot.Session:
+        return self.engine.session("s", model="m")
 
     def rows(self) -> list[tuple[str, str]]:
         """Return role and text of every message that is stored, read by an engine of its own."""
@@ -221,6 +221,31 @@ def test_smaller_window_that_the_model_tells_is_taken(held: Held) -> None:
     assert held.talk.say("long").text == "It fits now."
     assert held.talk.session.lease.window_tokens == 4_096
     assert held.talk.say("long again").broken == ""
+
+
+def test_refusal_of_what_is_shorter_teaches_no_window(tmp_path: Path) -> None:
+    """The provider may be at fault: a window counts once something was answered in it."""
+    held = Held(tmp_path)
+    for number in range(30):
+        held.talk.say(f"part {number}: " + "word " * 40)
+    held.model.overflows = 10
+    assert held.talk.say("long").error is not None
+    assert Held(tmp_path).talk.session.lease.window_tokens == 8_192
+
+
+def test_window_that_a_refusal_has_shown_is_known_to_the_next_process(tmp_path: Path) -> None:
+    """In this session and in others with the model."""
+    held = Held(tmp_path)
+    for number in range(30):
+        held.talk.say(f"part {number}: " + "word " * 40)
+    held.model.overflows = 8_000
+    assert held.talk.say("long").text == "It fits now."
+    learned = held.talk.session.lease
+    assert (learned.source, learned.window_tokens < 8_192) == ("overflow", True)
+    again = Held(tmp_path)
+    for lease in (again.talk.session.lease, again.engine.session("other", model="m").lease):
+        assert (lease.window_tokens, lease.source) == (learned.window_tokens, "overflow")
+    assert Held(tmp_path, 16_384).talk.session.lease.window_tokens == 16_384, "settings that name another go before it"
 
 
 def test_what_fits_no_window_is_refused_before_it_is_recorded(held: Held) -> None:

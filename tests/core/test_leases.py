@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,11 +11,23 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.leases import LEASE, due_lease, lease_named, lease_of, newest_lease
+from squidbot.core.leases import (
+    LEARNED,
+    LEASE,
+    due_learned,
+    due_lease,
+    learned_tokens,
+    lease_named,
+    lease_of,
+    newest_lease,
+)
 from squidbot.core.messages import Record
 
-from .promises.driver import CODEC, Heard, Setup, opened, user
+from .promises.driver import CODEC, Heard, Setup, assistant, opened, user
 from .promises.histories import tame
+
+if TYPE_CHECKING:
+    from squidbot.core.session import Session
 
 
 def test_first_write_under_a_lease_records_it() -> None:
@@ -91,3 +104,33 @@ def test_event_of_a_lease_tells_how_its_window_came_about() -> None:
         engine = ContextEngine(store, store, {CODEC.tag: CODEC}, heard)
         engine.session("s", lease, setup.meter, setup.settings).record(user("one"))
         assert [event.cause for event in heard.events if event.name == "lease-opened"] == [cause]
+
+
+def test_window_that_a_refusal_has_shown_is_kept_with_the_first_answer_in_it() -> None:
+    """Once: neither with the user's words, nor with an event, nor again."""
+    store, setup = InMemoryStore(), Setup(4096)
+    lease = replace(setup.lease, source="overflow", learned_for="big@api 8192")
+    engine = ContextEngine(store, store, {CODEC.tag: CODEC})
+
+    def session() -> Session:
+        return engine.session("s", lease, setup.meter, setup.settings)
+
+    held = session()
+    made = held.assemble([user("hello")])
+    held.record(*made.incoming)
+    assert store.records("s", LEARNED) == []
+    held.record(assistant("hello"))
+    session().record(assistant("again"))
+    (kept,) = store.records("s", LEARNED)
+    assert learned_tokens([kept], "big@api 8192") == 4096
+    assert learned_tokens([kept], "big@api 16384") is None
+    assert due_learned(kept, lease) == ()
+    (smaller,) = due_learned(kept, replace(lease, window_tokens=2048))
+    assert (smaller.number, learned_tokens([smaller, kept], "big@api 8192")) == (1, 2048)
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"for": "a"}', '{"for": "a", "window_tokens": "x"}'])
+def test_record_that_is_no_learned_window_is_damage(body: str) -> None:
+    """Named by its number."""
+    with pytest.raises(DamagedStoreError, match=r"^learned window 3 can't be read: "):
+        learned_tokens([Record(LEARNED, 3, body)], "a")

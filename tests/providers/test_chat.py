@@ -92,8 +92,8 @@ def talk(engine: squidbot.Engine, alias: str, watcher: Seen | None = None) -> Co
     """Return a conversation with a model in the one session."""
     model = engine.model(alias)
 
-    def opens(window_tokens: int | None) -> squidbot.Session:
-        return engine.session("s", model=alias, window_tokens=window_tokens, form=model.form)
+    def opens() -> squidbot.Session:
+        return engine.session("s", model=alias, form=model.form)
 
     return Conversation(Means(model, opens, "Be brief."), watcher or Seen())
 

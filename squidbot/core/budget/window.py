@@ -31,12 +31,15 @@ __all__ = [
     "parse_tokens",
     "room",
     "safety_fraction_for",
+    "window_below",
 ]
 
 # The reserve where neither the user nor the model names one: global default of B-02 and section 11.
 DEFAULT_RESERVE_TOKENS = 4096
 
 CALIBRATED_FRACTION = 0.95
+# Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
+LEFT_FRACTION = 0.67
 # Share of the window that the estimate may fill (C12): .85 for a heuristic, .95 once reported usage has calibrated it.
 _SAFETY_FRACTIONS: dict[Certificate, float] = {
     "exact": 1.0,
@@ -66,6 +69,7 @@ class WindowSettings:
         source: where the window came from, in the words of C9 ("native-limit", "global-config", ...).
         model_parameters_billion: the size of the model; None where unknown.
         detail: how the window came about, in sentences; "" where there is nothing to tell.
+        learned_for: as in `Lease`.
     """
 
     window_tokens: int
@@ -76,6 +80,7 @@ class WindowSettings:
     source: str = "default"
     model_parameters_billion: float | None = None
     detail: str = ""
+    learned_for: str = ""
 
 
 class Reserve(NamedTuple):
@@ -152,7 +157,8 @@ def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction
 def open_lease(settings: WindowSettings, counter: str, certificate: Certificate) -> Lease:
     """Return the lease of a session whose requests are counted by `counter`, which has that certificate.
 
-    Its id follows from its fields, the model's size and the detail aside: equal leases have equal ids, in any process.
+    Its id follows from its fields, but for the model's size, the detail and `learned_for`: equal leases have equal ids,
+    in any process.
 
     Raises:
         ConfigError: a setting is out of its range.
@@ -168,7 +174,19 @@ def open_lease(settings: WindowSettings, counter: str, certificate: Certificate)
     input_limit(window, reserve, fraction)
     fields = (window, reserve, fraction, counter, settings.model, settings.source)
     digest = hashlib.sha256(json.dumps(fields).encode("ascii")).hexdigest()
-    return Lease(f"lease-{digest[:12]}", *fields, settings.model_parameters_billion, settings.detail)
+    size, learned_for = settings.model_parameters_billion, settings.learned_for
+    return Lease(f"lease-{digest[:12]}", *fields, size, settings.detail, learned_for)
+
+
+def window_below(lease: Lease, refused_tokens: int, told_tokens: int | None = None) -> int:
+    """Return the window that a refusal has shown, in tokens: smaller than the lease's.
+
+    It is what the provider tells of it, where that is smaller; else what leaves room for two thirds of what it refused.
+    """
+    if told_tokens is not None and 0 < told_tokens < lease.window_tokens:
+        return told_tokens
+    left_tokens = int(LEFT_FRACTION * min(refused_tokens, lease.window_tokens - lease.reserved_output_tokens))
+    return lease.reserved_output_tokens + max(1, left_tokens)
 
 
 def room(cost: Cost, lease: Lease) -> int:

@@ -17,6 +17,7 @@ from squidbot.core.budget.window import (
     parse_tokens,
     room,
     safety_fraction_for,
+    window_below,
 )
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.messages import Cost, Lease
@@ -277,3 +278,21 @@ def test_share_of_a_window_is_exact_whatever_the_decimal(window_tokens: int, saf
             input_limit(window_tokens, 0, safety_fraction)
     else:
         assert input_limit(window_tokens, 0, safety_fraction) == share
+
+
+@pytest.mark.parametrize(
+    ("refused_tokens", "told_tokens", "window_tokens"),
+    [
+        (11000, 8192, 8192),
+        (11000, None, 4096 + 7370),
+        (11000, 16000, 4096 + 7370),
+        (11000, 0, 4096 + 7370),
+        (90000, None, 4096 + 7975),
+        (0, None, 4097),
+    ],
+)
+def test_window_that_a_refusal_has_shown_is_smaller(
+    refused_tokens: int, told_tokens: int | None, window_tokens: int
+) -> None:
+    """What the provider tells, where that is smaller; else two thirds of what was refused, beside the answer's room."""
+    assert window_below(LEASE, refused_tokens, told_tokens) == window_tokens < LEASE.window_tokens
