@@ -181,6 +181,17 @@ class Prompting:
         """The mode that somebody chose for the session, as far as it was looked for; None for none."""
         return self._chosen
 
+    @property
+    def looks(self) -> bool:
+        """Whether a mode that was chosen for the session before is still to be looked for."""
+        return self._looks
+
+    def look(self, newest: Past) -> None:
+        """Go on in the mode that was chosen for the session before, by whatever process, if it can be had here."""
+        if self._looks and newest.mode_chosen and self._has(newest.mode or OFF):
+            self._chosen = newest.mode or OFF
+        self._looks = False
+
     def choose(self, mode: str) -> None:
         """Have the turns from the next one on in that mode.
 
@@ -204,7 +215,7 @@ class Prompting:
         if not self._adds_something():
             return given
         room = core.room()
-        self._look(room.newest)
+        self.look(room.newest)
         opens = speaks(incoming[-1]) if incoming else room.standing.at_turn
         tools_mode = has_host_tools(tools)
         question = self._question(room, incoming) if opens else None
@@ -250,12 +261,6 @@ class Prompting:
             found = [one for one in transcripts.records(session_id, REQUEST, number)[:1] if one.number == number]
         mode = Past.of(found[0]).mode if found else ""
         return self.joined(system, self._prompt(mode)) if mode and self._has(mode) else system
-
-    def _look(self, newest: Past) -> None:
-        """Go on in the mode that was chosen for the session before, by whatever process, if it can be had here."""
-        if self._looks and newest.mode_chosen and self._has(newest.mode or OFF):
-            self._chosen = newest.mode or OFF
-        self._looks = False
 
     def _has(self, mode: str) -> bool:
         """Return whether a mode can be had here: not in another window, or without its text."""

@@ -81,8 +81,11 @@ class Session:
         """The mode of the next turn (docs/prompts.md), "off" for none; a turn that is in flight ends in its own.
 
         What is set is kept with the session's next request. Setting raises ConfigError where there is no such mode, or
-        not in a window of that size, and BudgetError where its text does not fit.
+        not in a window of that size, and BudgetError where its text does not fit. Asking raises StoreError where the
+        mode of the newest request can't be read.
         """
+        if self._prompting.looks:
+            self._prompting.look(self.core.room().newest)
         return self._prompting.mode
 
     @mode.setter

@@ -145,6 +145,7 @@ def test_mode_that_somebody_chose_is_kept_with_the_session(tmp_path: Path) -> No
         sent = talk(one, "Plan", now=2.0)
     with stored(tmp_path) as engine:
         one = engine.session("s")
+        assert one.mode == "planning"  # before anything is asked, too
         made = talk(one, "Go on", now=3.0)
         assert one.mode == "planning"
         assert made.event is None

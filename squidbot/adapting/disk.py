@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-__all__ = ["lock", "sync"]
+__all__ = ["lock", "lock_at_once", "sync"]
 
 if sys.platform == "win32":
     import msvcrt
@@ -18,12 +18,28 @@ if sys.platform == "win32":
     def lock(file: BinaryIO) -> None:
         """Wait until no other process has locked a file, and lock it until it is closed, or the process dies."""
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+
+    def lock_at_once(file: BinaryIO) -> bool:
+        """Lock a file as `lock` does, and return whether no other process had."""
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
 else:
     import fcntl
 
     def lock(file: BinaryIO) -> None:
         """Wait until no other process has locked a file, and lock it until it is closed, or the process dies."""
         fcntl.flock(file, fcntl.LOCK_EX)
+
+    def lock_at_once(file: BinaryIO) -> bool:
+        """Lock a file as `lock` does, and return whether no other process had."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
 
 
 def sync(path: str | os.PathLike[str]) -> None:

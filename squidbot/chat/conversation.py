@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from squidbot.chat.cut import BY_USER, Cut, keep_cut, newest_cut
+from squidbot.chat.cut import BY_DEATH, BY_USER, Cut, keep_cut, newest_cut
+from squidbot.chat.heard import Heard
 from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, names_of, results
 from squidbot.core.errors import BudgetError, ConfigError, ContextOverflowError, LLMError, SquidbotError
 from squidbot.core.messages import Usage
@@ -105,6 +106,8 @@ class Conversation:
         self._watcher = watcher
         self.session = means.opens()
         self._tools = list(self.session.tools) if means.tools else []
+        self._heard = Heard(self.session)
+        self._writes = True
 
     @property
     def system(self) -> str:
@@ -123,6 +126,7 @@ class Conversation:
             BudgetError: it does not fit the window; nothing was recorded.
             StoreError: the store failed.
         """
+        self.recover()
         self._settle()
         turn = Turn()
         assembly = self._assembled(text, notice=self._notice())
@@ -136,6 +140,16 @@ class Conversation:
             turn.broken, turn.error = str(error), error
         return turn
 
+    def recover(self) -> None:
+        """Record what a process had been answered that was killed meanwhile, as an answer that broke off.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        if text := self._heard.left():
+            self._broke_off(text, BY_DEATH)
+        self._heard.end()
+
     # -- one turn ---------------------------------------------------------------------------------------------
 
     def _answered(self, turn: Turn, assembly: Assembly) -> None:
@@ -144,6 +158,7 @@ class Conversation:
             reply, assembly = self._replied(turn, assembly)
             usage = Usage(reply.input_tokens, reply.output_tokens, reply.cached_tokens) if reply.input_tokens else None
             *_, stored = self.session.record(reply.message, usage=usage)
+            self._heard.end()
             report = assembly.report
             turn.sent.append(Sent(report.cost.bound, report.limit.bound, usage))
             message = self._codec(stored).decode(stored.payload)
@@ -174,6 +189,7 @@ class Conversation:
 
         def told(text: str) -> None:
             pieces.append(text)
+            self._write(text)
             self._watcher.piece(text)
 
         try:
@@ -181,6 +197,7 @@ class Conversation:
                 model, stable = self._means.model, assembly.stable
                 return model.reply(assembly.messages, assembly.max_output_tokens, self._tools, told, stable)
         except ContextOverflowError:
+            self._heard.end()
             raise
         except KeyboardInterrupt:
             self._keep(turn, pieces, BY_USER)
@@ -193,9 +210,22 @@ class Conversation:
         """Record what came of an answer that broke off, and that it did."""
         turn.text = "".join(pieces)
         self._watcher.ended()
-        if turn.text.strip():
-            *_, stored = self.session.record(turn.text)
+        self._broke_off(turn.text, why)
+        self._heard.end()
+
+    def _broke_off(self, text: str, why: str) -> None:
+        if text.strip():
+            *_, stored = self.session.record(text)
             keep_cut(self.session.wired.store, self.session.session_id, Cut(stored.seq, why))
+
+    def _write(self, text: str) -> None:
+        """Write a piece down beside the store, until the answer is recorded; that it can't be is said once."""
+        if self._writes:
+            try:
+                self._heard.add(text)
+            except OSError as error:
+                self._writes = False
+                self._watcher.remark(f"answers are not kept while they come: {error}")
 
     def _shorter(self, assembly: Assembly, error: ContextOverflowError) -> Assembly:
         """Return the request for a smaller window, which sessions with the model have from then on.

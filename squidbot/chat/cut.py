@@ -11,11 +11,12 @@ from squidbot.core.messages import Record
 if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["BY_USER", "Cut", "keep_cut", "newest_cut"]
+__all__ = ["BY_DEATH", "BY_USER", "Cut", "keep_cut", "newest_cut"]
 
 # The kind of its records.
 KIND: Final = "cut"
 BY_USER: Final = "the user stopped it"
+BY_DEATH: Final = "the program ended before it did"
 WHY_CHARS: Final = 300
 
 

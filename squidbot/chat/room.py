@@ -153,6 +153,7 @@ class Talk:
             screen.say(f"session {session.session_id} in {kept}; --new begins another one", "dim")
         else:
             screen.say("kept in memory only: set store.path in squidbot.toml so that it is there again", "warn")
+        self.conversation.recover()
         self._remind()
         screen.say("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends", "dim")
 
