@@ -39,8 +39,8 @@ class Talk:
         self.engine.model("robot")
         self.talk = Conversation(Means(self.model, self._session), self.seen)
 
-    def _session(self, window_tokens: int | None) -> squidbot.Session:
-        return self.engine.session("chat", model="robot", window_tokens=window_tokens)
+    def _session(self) -> squidbot.Session:
+        return self.engine.session("chat", model="robot")
 
     @property
     def rows(self) -> list[tuple[str, str]]:
