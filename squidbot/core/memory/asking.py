@@ -12,8 +12,8 @@ from squidbot.core.memory.meaning import ByMeaning
 from squidbot.core.memory.naming import read_id
 from squidbot.core.memory.pieces.cards import FILES
 from squidbot.core.memory.search.selection import BLOCK, distinct, weighed
-from squidbot.core.memory.telling import Teller, Told, framed, safe, when
-from squidbot.core.memory.wording import same_words
+from squidbot.core.memory.telling import COUNTED, Teller, Told, counted, framed, safe, when
+from squidbot.core.memory.wording import words_of
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ ANSWER_TOKENS = 1_000
 LEAST_TOKENS = 160
 # Where a category is asked for, so many times as many hits are looked through.
 _PER_CATEGORY = 4
-# Of each category so many are counted where nothing was found; more are told as "200+".
-COUNTED = 200
 QUERY_SHOWN_CHARS = 80
 # What files say is background.
 _OF_FILES: Final = (None, "background")
@@ -323,7 +321,7 @@ class Memories:
             hits = self._by_words.search(text, self.view, limit=HITS, now=now)
         except ValueError as error:
             raise RecallError(str(error)) from error
-        return next((one for one in self._seen(hit.key for hit in hits) if same_words(one.text, text)), None)
+        return next((one for one in self._seen(hit.key for hit in hits) if words_of(one.text) == words_of(text)), None)
 
     def _memory(self, added: Added, text: str, old: Memory | None, now: float) -> Memory:
         sources = () if added.source is None else (added.source,)
@@ -362,14 +360,14 @@ class Memories:
         files = self._files_told() if asked.category in _OF_FILES else ""
         if not files and not any(counts.values()):
             return f"Nothing is remembered yet{f' in {asked.category}' if asked.category else ''}."
-        told = [f"{kind} {_counted(count)}" for kind, count in counts.items()]
+        told = [f"{kind} {counted(count)}" for kind, count in counts.items()]
         without = "" if asked.past else ", without what was replaced"
         return f"Searched: {', '.join(filter(None, (*told, files)))}{without}."
 
     def _files_told(self) -> str:
         """Return how many files are indexed, as "9 files"; "" for none."""
         count = len(self.store.listed(self._cards, limit=COUNTED + 1))
-        return f"{_counted(count)} file{'s' * (count != 1)}" if count else ""
+        return f"{counted(count)} file{'s' * (count != 1)}" if count else ""
 
     def _plain(self, about: str, line: str, *memories: Memory) -> Told:
         text = framed(about, line)
@@ -384,10 +382,6 @@ class Memories:
             searched += f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
         text = framed(f"nothing relevant found for: {words}", searched, _AGAIN)
         return Told(text, self.meter.message(text))
-
-
-def _counted(count: int) -> str:
-    return f"{COUNTED}+" if count > COUNTED else str(count)
 
 
 def _within(number: int, least: int, most: int, name: str) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES, Source, said_too
 from squidbot.core.memory.facts import about, ended, memory_of, rank
-from squidbot.core.memory.wording import rivals
+from squidbot.core.memory.wording import is_negation, rivals, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,13 +15,12 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, MemoryStore, View
     from squidbot.core.memory.facts import Candidate
 
-__all__ = ["Learned", "Passed", "Place", "decided", "learned", "neighbours", "words_of"]
+__all__ = ["Learned", "Passed", "Place", "decided", "learned", "neighbours"]
 
 # Memories that are compared with: the newest of each category, and what a search for the fact's own words finds.
 NEWEST, FOUND = 200, 10
 _PREFERS: Final = "/prefers/"
 _GONE: Final = frozenset({"no", "longer"})
-_NEGATIONS: Final = frozenset({"no", "not", "never", "longer", "dislikes", "doesn't", "isn't"})
 
 
 class Place(NamedTuple):
@@ -197,7 +195,7 @@ def _repeats(candidate: Candidate, memory: Memory) -> bool:
     if new == old:
         return True
     is_same = bool(candidate.slot) and about(memory) == candidate.slot
-    return is_same and set(new) <= set(old) and not _NEGATIONS & (set(old) - set(new))
+    return is_same and set(new) <= set(old) and not any(map(is_negation, set(old) - set(new)))
 
 
 def _replaced(candidate: Candidate, held: Mapping[str, Memory]) -> Iterator[Memory]:
@@ -227,9 +225,3 @@ def _is_rival(candidate: Candidate, slot: str, memory: Memory) -> bool:
     if not prefers or not slot.startswith(subject + _PREFERS):
         return False
     return candidate.slot in ended(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
-
-
-@lru_cache(4096)
-def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text as facts are compared: in lower case, without punctuation."""
-    return tuple("".join(char if char.isalnum() or char == "'" else " " for char in text.casefold()).split())

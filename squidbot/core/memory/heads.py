@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CARDS, CATEGORIES
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.telling import Teller, Told, framed, safe, within
+from squidbot.core.memory.telling import COUNTED, Teller, Told, counted, framed, safe, within
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.view.renderer import fenced
 
@@ -33,8 +33,6 @@ SECTION_TOKENS = 300
 # The index names a few of each category; each in a few words.
 SUBJECTS, SUBJECT_CHARS = 5, 40
 COLD_CHARS, SECTION_CHARS = 160, 200
-# More of one category are told as "200+".
-COUNTED = 200
 COLD_QUERY_CHARS = 1_000
 # Who may speak in a request unasked: never what a tool printed.
 _UNASKED: Final = frozenset({"user", "assistant", "import"})
@@ -110,7 +108,7 @@ def index(seen: Overview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> Tol
     for subjects in range(SUBJECTS, -1, -1):
         named = {kind: _subjects(seen.found.get(kind, ()), subjects) for kind in CATEGORIES}
         rows = [_row(kind, len(seen.found.get(kind, ())), named[kind]) for kind in CATEGORIES]
-        rows += [f"files: {_counted(seen.files)}"] if seen.files else []
+        rows += [f"files: {counted(seen.files)}"] if seen.files else []
         text = "\n".join(("what there is; the tool memory finds it", *rows))
         cost = meter.message(fenced(INDEX, text))
         if within(cost, limit_tokens):
@@ -124,11 +122,7 @@ def _subjects(memories: Sequence[Memory], most: int) -> list[Memory]:
 
 def _row(kind: Category, count: int, named: Sequence[Memory]) -> str:
     subjects = "; ".join(safe(one.text, SUBJECT_CHARS).rstrip(".") for one in named)
-    return f"{kind}: {_counted(count)}" + (f", newest: {subjects}" if subjects else "")
-
-
-def _counted(count: int) -> str:
-    return f"{COUNTED}+" if count > COUNTED else str(count)
+    return f"{kind}: {counted(count)}" + (f", newest: {subjects}" if subjects else "")
 
 
 class Start(NamedTuple):

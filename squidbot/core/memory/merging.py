@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.memory.deciding import words_of
 from squidbot.core.memory.facts import about, rank
+from squidbot.core.memory.wording import is_negation, words_of
+from squidbot.core.vectors.values import dot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,8 +22,8 @@ SAME_CATEGORY, OTHER_CATEGORY = 0.75, 0.90
 MOST_MERGES = 10
 # More are not compared with each other: a quarter of a million pairs take about a second.
 MOST_COMPARED = 700
-# Words that turn a sentence round: with one of them in one text only, two say the opposite.
-_TURNING = frozenset(("not", "no", "never", "longer", "dislikes", "hates", "without", "don't", "doesn't", "isn't"))
+# Beside negations: with one of these in one text only, two say the opposite, too.
+_TURNING = frozenset(("hates", "without"))
 
 
 class Merge(NamedTuple):
@@ -74,8 +75,7 @@ def as_near(vectors: Mapping[str, Sequence[float]]) -> Callable[[Memory, Memory]
     """Return how near two memories are by their vectors, of length 1, by id: the cosine, not below 0."""
 
     def near(one: Memory, other: Memory) -> float:
-        pairs = zip(vectors[one.memory_id], vectors[other.memory_id], strict=True)
-        return max(0.0, sum(first * second for first, second in pairs))
+        return max(0.0, dot(vectors[one.memory_id], vectors[other.memory_id]))
 
     return near
 
@@ -119,7 +119,7 @@ def _may_merge(one: Memory, other: Memory) -> bool:
     if one.speaker != other.speaker or len(slots) > 1:
         return False
     apart = set(words_of(one.text)) ^ set(words_of(other.text))
-    return not (apart & _TURNING) and not any(any(map(str.isdigit, word)) for word in apart)
+    return not any(word in _TURNING or is_negation(word) or any(map(str.isdigit, word)) for word in apart)
 
 
 def alike(one: Memory, other: Memory) -> float:

@@ -12,10 +12,10 @@ from squidbot.core.finding.matching import telling
 from squidbot.core.finding.words import terms
 from squidbot.core.jobs.checking import check_answer, cleaned
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.deciding import words_of
 from squidbot.core.memory.facts import Candidate
 from squidbot.core.memory.own_words import own_words
 from squidbot.core.memory.telling import safe
+from squidbot.core.memory.wording import words_of
 from squidbot.core.notes.quotes import clip, one_line
 from squidbot.core.redaction import Redactor
 
@@ -243,7 +243,7 @@ def _trust(quote: str, said: Utterance) -> Trust:
 
 
 def _stands(words: Sequence[str], text: str) -> bool:
-    return f" {' '.join(words)} " in f" {' '.join(words_of(text.replace(chr(0x2019), chr(39))))} "
+    return f" {' '.join(words)} " in f" {' '.join(words_of(text))} "
 
 
 def _stem(word: str) -> str:

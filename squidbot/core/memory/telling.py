@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, Source
     from squidbot.core.messages import Cost
 
-__all__ = ["Frame", "Teller", "Told", "framed", "safe", "when", "within"]
+__all__ = ["COUNTED", "Frame", "Teller", "Told", "counted", "framed", "safe", "when", "within"]
 
+# More of one kind are told as "200+".
+COUNTED = 200
 # A fact is a sentence; a longer text is cut to this, and further where not even one fits.
 FACT_CHARS: Final = 300
 # What a file says is a piece of it, of about 80 words.
@@ -202,3 +204,8 @@ def _lines_of(memory: Memory, chars: int) -> str:
     text = "\n".join(f"  {line}" for line in lines)
     most = PIECE_CHARS if chars >= FACT_CHARS else chars
     return text if len(text) <= most else f"{text[:most].rsplit(None, 1)[0]} \u2026"
+
+
+def counted(count: int) -> str:
+    """Return how many there are, as far as anybody counts."""
+    return f"{COUNTED}+" if count > COUNTED else str(count)

@@ -199,6 +199,9 @@ def _name(row: StoredMessage) -> str:
     """Return the name that a host gave who speaks, "" where it gave none."""
     if '"name"' not in row.payload or row.role not in {"user", "assistant"}:
         return ""
-    root = json.loads(row.payload)
+    try:
+        root = json.loads(row.payload)
+    except (ValueError, RecursionError):  # a form of an extension
+        return ""
     name = root.get("name") if isinstance(root, dict) else None
     return name if isinstance(name, str) else ""

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 __all__ = [
     "ahead",
     "conjugated",
     "is_name",
+    "is_negation",
     "is_place",
     "key_of",
     "rivals",
-    "same_words",
     "sentence_of",
     "trimmed",
     "turned",
+    "words_of",
 ]
 
 MOST_CHARS = 160
+_NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
 # What follows a fact and is none of it.
 _BEHIND: Final = re.compile(
     r"\s*(?:\(|\s-{1,2}\s|-\s|\s[\u2013\u2014]|[\u2014]|,?\s+(?:because|'?cause|cuz|since|although|though|which|"
@@ -162,10 +165,13 @@ def rivals(one: str, other: str, *, changes: bool) -> bool:
     return changes and min(len(first), len(second)) > 1 and first[-1] == second[-1]
 
 
-def same_words(one: str, other: str) -> bool:
-    """Return whether two texts say the same but for case, punctuation and white space."""
-    return _bare(one) == _bare(other)
+@lru_cache(4096)
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text as facts are compared: in lower case, without punctuation but apostrophes."""
+    plain = text.casefold().replace("\u2019", "'")
+    return tuple("".join(char if char.isalnum() or char == "'" else " " for char in plain).split())
 
 
-def _bare(text: str) -> str:
-    return " ".join("".join(char if char.isalnum() else " " for char in text.casefold()).split())
+def is_negation(word: str) -> bool:
+    """Return whether a word, as `words_of` gives it, turns a sentence round: in one of two, it makes them opposites."""
+    return word in _NEGATIONS or word.endswith("n't")

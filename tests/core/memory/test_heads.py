@@ -12,7 +12,6 @@ from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.heads import (
-    COUNTED,
     INDEX,
     Caps,
     Start,
@@ -24,6 +23,7 @@ from squidbot.core.memory.heads import (
     traits,
 )
 from squidbot.core.memory.pieces.cards import Card
+from squidbot.core.memory.telling import COUNTED
 from squidbot.core.view.renderer import fenced
 
 from .shelves import ANN, BEN, METER, NOW, Shelf, fact, shelf

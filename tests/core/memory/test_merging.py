@@ -38,6 +38,8 @@ def test_more_trusted_memory_stays() -> None:
     "other",
     [
         fact("The weekly report does not go to the whole team on Monday"),
+        fact("The weekly report doesn\u2019t go to the whole team on Monday"),
+        fact("The weekly report can't go to the whole team on Monday"),
         fact("The weekly report 2 goes to the whole team on Monday"),
         fact("Bees sleep at night"),
         fact(OTHER, speaker="Ben"),

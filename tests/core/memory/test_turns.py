@@ -23,7 +23,7 @@ from ..promises.histories import effort
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from squidbot.core.messages import StoredMessage
+    from squidbot.core.messages import Message, StoredMessage
     from squidbot.core.ports import TranscriptStore
 
 CODEC = OpenAIChat()
@@ -149,3 +149,21 @@ def test_every_store_answers_the_same(texts: list[str], query: str) -> None:
     assert all(0 <= score <= 1 for _, score in found)
     having = {each.seq for each in told(texts).transcripts.search("s", query, 1000)}
     assert having <= {row.seq for row, _ in found}
+
+
+class Plain:
+    """The codec of a host whose messages are plain text."""
+
+    def decode(self, payload: str) -> Message:
+        """Return the text as a user's message."""
+        return CODEC.decode(json.dumps({"role": "user", "content": payload}))
+
+
+def test_messages_of_a_form_that_is_no_json_are_found() -> None:
+    """Though they have what looks like a name; `named` is what a host's own form has."""
+    store = InMemoryStore()
+    said = [
+        replace(made_message(seq), payload=text) for seq, text in enumerate(("the harbour", 'the "name" of the heron'))
+    ]
+    store.append("s", 0, said)
+    assert seqs(Turns(store, "s", lambda _: Plain()), "heron") == [1]  # type: ignore[arg-type,return-value]  # all it uses

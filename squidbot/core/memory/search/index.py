@@ -110,8 +110,12 @@ class Index:
                 if not self._postings[term]:
                     del self._postings[term]
                     self._families[root(term)].discard(term)
+                    if not self._families[root(term)]:
+                        del self._families[root(term)]
             self._terms -= len(terms)
             self._speakers[passage.speaker] -= 1
+            if not self._speakers[passage.speaker]:
+                del self._speakers[passage.speaker]
             if self._places.get((passage.group, passage.position)) == passage.key:
                 del self._places[passage.group, passage.position]
             if passage.time is not None:
@@ -135,8 +139,7 @@ class Index:
         Raises:
             ValueError: there is no letter or digit in the query.
         """
-        names = [name for name, count in self._speakers.items() if count]
-        query = Query.of(text, now, names, asker)
+        query = Query.of(text, now, self._speakers, asker)
         found = self.candidates(query, limit, meaning.similar if meaning else {})
         if meaning and cosines:
             known = meaning.similar

@@ -100,6 +100,10 @@ def test_what_was_added_is_found_and_what_was_removed_is_not(index: Index) -> No
         assert used.search(question, now=NOW) == index.search(question, now=NOW)
     assert len(used) == len(index)
     assert used.passage("2031-03-04/4").speaker == "Ada"
+    used.remove([each.key for each in passages()])
+    kept = [value for name, value in vars(used).items() if isinstance(value, dict | list | set)]
+    assert kept
+    assert not any(kept), "no word and no name of what was removed stays in memory"
 
 
 def test_a_passage_that_says_nothing_of_it_changes_little(index: Index) -> None:
