@@ -18,8 +18,9 @@ from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import strategy
 from squidbot.core.withdrawing import Facts
+from squidbot.counters import Counters
 from squidbot.extending import learn_model, window_of
-from squidbot.extensions import collected, counter_specs, split_spec, store_name
+from squidbot.extensions import collected, store_name
 from squidbot.hooks import Hooks, implementations
 from squidbot.models.catalog import Catalog
 from squidbot.models.learned import LearnedWindows, learned_for, refused
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Wired", "wire"]
 
-# Token counters that read a file.
-FILE_COUNTERS = ("tiktoken", "llama_cpp")
 # Windows that somebody has named: the source says all.
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 NEXT_STEP = (
@@ -72,15 +71,13 @@ class Wired:
         # The aliases that extensions were asked about.
         self._asked: set[str] = set()
         self._registry = registry
-        self._counters: dict[str, TokenCounter] = {}
-        for spec in counter_specs(loaded):
-            self.counter(spec)
+        self._counters = Counters(loaded, registry)
         path = loaded.settings.store.path
         offers, place = registry.stores, f"{loaded.source}.store.adapter"
         self.store = make("store", offers, store_name(loaded), loaded.absolute(path) if path else "", place)
         retention = loaded.settings.snapshots.retention
         self.prompts = Prompts(loaded, hooks)
-        self.models = Catalog(loaded, registry, relay, self._counter_of)
+        self.models = Catalog(loaded, registry, relay, self._counters.of)
         self.learned = LearnedWindows(self.store, relay)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
@@ -96,12 +93,7 @@ class Wired:
         Raises:
             ConfigError: there is no such counter, or its package is not installed.
         """
-        if spec not in self._counters:
-            name, rest = split_spec(spec)
-            rest = self.loaded.absolute(rest) if name in FILE_COUNTERS else rest
-            made = make("token counter", self._registry.counters, name, rest, _counter_place(self.loaded, spec))
-            self._counters[spec] = made
-        return self._counters[spec]
+        return self._counters.named(spec)
 
     def meter(self, alias: str = "") -> Meter:
         """Return what counts the texts of a session with that model: its own vocabulary, once the model is open.
@@ -111,7 +103,7 @@ class Wired:
         """
         settings = self.loaded.settings
         opened = self.models.opened(alias)
-        counter = opened.counter if opened and not settings.model(alias).tokenizer else self._counter_of(alias)
+        counter = opened.counter if opened and not settings.model(alias).tokenizer else self._counters.of(alias)
         words = self.loaded.policy and settings.budget.caps.unit == "words"
         return Meter(counter, builtin_counter("words") if words else None)
 
@@ -174,7 +166,7 @@ class Wired:
         self._asked.add(alias)
 
         def check() -> None:
-            self._counter_of(alias)
+            self._counters.of(alias)
             self.loaded.prices(alias)
             tokens, least = self.models.resolved(alias).window_tokens, self.loaded.settings.window.min
             if tokens < least:
@@ -304,11 +296,6 @@ class Wired:
         place = f"{self.loaded.source}.summary.scheduler"
         return make("scheduler", TIMERS, name, "", place) if name in TIMERS else None
 
-    def _counter_of(self, alias: str) -> TokenCounter:
-        """Return what the settings count with for a model."""
-        settings = self.loaded.settings
-        return self.counter(settings.model(alias).tokenizer or settings.budget.counter)
-
     def memories(self, meter: Meter, scope: Scope, session_id: str = "") -> Memories:
         """Return the durable facts that a scope sees; what is forgotten of them goes from what sessions were told, too.
 
@@ -331,6 +318,7 @@ class Wired:
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""
         self.models.close()
+        self._counters.close()
         self.remembering.close()
         close = getattr(self.store, "close", None)
         if callable(close):
@@ -383,10 +371,3 @@ def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
     )
     kept_seconds = settings.cache_ttl_seconds if prices.ttl_seconds is None else prices.ttl_seconds
     return settings.charged(charged, kept_seconds)
-
-
-def _counter_place(loaded: Loaded, spec: str) -> str:
-    """Return the key that names a counter."""
-    aliases = [alias for alias, model in loaded.settings.models.items() if model.tokenizer == spec]
-    is_common = loaded.settings.budget.counter == spec or not aliases
-    return f"{loaded.source}.{'budget.counter' if is_common else f'models[{aliases[0]!r}].tokenizer'}"

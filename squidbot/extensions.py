@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
 
-__all__ = ["collected", "counter_specs", "split_spec", "store_name"]
+__all__ = ["PROVIDER", "collected", "counter_specs", "split_spec", "store_name"]
+
+# As the tokenizer of a model: what its own API counts (C3).
+PROVIDER = "provider"
 
 
 def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy.PluginManager, Registry]:
@@ -91,9 +94,9 @@ def _llm_specs(loaded: Loaded) -> list[str]:
 
 
 def counter_specs(loaded: Loaded) -> list[str]:
-    """Return what the settings name as token counters, the common one first."""
-    models = loaded.settings.models.values()
-    return [loaded.settings.budget.counter, *(model.tokenizer for model in models if model.tokenizer)]
+    """Return what the settings name as token counters, the common one first, but for the APIs of models."""
+    tokenizers = [model.tokenizer for model in loaded.settings.models.values()]
+    return [loaded.settings.budget.counter, *(one for one in tokenizers if one and one != PROVIDER)]
 
 
 def store_name(loaded: Loaded) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Register, Store
 
-__all__ = ["INDEXES", "OPEN_FILES", "TIMERS", "BuiltIn", "Registry", "Timer", "check_offered", "make"]
+__all__ = [
+    "INDEXES",
+    "OPEN_FILES",
+    "PROVIDERS",
+    "TIMERS",
+    "BuiltIn",
+    "KeepsCounts",
+    "Registry",
+    "Timer",
+    "check_offered",
+    "make",
+]
 
 Offer = TypeVar("Offer")
 Given = TypeVar("Given")
@@ -58,6 +69,17 @@ class Timer(Protocol):
 
     def stop(self) -> None:
         """End it, and leave nothing behind; stopping one that was not started does nothing."""
+
+
+@runtime_checkable
+class KeepsCounts(Protocol):
+    """What a token counter may have beside its port, if it asks others: connections, and counts worth keeping."""
+
+    def keep(self, path: str) -> None:
+        """Keep all counts in a file, beside those that any process has kept there; it need not be there yet."""
+
+    def close(self) -> None:
+        """Close its connections; a second call does nothing."""
 
 
 class Registry:
@@ -228,6 +250,13 @@ def _counted_by_anthropic(rest: str) -> TokenCounter:
     return AnthropicCounter(*_at_url(rest))
 
 
+def _anthropics_own(given: tuple[str, str, str]) -> TokenCounter:
+    from squidbot.adapters.anthropic import AnthropicCounter  # noqa: PLC0415  # as above
+
+    model, url, key_name = given
+    return AnthropicCounter(model, url, key_name=key_name)
+
+
 def _gpt(rest: str) -> LLM:
     from squidbot.adapters.openai import OpenAIChatModel  # noqa: PLC0415  # as above
 
@@ -289,6 +318,8 @@ def _behind_openai(definition: Definition, counter: TokenCounter) -> LoadedModel
     return open_model(definition, counter)
 
 
+# The adapters of models whose APIs count tokens: of a model's name, its url and the name of its key, "" for the usual.
+PROVIDERS: Mapping[str, Callable[[tuple[str, str, str]], TokenCounter]] = {"anthropic": _anthropics_own}
 # What `models.<alias>.adapter` can name.
 RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
     "llama_cpp": _llama_cpp,

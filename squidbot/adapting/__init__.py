@@ -5,5 +5,6 @@
 | kept    | `KeptIndex`: an index of vectors that is kept on disk: opened or found unusable, stamped, saved |
 | disk    | files that one process writes at a time, and names that last |
 | evens   | what the cosines of known embedders say of an answer |
+| counts  | `KeptCounts`: counts of texts that others made, in a file by their digests |
 | buffers | what llama.cpp's log says of its buffers |
 """

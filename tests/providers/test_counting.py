@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import squidbot
@@ -13,6 +15,9 @@ from .wire import KEY, Providers
 pytest.importorskip("anthropic", exc_type=ImportError)
 
 from squidbot.adapters.anthropic import AnthropicCounter  # behind the check that the SDK is there
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LONG = "prices of the shop are cached for ten minutes; " * 60
 PATH = "/v1/messages/count_tokens"
@@ -51,3 +56,23 @@ def test_a_failure_is_no_count(providers: Providers, monkeypatch: pytest.MonkeyP
     assert counter.count(LONG) == plain.count(LONG)
     assert counter.count(f"{LONG}?") != plain.count(f"{LONG}?")
     counter.close()
+
+
+def test_counts_last_and_a_model_is_counted_by_its_own_api(
+    providers: Providers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By its alias, with the key that its settings name; another process asks for nothing that was asked for."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    model = {"adapter": "anthropic", "model": "tiny", "url": providers.url, "key_env": "MY_KEY"}
+    settings = {
+        "store": {"path": str(tmp_path / "s.db")},
+        "models": {"it": {**model, "tokenizer": "provider", "context_window": 50_000}},
+    }
+    for session_id in ("s", "t"):
+        with squidbot.load(settings) as engine:
+            session = engine.session(session_id, model="it")
+            assert session.lease.counter == "anthropic:tiny"
+            (stored,) = session.record({"role": "user", "content": LONG})
+            assert stored.cost.estimate >= -(-len(LONG) // 4)
+        assert len(providers.bodies(PATH)) == 2
+    assert LONG[:40] not in (tmp_path / "s.db.counts").read_text(encoding="ascii")
