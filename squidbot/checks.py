@@ -220,7 +220,8 @@ def _wrong(error: BaseException, _: type | None) -> str:
         return str(error)
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         unknown, known = sorted(error.extra_fields), [field.name for field in attrs.fields(error.cl)]
-        return f"unknown key {', '.join(unknown)}, known: {', '.join(known)}{meant(unknown, known)}"
+        told = "" if all(meant([one], known) for one in unknown) else f", known: {', '.join(known)}"
+        return f"unknown key {', '.join(unknown)}{told}{meant(unknown, known)}"
     return "invalid value for type, expected table"
 
 

@@ -42,7 +42,7 @@ def what_is_wrong(options: Mapping[str, object]) -> str:
     try:
         refuse_server_state(options)
     except InvalidRequestError as error:
-        return str(error)
+        return str(error).removeprefix(f"{error.rule}: ")  # the rule is ours, and nobody else's to know
     for name, value in options.items():
         if name in _OURS:
             return f"{name} can't be an option: {_OURS[name]}"

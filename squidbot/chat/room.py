@@ -15,6 +15,7 @@ from squidbot.commands.reading.opened import Opened
 from squidbot.commands.texts import ago, count, shorter
 from squidbot.core.budget.reliability import reliability
 from squidbot.core.errors import BudgetError, SquidbotError
+from squidbot.core.portable import Words
 
 if TYPE_CHECKING:
     from squidbot.chat.conversation import Turn
@@ -169,7 +170,9 @@ class Talk:
         columns = self.screen.columns
         for row in said[-2:]:
             who = "you" if row.role == "user" else "model"
-            text = place.codec(row.codec).text(row.payload)
+            pieces = place.codec(row.codec).portable(row.payload).pieces
+            # Its reasoning is left out, as it was when it came.
+            text = " ".join(piece.text for piece in pieces if isinstance(piece, Words))
             self.screen.say(f"  {who}: {shorter(text, columns - len(who) - 5)}")
         cut = newest_cut(place.store, session_id)
         if cut and cut.seq == messages - 1:

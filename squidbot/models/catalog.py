@@ -15,7 +15,7 @@ from squidbot.models.files import header_of, loading_of, model_file
 from squidbot.models.opening import MIB, differences, open_model
 from squidbot.models.servers import Behind, behind
 from squidbot.models.watching import MemoryWatch
-from squidbot.offers import OPEN_FILES, make
+from squidbot.offers import OPEN_FILES, check_offered, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +64,18 @@ class Catalog:
         self._watch: MemoryWatch | None = None
         # Opening may take minutes, and two threads must not load the same model.
         self._lock = threading.RLock()
+
+    def check(self, alias: str) -> None:
+        """Check that somebody offers the adapter of a model, if it has any.
+
+        Raises:
+            ConfigError: nobody does; the text says what there is.
+        """
+        adapter = self._loaded.settings.model(alias).adapter
+        if adapter is not None:
+            check_offered(
+                "runtime", self._registry.runtimes, adapter, f"{self._loaded.source}.models[{alias!r}].adapter"
+            )
 
     def probed(self, *, again: bool = False) -> Probed:
         """Return what devices there are; `again` looks anew.
@@ -244,6 +256,7 @@ class Catalog:
         if model.adapter is None:
             known = ", ".join(sorted(self._registry.runtimes))
             raise ConfigError(f"no adapter opens it; set adapter to one of {known} @ {place}")
+        self.check(alias)
         self._look_anew(alias)
         path = model_file(self._loaded, alias)
         if not path and model.adapter in OPEN_FILES:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.cells import cell_len
 
+import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.chat.cut import BY_USER, Cut, newest_cut
 from squidbot.testing import offline_chat_model
@@ -90,6 +91,20 @@ def test_stopped_answer_is_kept_and_the_session_goes_on(terminal: Callable[..., 
     again.spawned.sendintr()
     again.wait("Ctrl-D or /quit ends")
     again.end()
+
+
+def test_reasoning_is_not_shown_as_what_the_model_said(terminal: Callable[..., Terminal], folder: Path) -> None:
+    """At the start of a session that goes on, the last words stand without it."""
+    thought = {"type": "thinking", "thinking": "I had better greet.", "signature": "s"}
+    with squidbot.load({"store": {"path": str(folder / "kept.db")}}) as engine:
+        session = engine.session("chat", form="anthropic.messages")
+        answer = {"role": "assistant", "content": [thought, {"type": "text", "text": "Hello."}]}
+        session.record({"role": "user", "content": "hi"}, answer)
+    talk = terminal()
+    shown = ESCAPES.sub("", talk.spawned.before)
+    assert "  model: Hello." in shown
+    assert "better" not in shown
+    talk.end()
 
 
 def test_undo_takes_a_shortening_back(terminal: Callable[..., Terminal]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
+from squidbot.accounts import USUAL_KEYS
 from squidbot.cli import main
 from squidbot.commands.ending import USAGE
 
@@ -46,7 +47,11 @@ def line(folder: Path, settings: str, *command: str) -> str:
 def test_a_misspelt_key_is_named_with_the_one_that_was_meant(folder: Path) -> None:
     """File, table, key, the nearest one."""
     said = line(folder, "[pressure]\nstratgy = 'speed'\n")
-    assert said.startswith("squidbot: unknown key stratgy, known: strategy, compact_at_fraction, ")
+    assert said == "squidbot: unknown key stratgy; did you mean strategy? @ squidbot.toml.pressure"
+    said = line(folder, "[models.claude]\nadaptor = 'anthropic'\n")
+    assert said == "squidbot: unknown key adaptor; did you mean adapter? @ squidbot.toml.models['claude']"
+    said = line(folder, "[pressure]\nstratgy = 'speed'\nqqq = 1\n")
+    assert said.startswith("squidbot: unknown key qqq, stratgy, known: strategy, compact_at_fraction, ")
     assert said.endswith("; did you mean strategy? @ squidbot.toml.pressure")
 
 
@@ -117,6 +122,55 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
     )
     end = "; set ANTHROPIC_API_KEY in the environment @ squidbot.toml.summary.llm"
     assert said == f"squidbot: no key for https://api.anthropic.com{end}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "says", "where"),
+    [
+        ("adaptor = 'anthropic'", "unknown key adaptor; did you mean adapter?", ""),
+        ("adapter = 'antropic'", "no runtime 'antropic', known: anthropic, llama_cpp, ollama, openai, ", ".adapter"),
+        (
+            "adapter = 'openai'\nurl = 'http://127.0.0.1:9/v1?x=1'",
+            "url 'http://127.0.0.1:9/v1?x=1' is no address; ",
+            "",
+        ),
+        ("adapter = 'anthropic'\ncontext_window = 9000", "no key for https://api.anthropic.com; set ANTHROPIC_", ""),
+        ("adapter = 'openai'\noptions = { store = true }", "store keeps the history at the provider; ", ".options"),
+    ],
+)
+def test_chat_says_in_one_line_what_is_wrong_with_its_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str, says: str, where: str
+) -> None:
+    """Before anything is asked: file, path, what to do."""
+    for name in USUAL_KEYS.values():
+        monkeypatch.delenv(name, raising=False)
+    for package in USUAL_KEYS:
+        pytest.importorskip(package, exc_type=ImportError)
+    said = line(folder, f"[models.a]\n{settings}\n", "chat", "--print", "hi")
+    assert said.startswith(f"squidbot: {says}")
+    assert said.endswith(f" @ squidbot.toml.models['a']{where}")
+
+
+def test_chat_names_the_package_of_its_model_that_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And how to get it."""
+    monkeypatch.setitem(sys.modules, "openai", None)
+    for module in [name for name in sys.modules if name.startswith("squidbot.adapters.openai")]:
+        monkeypatch.delitem(sys.modules, module)
+    said = line(folder, "[models.a]\nadapter = 'openai'\n", "chat", "--print", "hi")
+    assert said.startswith("squidbot: the runtime 'openai' can't be imported: ")
+    assert said.endswith("; pip install 'squidbot[openai]' @ squidbot.toml.models['a']")
+
+
+def test_status_names_an_adapter_that_nobody_offers(folder: Path) -> None:
+    """Below its pages; a model behind an API is loaded with nothing."""
+    (folder / "squidbot.toml").write_text(
+        "[gpu]\nprobe = 'none'\n[models.a]\nadapter = 'antropic'\n[models.b]\nadapter = 'openai'\nmodel = 'x'\n",
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(main, ["status"])
+    assert done.exit_code == 1
+    assert "! model a: no runtime 'antropic', known: " in done.stdout
+    assert "n_ctx" not in done.stdout
 
 
 def test_a_secret_in_a_file_is_refused_with_where_it_goes(folder: Path) -> None:

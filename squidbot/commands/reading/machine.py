@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
+from squidbot.accounts import USUAL_KEYS
 from squidbot.bootstrap import wire
 from squidbot.commands.reading.installed import PACKAGES, Package, installed
 from squidbot.commands.reading.vectors import FactsFound, facts_found
@@ -124,7 +125,8 @@ def _model(wired: Wired, alias: str) -> ModelFound:
     try:
         sized = wired.models.sized(alias)
         lease = wired.lease(alias)
-        if sized is not None or wired.loaded.settings.model(alias).adapter:
+        wired.models.check(alias)
+        if sized is not None or wired.loaded.settings.model(alias).adapter not in {None, *USUAL_KEYS}:
             loading = wired.models.loading(alias)
         if sized is not None and sized.window_tokens is None:
             problem = sized.reason
