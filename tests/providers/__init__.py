@@ -13,6 +13,7 @@
 | marks | OpenAI's newer cache, with breakpoints |
 | messages | /v1/messages, /v1/messages/count_tokens, /v1/models/<model> |
 | completions | /v1/chat/completions |
+| embeddings | /v1/embeddings |
 | responses | /v1/responses, /v1/responses/input_tokens |
 | items | the rules of Responses items |
 | openai_words | how OpenAI words what it refuses |

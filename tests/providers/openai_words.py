@@ -46,7 +46,9 @@ def authenticate(asked: Received, key: str) -> None:
     if not given:
         raise refusal("You didn't provide an API key.", status=401)
     if given != f"Bearer {key}":
-        raise refusal("Incorrect API key provided.", code="invalid_api_key", status=401)
+        raise refusal(
+            f"Incorrect API key provided: {given.removeprefix('Bearer ')}.", code="invalid_api_key", status=401
+        )
 
 
 def model_of(asked: Received, world: World) -> Model:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from .completions import Completions
+from .embeddings import Embeddings
 from .messages import Messages
 from .replies import Refusal
 from .responses import Responses
@@ -25,13 +27,17 @@ KEY = "key-of-the-tests"
 
 
 class Received(NamedTuple):
-    """A request as it came: path without its query, query, headers in lower case, the bytes, and these as JSON."""
+    """A request as it came: path without its query, query, headers in lower case, the bytes, these as JSON, and when.
+
+    `moment` is in seconds of a clock that only goes on.
+    """
 
     path: str
     query: str
     headers: Mapping[str, str]
     raw: bytes
     body: Json
+    moment: float = 0.0
 
 
 class Endpoint(Protocol):
@@ -57,7 +63,8 @@ class Fault:
 
     Attributes:
         status: answer with this status; None: answer.
-        retry_after: the header beside the status.
+        body: beside the status, in place of what the provider says of it.
+        retry_after, retry_after_ms: headers beside the status.
         hang_seconds: say nothing for so long, then close.
         cut_after: close the connection after so many events of a stream.
         error_after: an event that says so ends the stream after so many events.
@@ -65,7 +72,9 @@ class Fault:
     """
 
     status: int | None = None
+    body: Json | None = None
     retry_after: str | None = None
+    retry_after_ms: str | None = None
     hang_seconds: float = 0.0
     cut_after: int | None = None
     error_after: int | None = None
@@ -82,6 +91,8 @@ class Providers:
         count: the tokens of a text.
         faults: failures to order, the next one first.
         requests: what came, in order; refused: the messages of refusals, in order.
+        key: who asks with another one is refused.
+        embeddings: what makes vectors.
     """
 
     models: Mapping[str, Model] = field(default_factory=lambda: {"tiny": Model()})
@@ -90,18 +101,21 @@ class Providers:
     faults: list[Fault] = field(default_factory=list)
     requests: list[Received] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    key: str = KEY
 
     def __post_init__(self) -> None:
         self.world = World(self.models, self._said, self.count)
         self.closing = threading.Event()
         self._lock = threading.Lock()
         messages, completions, responses = Messages(self.world), Completions(self.world), Responses(self.world)
+        self.embeddings = Embeddings(self.world)
         self._routes: dict[str, Endpoint] = {
             "/v1/messages": messages,
             "/v1/models": completions,
             "/v1/models/": messages,
             "/v1/chat/completions": completions,
             "/v1/responses": responses,
+            "/v1/embeddings": self.embeddings,
         }
 
     def _said(self, asked: Asked) -> Sequence[Piece]:
@@ -181,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             body = None
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Received(path, query, headers, raw, body if isinstance(body, dict) else {})
+        asked = Received(path, query, headers, raw, body if isinstance(body, dict) else {}, time.monotonic())
         # Who asked may be gone, as in some tests.
         with contextlib.suppress(ConnectionError):
             self._under(self.providers.received(asked), asked)
@@ -193,8 +207,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.hang_seconds:
             self.providers.closing.wait(fault.hang_seconds)
         elif fault.status is not None:
-            more = {} if fault.retry_after is None else {"retry-after": fault.retry_after}
-            self._whole(fault.status, json.dumps(endpoint.failure(fault.status)).encode(), more)
+            headers = {"retry-after": fault.retry_after, "retry-after-ms": fault.retry_after_ms}
+            said = endpoint.failure(fault.status) if fault.body is None else fault.body
+            given = {name: value for name, value in headers.items() if value is not None}
+            self._whole(fault.status, json.dumps(said).encode(), given)
         elif fault.raw is not None:
             self._whole(200, fault.raw, {})
         else:
@@ -202,7 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _said(self, endpoint: Endpoint, asked: Received, fault: Fault) -> None:
         try:
-            reply = endpoint.answer(asked, KEY)
+            reply = endpoint.answer(asked, self.providers.key)
         except Refusal as refusal:
             self.providers.refused.append(str(refusal))
             self._whole(refusal.status, json.dumps(refusal.body).encode(), {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,20 +16,15 @@ from squidbot.adapters.openai.client import Account
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.testing import check_embedder
 
-from .openai_api import DIMENSIONS, KEY, OpenAIServer, Refusal, vector_of
+from .embeddings import DIMENSIONS, vector_of
+from .openai_words import error
+from .wire import KEY, Fault, Providers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 # No test waits for what a person would.
 QUICK = Patience(connect_seconds=2.0, answer_seconds=2.0, retries=2)
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    """Return a server that knows one key."""
-    with OpenAIServer() as started:
-        yield started
 
 
 @pytest.fixture(autouse=True)
@@ -39,132 +33,136 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def _embedder(server: OpenAIServer, dimensions: int | None = None) -> OpenAIEmbedder:
-    account = Account(server.url, patience=QUICK)
+def _sizes(providers: Providers) -> list[int]:
+    """Return how many texts each request had."""
+    return [len(body["input"]) for body in providers.bodies("/v1/embeddings")]  # type: ignore[arg-type]  # a list
+
+
+def _embedder(providers: Providers, dimensions: int | None = None) -> OpenAIEmbedder:
+    account = Account(providers.openai_url, patience=QUICK)
     return OpenAIEmbedder("tiny", dimensions=dimensions, account=account)
 
 
-def test_embedder_keeps_the_promises_of_embedders(server: OpenAIServer) -> None:
+def test_embedder_keeps_the_promises_of_embedders(providers: Providers) -> None:
     """The public check of the port passes, with a text that the provider finds too long."""
-    check_embedder(lambda: _embedder(server), too_long="squid " * 8_193)
+    check_embedder(lambda: _embedder(providers), too_long="squid " * 8_193)
 
 
-def test_vectors_are_those_of_the_server_in_order(server: OpenAIServer) -> None:
+def test_vectors_are_those_of_the_server_in_order(providers: Providers) -> None:
     """However the server orders them, each text has its own, made one long."""
-    server.changed = lambda answer: {**answer, "data": answer["data"][::-1]}  # type: ignore[index]
-    made = _embedder(server).embed(["one", "two", "three"])
+    providers.embeddings.changed = lambda answer: {**answer, "data": answer["data"][::-1]}  # type: ignore[index]
+    made = _embedder(providers).embed(["one", "two", "three"])
     for text, vector in zip(["one", "two", "three"], made, strict=True):
         numbers = vector_of(text)
         assert vector == pytest.approx([number / math.hypot(*numbers) for number in numbers], abs=1e-9)
 
 
-def test_base64_is_asked_of_openai_alone(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base64_is_asked_of_openai_alone(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own server knows it, and a vector is a quarter of the bytes; what others know is numbers."""
-    plain = _embedder(server).embed(["one"])
-    monkeypatch.setattr("squidbot.adapters.openai.client.Account.usual_url", server.url)
-    assert _embedder(server).embed(["one"]) == plain
-    assert [body["encoding_format"] for _, body in server.requests] == ["float", "base64"]
+    plain = _embedder(providers).embed(["one"])
+    monkeypatch.setattr("squidbot.adapters.openai.client.Account.usual_url", providers.openai_url)
+    assert _embedder(providers).embed(["one"]) == plain
+    assert [body["encoding_format"] for body in providers.bodies("/v1/embeddings")] == ["float", "base64"]
 
 
-def test_requests_stay_within_the_providers_limits(server: OpenAIServer) -> None:
+def test_requests_stay_within_the_providers_limits(providers: Providers) -> None:
     """No more than 2,048 texts, and 300,000 tokens, at once; nothing is refused, and nothing is lost."""
     texts = [f"text {number}" for number in range(5_000)]
-    assert len(_embedder(server).embed(texts)) == 5_000
-    assert server.sizes() == [2_048, 2_048, 904]
-    server.requests.clear()
+    assert len(_embedder(providers).embed(texts)) == 5_000
+    assert _sizes(providers) == [2_048, 2_048, 904]
+    providers.requests.clear()
     long = ["the squid is deep in the sea, and " * 900] * 50
-    assert len(set(_embedder(server).embed(long))) == 1
-    assert sum(server.sizes()) == 50
-    assert len(server.requests) < 10
+    assert len(set(_embedder(providers).embed(long))) == 1
+    assert sum(_sizes(providers)) == 50
+    assert len(providers.requests) < 10
 
 
-def test_fewer_texts_are_sent_to_a_server_that_takes_fewer(server: OpenAIServer) -> None:
+def test_fewer_texts_are_sent_to_a_server_that_takes_fewer(providers: Providers) -> None:
     """It says so by refusing; the next batches are small from the start."""
-    server.most_texts = 10
-    embedder = _embedder(server)
+    providers.embeddings.most_texts = 10
+    embedder = _embedder(providers)
     texts = [f"text {number}" for number in range(70)]
     made = embedder.embed(texts)
     assert made == [embedder.embed([text])[0] for text in texts]
-    server.requests.clear()
+    providers.requests.clear()
     embedder.embed(texts)
-    assert max(server.sizes()) <= 10
+    assert max(_sizes(providers)) <= 10
 
 
-def test_one_text_that_is_too_long_is_told_among_others(server: OpenAIServer) -> None:
+def test_one_text_that_is_too_long_is_told_among_others(providers: Providers) -> None:
     """It is a ContextOverflowError with the provider's own words, never cut."""
     with pytest.raises(ContextOverflowError, match=r"maximum input length is 8192 tokens"):
-        _embedder(server).embed(["short", "squid " * 9_000, "other"])
+        _embedder(providers).embed(["short", "squid " * 9_000, "other"])
 
 
 @pytest.mark.parametrize("texts", [[""], ["one", ""]])
-def test_empty_text_is_refused_before_it_is_sent(server: OpenAIServer, texts: list[str]) -> None:
+def test_empty_text_is_refused_before_it_is_sent(providers: Providers, texts: list[str]) -> None:
     """The provider would refuse all that came with it."""
     with pytest.raises(LLMError, match="refused: an empty text"):
-        _embedder(server).embed(texts)
-    assert server.requests == []
+        _embedder(providers).embed(texts)
+    assert providers.requests == []
 
 
-def test_server_that_is_busy_is_asked_again_when_it_says(server: OpenAIServer) -> None:
+def test_server_that_is_busy_is_asked_again_when_it_says(providers: Providers) -> None:
     """After 429 not before `retry-after`; after 500 soon."""
-    server.first = [Refusal(429, "slow down", retry_after="0.4"), Refusal(500, "oops", retry_after_ms="20")]
-    assert len(_embedder(server).embed(["one"])) == 1
-    first, second, _ = (moment for moment, _ in server.requests)
+    providers.faults = [Fault(status=429, retry_after="0.4"), Fault(status=500, retry_after_ms="20")]
+    assert len(_embedder(providers).embed(["one"])) == 1
+    first, second, _ = (each.moment for each in providers.requests)
     assert second - first >= 0.4
 
 
-FAILURES: dict[str, tuple[Refusal, str, str]] = {
-    "busy": (Refusal(429, "slow down", retry_after_ms="1"), "rate-limit", "slow down"),
-    "broke": (Refusal(429, "no money", "insufficient_quota", retry_after_ms="1"), "refused", "no money"),
-    "broken": (Refusal(503, "oops", retry_after_ms="1"), "unreachable", r"fails \(503\): oops"),
-    "strange": (Refusal(418, "teapot"), "refused", r"\(418\): teapot"),
-    "no access": (Refusal(403, "not you"), "refused", "OPENAI_API_KEY"),
+def _fault(status: int, message: str, code: str | None = None) -> Fault:
+    return Fault(status=status, body=error(message, code=code), retry_after_ms="1")
+
+
+FAILURES: dict[str, tuple[Fault, str, str]] = {
+    "busy": (_fault(429, "slow down"), "rate-limit", "slow down"),
+    "broke": (_fault(429, "no money", "insufficient_quota"), "refused", "no money"),
+    "broken": (_fault(503, "oops"), "unreachable", r"fails \(503\): oops"),
+    "strange": (_fault(418, "teapot"), "refused", r"\(418\): teapot"),
+    "no access": (_fault(403, "not you"), "refused", "OPENAI_API_KEY"),
 }
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_failure_of_the_server_is_an_error_of_ours(server: OpenAIServer, name: str) -> None:
+def test_failure_of_the_server_is_an_error_of_ours(providers: Providers, name: str) -> None:
     """Its kind says what to do, its text what the server said."""
-    refusal, kind, said = FAILURES[name]
-    server.first = [refusal] * (QUICK.retries + 1)
+    fault, kind, said = FAILURES[name]
+    providers.faults = [fault] * (QUICK.retries + 1)
     with pytest.raises(LLMError, match=said) as caught:
-        _embedder(server).embed(["one"])
+        _embedder(providers).embed(["one"])
     assert caught.value.kind == kind
     assert "\n" not in str(caught.value)
 
 
-def test_wrong_key_is_told_without_the_key(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_key_is_told_without_the_key(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server shows it in its answer; ours names the variable it is in."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-42")
     with pytest.raises(LLMError, match=r"refused: .* does not take the key in OPENAI_API_KEY") as caught:
-        _embedder(server).embed(["one"])
+        _embedder(providers).embed(["one"])
     assert "sk-wrong-42" not in str(caught.value)
     assert "***" in str(caught.value)
 
 
-def test_unknown_model_is_told(server: OpenAIServer) -> None:
+def test_unknown_model_is_told(providers: Providers) -> None:
     """In the provider's words."""
     with pytest.raises(LLMError, match="The model `huge` does not exist"):
-        OpenAIEmbedder("huge", account=Account(server.url, patience=QUICK)).embed(["one"])
+        OpenAIEmbedder("huge", account=Account(providers.openai_url, patience=QUICK)).embed(["one"])
 
 
 def test_server_that_does_not_answer_is_given_up() -> None:
     """Nobody listens: unreachable, after the retries."""
-    with OpenAIServer() as server:
-        url = server.url
+    with Providers() as server:
+        url = server.openai_url
     account = Account(url, patience=Patience(1.0, 1.0, 0))
     with pytest.raises(LLMError, match=r"unreachable: .* is not reached"):
         OpenAIEmbedder("tiny", account=account).embed(["one"])
 
 
-def test_server_that_hangs_is_given_up(server: OpenAIServer) -> None:
+def test_server_that_hangs_is_given_up(providers: Providers) -> None:
     """After its time, not before."""
-
-    def hangs(answer: object) -> object:
-        time.sleep(0.5)
-        return answer
-
-    server.changed = hangs
-    account = Account(server.url, patience=Patience(1.0, 0.1, 0))
+    providers.faults = [Fault(hang_seconds=0.5)]
+    account = Account(providers.openai_url, patience=Patience(1.0, 0.1, 0))
     with pytest.raises(LLMError, match=r"unreachable: .* did not answer in time"):
         OpenAIEmbedder("tiny", account=account).embed(["one"])
 
@@ -174,7 +172,6 @@ def _with(embedding: object) -> Callable[[dict[str, object]], object]:
 
 
 ODD: dict[str, Callable[[dict[str, object]], object]] = {
-    "no JSON": lambda _: b"<html>hello</html>",
     "no data": lambda answer: {**answer, "data": []},
     "data missing": lambda _: {"object": "list"},
     "data is text": lambda answer: {**answer, "data": "many"},
@@ -200,21 +197,28 @@ ODD: dict[str, Callable[[dict[str, object]], object]] = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_answer_that_is_no_vector_is_never_one(server: OpenAIServer, name: str) -> None:
+def test_answer_that_is_no_vector_is_never_one(providers: Providers, name: str) -> None:
     """Whatever a server says, an error of ours comes of it."""
-    embedder = _embedder(server)
+    embedder = _embedder(providers)
     assert embedder.dimensions == DIMENSIONS
-    server.changed = ODD[name]
+    providers.embeddings.changed = ODD[name]
     with pytest.raises(LLMError, match="unusable"):
         embedder.embed(["one"])
 
 
-def test_shorter_vectors_are_asked_for_and_named(server: OpenAIServer) -> None:
+def test_answer_that_is_no_json_is_told(providers: Providers) -> None:
+    """A server that greets who asks it."""
+    providers.faults = [Fault(raw=b"<html>hello</html>")] * (QUICK.retries + 1)
+    with pytest.raises(LLMError, match="unusable"):
+        _embedder(providers).embed(["one"])
+
+
+def test_shorter_vectors_are_asked_for_and_named(providers: Providers) -> None:
     """A server that passes over the wish is found out."""
-    embedder = _embedder(server, 4)
+    embedder = _embedder(providers, 4)
     assert (len(embedder.embed(["one"])[0]), embedder.dimensions) == (4, 4)
-    assert embedder.name != _embedder(server).name
-    server.changed = _with([1.0] * DIMENSIONS)
+    assert embedder.name != _embedder(providers).name
+    providers.embeddings.changed = _with([1.0] * DIMENSIONS)
     with pytest.raises(LLMError, match="a vector of 16, not 4, numbers"):
         embedder.embed(["one"])
 
@@ -231,7 +235,7 @@ def test_key_comes_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(ConfigError, match=r"no key for https://api.openai.com/v1; set OPENAI_API_KEY"):
         OpenAIEmbedder("text-embedding-3-small")
-    with OpenAIServer(key="none") as server:
+    with Providers(key="none") as server:
         assert len(_embedder(server).embed(["one"])) == 1
 
 
@@ -250,30 +254,30 @@ def test_model_has_to_be_named() -> None:
         OpenAIEmbedder("")
 
 
-def test_half_of_a_character_is_sent_as_one(server: OpenAIServer) -> None:
+def test_half_of_a_character_is_sent_as_one(providers: Providers) -> None:
     """No JSON has half a surrogate pair; a whole one is its character."""
-    _embedder(server).embed(["\ud800 squid", "\ud83d\ude00"])
-    assert server.requests[-1][1]["input"] == ["\ufffd squid", "\N{GRINNING FACE}"]
+    _embedder(providers).embed(["\ud800 squid", "\ud83d\ude00"])
+    assert providers.requests[-1].body["input"] == ["\ufffd squid", "\N{GRINNING FACE}"]
 
 
 @pytest.mark.parametrize("named", ["by an address", "by a definition"])
-def test_facts_are_found_by_vectors_of_a_server_that_settings_name(server: OpenAIServer, named: str) -> None:
+def test_facts_are_found_by_vectors_of_a_server_that_settings_name(providers: Providers, named: str) -> None:
     """One line, or a model of the settings with its address: what is added is embedded, and so is what is asked."""
-    model = {"adapter": "openai", "model": "tiny", "url": server.url}
+    model = {"adapter": "openai", "model": "tiny", "url": providers.openai_url}
     settings: dict[str, object] = {"memory": {"embedder": "e"}, "models": {"e": model}}
     if named == "by an address":
-        settings = {"memory": {"embedder": f"openai:tiny@{server.url}"}}
+        settings = {"memory": {"embedder": f"openai:tiny@{providers.openai_url}"}}
     with squidbot.load(settings) as engine:
         session = engine.session("s", scope=squidbot.Scope(user="ann", bot="helper"))
         session.memory({"action": "add", "text": "Ann has a beagle.", "category": "core"})
         assert "Ann has a beagle." in session.memory({"action": "search", "query": "beagle"}).text
-    assert ["Ann has a beagle."] in [body["input"] for _, body in server.requests]
-    assert ["beagle"] in [body["input"] for _, body in server.requests]
+    assert ["Ann has a beagle."] in [body["input"] for body in providers.bodies("/v1/embeddings")]
+    assert ["beagle"] in [body["input"] for body in providers.bodies("/v1/embeddings")]
 
 
-def test_closed_twice_is_closed(server: OpenAIServer) -> None:
+def test_closed_twice_is_closed(providers: Providers) -> None:
     """The connections are given back; asked again, it says so."""
-    embedder = _embedder(server)
+    embedder = _embedder(providers)
     embedder.embed(["one"])
     embedder.close()
     embedder.close()
