@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.core.session import Session as CoreSession
     from squidbot.hooks import Hooks
 
-__all__ = ["Prompting", "Prompts", "allocate", "has_host_tools", "score_complexity"]
+__all__ = ["Prompting", "Prompts", "allocate", "has_host_tools", "score_complexity", "templates_of"]
 
 SUFFIX: Final = ".md"
 # Files that are no modes: what stands in front of each.
@@ -50,10 +50,7 @@ class Prompts:
         """
         self.loaded = loaded
         self.hooks = hooks
-        self.templates: Mapping[str, Template] = OWN
-        folder = loaded.settings.prompt.folder
-        if folder:
-            self.templates = _templates(Path(loaded.absolute(folder)), f"{loaded.source}.prompt.folder")
+        self.templates = templates_of(loaded)
         self.template(loaded.settings.prompt.mode, f" @ {loaded.source}.prompt.mode")
         lists = {name: words.lists for name, words in loaded.settings.allocation.words.items()}
         self.languages = tuple({"english": ENGLISH, **lists}.values())
@@ -309,6 +306,18 @@ def _is_own(tool: Mapping[str, object]) -> bool:
     function = tool.get("function")
     name = function.get("name") if isinstance(function, dict) else tool.get("name")
     return isinstance(name, str) and is_ours(name)
+
+
+def templates_of(loaded: Loaded) -> Mapping[str, Template]:
+    """Return what is said in each mode: ours, and the user's own texts.
+
+    Raises:
+        ConfigError: the folder or a text can't be read, says nothing, or has a name that is taken.
+    """
+    folder = loaded.settings.prompt.folder
+    if not folder:
+        return OWN
+    return _templates(Path(loaded.absolute(folder)), f"{loaded.source}.prompt.folder")
 
 
 def _templates(folder: Path, place: str) -> dict[str, Template]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as with_usage
+from dataclasses import replace as replaced
 from typing import TYPE_CHECKING
 
 import click
@@ -39,6 +39,7 @@ __all__ = ["replay"]
 @click.option(
     "--usage", default="none", metavar="HOW", help="Reported: none, recorded, or by a counter.  [default: none]"
 )
+@click.option("--mode", metavar="NAME", default="off", help="With the system text of a mode.  [default: off]")
 @click.option("--store", metavar="FILE.db", help="Keep the sessions there.  [default: a temporary file]")
 @click.option("--dump", metavar="FILE", help="Write every request; into FILE/, a file for each conversation.")
 @click.option("--compare", is_flag=True, help="Set other policies beside it.")
@@ -55,6 +56,7 @@ def replay(  # noqa: PLR0913  # an argument for each option
     unit: Unit,
     prices: str | None,
     usage: str,
+    mode: str,
     store: str | None,
     dump: str | None,
     compare: bool,
@@ -65,13 +67,16 @@ def replay(  # noqa: PLR0913  # an argument for each option
     TRANSCRIPT is a file or a directory: messages as OpenAI or Anthropic have them, items of Responses, or a session of
     Claude Code, as JSONL or JSON. Nothing is sent anywhere.
     """
-    from squidbot.replay import charges, command, report, table, wiring  # noqa: PLC0415  # its help stays quick
+    from squidbot.replay import charges, command, modes, report, table, wiring  # noqa: PLC0415  # its help stays quick
 
     bill = charges.SCORING if prices is None else charges.charges_of(prices)
     terms = _terms(window, reserve, strategy, wiring.open_counter(counter), unit, bill)
-    terms = with_usage(terms, usage=usage)
+    terms = replaced(terms, usage=usage, mode=mode)
+    prompt = modes.prompt_of(mode, terms)
     places = command.Places(transcripts, store, dump)
     conversations = command.conversations_of(places)
+    if prompt is not None:
+        conversations = modes.in_mode(conversations, prompt)
     with table.progress(command.ticks_of(conversations, compare=compare)) as tick:
         results = command.run(conversations, terms, places, compare=compare, tick=tick)
     if as_json:

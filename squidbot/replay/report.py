@@ -156,6 +156,7 @@ def _terms(terms: Terms) -> JsonObject:
         "counter": terms.meter.physical.name,
         "certificate": terms.meter.certificate,
         "unit": terms.unit,
+        "mode": terms.mode,
         "prices": _prices(terms.charges),
     }
 

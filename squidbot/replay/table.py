@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from squidbot.core.prompts.modes import OFF
 from squidbot.replay.charges import SCORING
 from squidbot.replay.metrics import AGES_TOKENS
 from squidbot.replay.report import Totals, on_front, percentile
@@ -113,7 +114,7 @@ def _conditions(terms: Terms) -> str:
     return (
         f"window {lease.window_tokens:,} tokens, {lease.reserved_output_tokens:,} of them for the answer{words}; "
         f"strategy {terms.strategy}; counted by {plain(meter.physical.name)} (bounds: {meter.certificate})"
-        f"{_charged(terms.charges)}"
+        f"{_charged(terms.charges)}{f'; mode {plain(terms.mode)}' if terms.mode != OFF else ''}"
     )
 
 

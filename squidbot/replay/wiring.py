@@ -39,7 +39,8 @@ RANKS_SUFFIX = ".tiktoken"
 class Terms:
     """Under which sessions are replayed: the window, what counts it, the strategy and its settings, the bill.
 
-    `usage` says who reports the sizes of requests: "none", "recorded", or a counter (`usage.biller_of`).
+    `usage` says who reports the sizes of requests: "none", "recorded", or a counter (`usage.biller_of`); `mode` is that
+    of the system text in front of what was said.
     """
 
     lease: Lease
@@ -49,6 +50,7 @@ class Terms:
     unit: Unit
     charges: Charges = SCORING
     usage: str = "none"
+    mode: str = "off"
 
     @property
     def limit_tokens(self) -> int:
