@@ -109,16 +109,21 @@ def _checks_nearest(index: VectorIndex) -> None:
             assert abs(near.cosine - cosine) <= COSINE_ERROR, f"a cosine is right: got {near.cosine}, it is {cosine}"
         found, wanted = found + len({near.place for near in due} & {near.place for near in got}), wanted + 10
     assert found >= RECALL * wanted, f"the nearest are found: {found} of {wanted}"
-    if isinstance(index, Multiplying):
-        asked, others = _vectors(1, seed=2)[0], [each.vector for each in entries[:50]]
-        for got_dot, other in zip(index.dots(asked, others), others, strict=True):
-            assert abs(got_dot - dot(asked, unpacked(other))) < 1e-9, f"products are summed with 64 bits: got {got_dot}"
-        assert list(index.dots(asked, [])) == [], "none is none"
+    _checks_products(index, entries[:50])
     whole = index.search(_vectors(1, seed=2)[0], 5000, ANN)
     assert len({near.place for near in whole}) == len(whole) == 1200, "all are found where all are wanted, each once"
     same = made_entry(4000, _vectors(1)[0], (ANN,))
     index.add([same])
     assert [near.place for near in index.search(_vectors(1)[0], 2, ANN)] == [4000, 1], "ties are newest place first"
+
+
+def _checks_products(index: VectorIndex, entries: Sequence[Entry]) -> None:
+    if not isinstance(index, Multiplying):
+        return
+    asked, others = _vectors(1, seed=2)[0], [each.vector for each in entries]
+    for got, other in zip(index.dots(asked, others), others, strict=True):
+        assert abs(got - dot(asked, unpacked(other))) < 1e-9, f"products are summed with 64 bits: got {got}"
+    assert list(index.dots(asked, [])) == [], "none is none"
 
 
 def _checks_order(got: Sequence[Near]) -> None:
