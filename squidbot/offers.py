@@ -9,6 +9,7 @@ from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
 from squidbot.hookspecs import hookimpl
@@ -170,6 +171,7 @@ class BuiltIn:
         register.codec(OpenAIChat())
         register.codec(AnthropicMessages())
         register.codec(OpenAIResponses())
+        register.codec(PydanticAI())
 
 
 def _named(name: str) -> Callable[[str], TokenCounter]:

@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.core.messages import ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
-CODECS: dict[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses())}
+CODECS: dict[str, Codec] = {
+    codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI())
+}
 TAGS = st.sampled_from(sorted(CODECS))
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
@@ -68,7 +71,16 @@ CHAT: dict[str, object] = {
     "reasoning_content": "THOUGHT",
     "tool_calls": [{"id": "toolu_1", "type": "function", "function": {"name": "read", "arguments": '{"at": 1}'}}],
 }
-STEPS = {"anthropic.messages": ANTHROPIC, "openai.responses": RESPONSES, "openai.chat": CHAT}
+PYDANTIC: dict[str, object] = {
+    "kind": "response",
+    "provider_response_id": "resp_1",
+    "parts": [
+        {"part_kind": "thinking", "content": "THOUGHT", "id": "rs_1", "signature": "SEALED"},
+        {"part_kind": "text", "content": "I look.", "id": "msg_1"},
+        {"part_kind": "tool-call", "tool_name": "read", "args": {"at": 1}, "tool_call_id": "toolu_1", "id": "fc_1"},
+    ],
+}
+STEPS = {"anthropic.messages": ANTHROPIC, "openai.responses": RESPONSES, "openai.chat": CHAT, "pydantic_ai/2": PYDANTIC}
 PAIRS = [(source, target) for source in CODECS for target in CODECS if source != target]
 
 
