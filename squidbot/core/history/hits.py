@@ -11,7 +11,7 @@ from squidbot.core.history.pages import speaker
 from squidbot.core.history.when import ago, stamp
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.notes.quotes import one_line
-from squidbot.core.view.marks import fence, is_history
+from squidbot.core.view.marks import asks_past, fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,7 +122,7 @@ def in_view(standing: Standing) -> dict[int, str]:
 
 def searched_text(message: Message) -> str | None:
     """Return what of a message may answer a search; None where it only asks for what was said before."""
-    calls = [call for call in message.calls if not is_history(call.name)]
+    calls = [call for call in message.calls if not asks_past(call.name)]
     if not calls and message.calls and not message.text.strip():
         return None
     return "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])

@@ -9,6 +9,7 @@ __all__ = [
     "MEMORIES",
     "TOOL",
     "answers",
+    "asks_past",
     "fence",
     "is_history",
     "is_memory",
@@ -24,7 +25,9 @@ __all__ = [
 # The tool's name; hosts that take tools from servers put the server's name in front.
 TOOL: Final = "history"
 _NAMED: Final = re.compile(r"(?:.*[^A-Za-z0-9])?history\Z", re.DOTALL)
-_OURS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory)\Z", re.DOTALL)
+# What hosts show as several functions, too.
+_OURS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory(?:_search|_add)?)\Z", re.DOTALL)
+_ASKS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory_search)\Z", re.DOTALL)
 # How the marks around memories are named.
 MEMORIES: Final = "memories"
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
@@ -77,6 +80,11 @@ def is_ours(name: str) -> bool:
     Others call tools so, too: an answer is ours where it opens as ours do, as well.
     """
     return _OURS.match(name) is not None
+
+
+def asks_past(name: str) -> bool:
+    """Return whether a call of a tool of this name only asks for what was said before: an answer to no search."""
+    return _ASKS.match(name) is not None
 
 
 def is_memory(name: str) -> bool:

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.view.marks import TOOL, answers, fence, is_history, is_ours, recalled_ids, without_recalled
+from squidbot.core.view.marks import (
+    TOOL,
+    answers,
+    asks_past,
+    fence,
+    is_history,
+    is_ours,
+    recalled_ids,
+    without_recalled,
+)
 
 
 def test_fenced_text_is_known_again() -> None:
@@ -80,3 +89,21 @@ def test_recalled_part_of_a_text_becomes_a_line() -> None:
 def test_any_words_between_the_marks_go(text: str) -> None:
     """Whatever was said."""
     assert without_recalled(fence("recalled m1", "", text)).startswith("[m1 recalled]")
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "asks"),
+    [
+        ("history", True, True),
+        ("memory_search", True, True),
+        ("squid__memory_search", True, True),
+        ("memory_add", True, False),
+        ("memory", True, False),
+        ("my_search", False, False),
+        ("memory_searches", False, False),
+    ],
+)
+def test_tools_that_hosts_show_as_functions_are_known(name: str, *, ours: bool, asks: bool) -> None:
+    """What only asks for the past answers no search, though it has all the words of one."""
+    assert is_ours(name) is ours
+    assert asks_past(name) is asks

@@ -1,0 +1,9 @@
+"""What all plugins for hosts share; none of it knows a host.
+
+| file          | holds |
+|---------------|-------|
+| hosted        | `Hosted`: what a plugin is made of: an engine, conversations by id, failing open |
+| conversations | `Conversation`: a host's list of messages, before each model call and behind it |
+| matching      | which messages of a host's list are new |
+| toolkit       | the tools that a host's model gets, and what executes them |
+"""

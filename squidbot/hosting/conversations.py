@@ -1,0 +1,175 @@
+"""A conversation that a host leads: what it has said so far is recorded, and what its model is to see comes back."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.codecs.fields import as_object
+from squidbot.core.errors import BudgetError, ConfigError
+from squidbot.core.portable import Outcome, Portable, Words
+from squidbot.hosting.matching import first_new, identity
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from squidbot.core.messages import Message, Role, Usage
+    from squidbot.core.ports import Codec
+    from squidbot.sessions import Assembly, Session
+
+__all__ = ["Conversation", "Form"]
+
+# What stands for the result of a call that a host broke off.
+CANCELLED: Final = "cancelled: it was not run to its end"
+# How many messages are read at once, to see what of a host's list is recorded.
+READ_MESSAGES: Final = 1_000
+
+if TYPE_CHECKING:
+    Payload = Mapping[str, object]
+
+
+class Form(NamedTuple):
+    """How a host writes its messages.
+
+    Attributes:
+        codec: reads and makes them.
+        telling: the keys of a message that tell it from another; of all others nothing does.
+        volatile: keys inside of these that a host writes anew each time: times, made up ids.
+    """
+
+    codec: Codec
+    telling: Collection[str]
+    volatile: Collection[str] = ()
+
+    def identity(self, payload: Payload) -> str:
+        """Return what tells a message from others with other words."""
+        return identity({key: payload[key] for key in self.telling if key in payload}, self.volatile)
+
+
+class Conversation:
+    """One session of a host. Threads may share it: calls of one conversation follow each other."""
+
+    def __init__(self, session: Session, form: Form) -> None:
+        """Take the session, which is in the host's form; nothing is read or written yet."""
+        self.session = session
+        self._form = form
+        self._lock = threading.RLock()
+        self._known: list[str] = []
+        self._given: tuple[str, list[Mapping[str, object]]] = "", []
+        # The newest request; None where none was made since the last reply.
+        self._newest: Assembly | None = None
+
+    def before(
+        self, listed: Sequence[Payload], *, system: str = "", tools: Sequence[Mapping[str, object]] = ()
+    ) -> list[dict[str, object]]:
+        """Record what is new in a host's list, durably, and return what its model is to see of the conversation.
+
+        `listed` is what the host would send, oldest first, without the system text: all, the end, or what was said
+        since. `system` and `tools` are what it sends beside it. What is returned goes before the model is called; the
+        reply goes to `after`.
+
+        Raises:
+            BudgetError: nothing makes the request fit; what was new is recorded.
+            ValueError: a message is not of the host's form.
+            StoreError: the store failed.
+        """
+        with self._lock:
+            self._newest = None
+            self._read_on()
+            names = [self._form.identity(each) for each in listed]
+            place = first_new(names, self._known)
+            said = [self._form.codec.to_message(each) for each in listed[place:]]
+            behind = max((number for number, each in enumerate(said, 1) if each.role == "assistant"), default=0)
+            self._settle(said)
+            if behind:
+                self._record(said[:behind], names[place : place + behind])
+            self._given = system, list(tools)
+            made = self._assembled(said[behind:])
+            self._record(made.incoming, names[place + behind :])
+            return self._sent(made)
+
+    def after(self, reply: Payload, usage: Usage | None = None) -> None:
+        """Record a model's reply, durably; `usage` is what the provider reported for the request.
+
+        Nothing is done where `before` has made no request for it: the next one takes in what the host has.
+
+        Raises:
+            ValueError: it is not of the host's form.
+            StoreError: nothing was stored.
+        """
+        with self._lock:
+            if self._newest is None:
+                return
+            self._newest = None
+            self.session.record(self._form.codec.to_message(reply), usage=usage)
+            self._known.append(self._form.identity(reply))
+
+    def shorter(self) -> list[dict[str, object]] | None:
+        """Return less for a request that was refused as too long; None where it can't be made smaller.
+
+        Sessions with the model have a smaller window from then on.
+        """
+        with self._lock:
+            before, newest = self.session, self._newest
+            if newest is None:
+                return None
+            try:
+                self.session = before.overflowed(None)
+                made = self._assembled([])
+            except (BudgetError, ConfigError):
+                self.session = before
+                return None
+            return self._sent(made) if made.report.cost.bound < newest.report.cost.bound else None
+
+    def _assembled(self, said: Sequence[Message]) -> Assembly:
+        system, tools = self._given
+        return self.session.assemble(*said, system=system, tools=tools)
+
+    def _sent(self, made: Assembly) -> list[dict[str, object]]:
+        self._newest = made
+        messages = made.messages
+        if not messages or not self._given[0]:
+            return messages
+        first = self._form.codec.to_message(messages[0])
+        if first.role != "system" or not first.text.startswith(self._given[0]):
+            return messages
+        # The host sends its own system text; what stands behind it, the text of a mode, is ours.
+        ours = first.text[len(self._given[0]) :].strip()
+        return [*([as_object(self._made("system", ours))] if ours else []), *messages[1:]]
+
+    def _made(self, role: Role, text: str) -> str:
+        return self._form.codec.adopt(Portable(role, (Words(text),)))
+
+    def _record(self, said: Sequence[object], names: Sequence[str]) -> None:
+        if said:
+            self.session.record(list(said))  # type: ignore[arg-type]  # messages, or rows of them
+            self._known += names
+
+    def _settle(self, said: Sequence[Message]) -> None:
+        """Answer calls that nothing new answers: their run was broken off, and each call needs its result (V1)."""
+        awaited = self.session.core.room().awaited
+        if not awaited:
+            return
+        done = {call_id for row in awaited[1:] for call_id in row.result_ids}
+        done.update(result for each in said for result in each.results)
+        open_calls = [call_id for call_id in awaited[0].call_ids if call_id not in done]
+        if open_calls:
+            outcomes = tuple(Outcome(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
+            payload = self._form.codec.adopt(Portable("tool", outcomes))
+            self._record([self._form.codec.decode(payload)], [""])
+
+    def _read_on(self) -> None:
+        """Take in what other processes have recorded, and at first what is recorded: what each message is known by."""
+        store, session_id = self.session.wired.store, self.session.session_id
+        end = store.head(session_id)[0]
+        while (first := len(self._known)) < end:
+            rows = store.read(session_id, first, min(first + READ_MESSAGES, end) - 1)
+            if not rows:
+                return
+            self._known += [self._identity(row.codec, row.payload) for row in rows]
+
+    def _identity(self, codec: str, payload: str) -> str:
+        """Return what a recorded message is known by; "" for one of another host's form, which this one never lists."""
+        if codec != self._form.codec.tag:
+            return ""
+        return self._form.identity(as_object(payload))

@@ -1,0 +1,53 @@
+"""Which messages of a host's list are new: it may be all, the end, or what was said since; hosts rarely say which."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from squidbot.codecs import jsontext
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+__all__ = ["first_new", "identity"]
+
+
+def identity(payload: object, volatile: Collection[str]) -> str:
+    """Return what tells a message from others with other words: a digest of it, without the keys in `volatile`.
+
+    These are left out wherever they stand: times, ids of runs, what a host writes anew each time.
+    """
+    return hashlib.sha256(jsontext.write(_lasting(payload, frozenset(volatile))).encode()).hexdigest()
+
+
+def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
+    """Return from which place on the messages of a list are new, by their identities; its length where none is.
+
+    What is recorded ends somewhere in the list, or nowhere: the place counts behind which most of it stands, message by
+    message, and of several the first: what was said twice is rather recorded twice than lost.
+    """
+    if not recorded:
+        return 0
+    best, most = 0, 0
+    for place in range(1, len(listed) + 1):
+        if listed[place - 1] == recorded[-1] and (found := _common(listed, place, recorded)) > most:
+            best, most = place, found
+    return best
+
+
+def _common(listed: Sequence[str], end: int, recorded: Sequence[str]) -> int:
+    """Return how many messages in front of a place of the list are those at the end of what is recorded."""
+    count, longest = 0, min(end, len(recorded))
+    while count < longest and listed[end - 1 - count] == recorded[-1 - count]:
+        count += 1
+    return count
+
+
+def _lasting(value: object, volatile: frozenset[str]) -> object:
+    if isinstance(value, dict):
+        kept: Mapping[str, object] = {key: value[key] for key in sorted(value) if key not in volatile}
+        return {key: _lasting(inner, volatile) for key, inner in kept.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [_lasting(inner, volatile) for inner in value]
+    return value

@@ -1,0 +1,201 @@
+"""squidbot in pydantic-ai: one capability of an agent, or of a run.
+
+    agent = Agent("anthropic:claude-opus-5-5", capabilities=[Squidbot("mem.db", budget=0.5)])
+    await agent.run("hi", conversation_id="chat-1")
+
+The agent's own list of messages stays as it is: what the model sees of it is decided before each call, inside of tool
+loops, too.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+try:
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelMessagesTypeAdapter,
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+    )
+    from pydantic_ai.tools import RunContext, Tool
+    from pydantic_ai.toolsets import FunctionToolset
+except ImportError as error:
+    raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; pip install 'squidbot[pydantic_ai]'") from error
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Usage
+from squidbot.hosting import toolkit
+from squidbot.hosting.hosted import Hosted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pydantic_ai.models import ModelRequestContext
+
+    from squidbot.core.memories import Scope
+    from squidbot.hosting.conversations import Conversation
+
+__all__ = ["Squidbot"]
+
+Value = TypeVar("Value")
+
+FORM: Final = "pydantic_ai/2"
+TELLING: Final = ("kind", "parts")
+VOLATILE: Final = ("identifier", "metadata", "timestamp")
+SERVER_HELD: Final = ("openai_conversation_id", "openai_previous_response_id")
+# So often a request that is too long is made shorter.
+MOST_ATTEMPTS: Final = 3
+
+
+@dataclass(init=False)
+class Squidbot(AbstractCapability[Any]):
+    """Keeps requests within a budget, all that was said in a file, and gives the model tools to find it again.
+
+    `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
+    request and its answer in tokens, or a share of the model's window below 1. `scope` says whose durable facts are
+    found. The conversation is the run's `conversation_id`.
+
+    Raises:
+        ConfigError: the budget is none; a run would leave its messages with the provider.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        budget: float | None = None,
+        settings: str | Path | Mapping[str, object] | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        """Nothing is opened yet."""
+        # The capability is a dataclass of keywords, and has these whether they are set or not.
+        self.id, self.description, self.defer_loading = "squidbot", None, False
+        self.hosted = Hosted(
+            path,
+            host="pydantic-ai",
+            form=FORM,
+            telling=TELLING,
+            volatile=VOLATILE,
+            budget=budget,
+            settings=settings,
+            scope=scope,
+        )
+
+    def get_toolset(self) -> FunctionToolset[Any]:
+        """Return the tools for the model."""
+        return FunctionToolset([self._tool(each) for each in toolkit.TOOLS], id="squidbot")
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Record what is new, and have the model see what fits; the list of the run stays as it is."""
+        _refuse_server_held(request_context)
+        told = self._safely("a request", ctx, lambda: self._seen(ctx, request_context), None)
+        return request_context if told is None else replace(request_context, messages=told)
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Have the model see less where the attempt before was too long."""
+        if request_context.attempt < 2:
+            return request_context
+        shorter = self._safely("a shorter request", ctx, lambda: self._conversation(ctx).shorter(), None)
+        if shorter is None:
+            return request_context
+        return replace(request_context, messages=_natives(shorter, _system(request_context.messages)))
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Ask again with less where the provider says that the request was too long."""
+        del ctx
+        if isinstance(error, ModelContextWindowExceededError) and request_context.attempt < MOST_ATTEMPTS:
+            raise RetryModelRequest from error
+        raise error
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Record the reply, with what the provider reported."""
+        del request_context
+        used = response.usage
+        usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
+        self._safely(
+            "recording a reply", ctx, lambda: self._conversation(ctx).after(_payloads([response])[0], usage), None
+        )
+        return response
+
+    def _seen(self, ctx: RunContext[Any], asked: ModelRequestContext) -> list[ModelMessage]:
+        system, said = _system(asked.messages), _without_system(asked.messages)
+        instructions = [part.content for part in asked.model_request_parameters.instruction_parts or ()]
+        texts = [*(part.content for part in system), *instructions]
+        tools = [
+            {"name": each.name, "description": each.description or "", "parameters": each.parameters_json_schema}
+            for each in asked.model_request_parameters.function_tools
+        ]
+        made = self._conversation(ctx).before(_payloads(said), system="\n\n".join(texts), tools=tools)
+        return _natives(made, system)
+
+    def _conversation(self, ctx: RunContext[Any]) -> Conversation:
+        return self.hosted.conversation(str(ctx.conversation_id), ctx.model.model_name, ctx.model.context_window)
+
+    def _safely(self, what: str, ctx: RunContext[Any], act: Callable[[], Value], otherwise: Value) -> Value:
+        return self.hosted.safely(what, str(ctx.conversation_id), act, otherwise)
+
+    def _tool(self, tool: toolkit.Tool) -> Tool[Any]:
+        async def call(ctx: RunContext[Any], **arguments: object) -> str:
+            failed = f"<{tool.name} is out of order; go on without it>"
+            return self._safely(
+                tool.name, ctx, lambda: toolkit.call(self._conversation(ctx).session, tool.name, arguments), failed
+            )
+
+        return Tool.from_schema(
+            call, name=tool.name, description=tool.description, json_schema=dict(tool.schema), takes_ctx=True
+        )
+
+
+def _refuse_server_held(asked: ModelRequestContext) -> None:
+    """Pass a request whose messages are all sent.
+
+    Raises:
+        ConfigError: the provider is to add some that it holds; the text names the switch (V10).
+    """
+    settings: Mapping[str, object] = asked.model_settings or {}
+    for key in SERVER_HELD:
+        if settings.get(key):
+            raise ConfigError(
+                f"model_settings[{key!r}] has the provider keep the conversation, which squidbot then can't bound: "
+                "leave it out, or leave squidbot out"
+            )
+
+
+def _system(messages: Iterable[ModelMessage]) -> list[SystemPromptPart]:
+    return [part for each in messages for part in each.parts if isinstance(part, SystemPromptPart)]
+
+
+def _without_system(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return what was said without system prompts: these stand in front of every request, and are nobody's words."""
+    left: list[ModelMessage] = []
+    for each in messages:
+        said = [part for part in each.parts if not isinstance(part, SystemPromptPart)]
+        if len(said) == len(each.parts):
+            left.append(each)
+        elif said:
+            left.append(replace(each, parts=said))  # type: ignore[arg-type]  # of the same kind
+    return left
+
+
+def _payloads(messages: Sequence[ModelMessage]) -> list[dict[str, object]]:
+    return json.loads(ModelMessagesTypeAdapter.dump_json(list(messages)))  # type: ignore[no-any-return]
+
+
+def _natives(payloads: list[dict[str, object]], system: Sequence[SystemPromptPart]) -> list[ModelMessage]:
+    messages = ModelMessagesTypeAdapter.validate_python(payloads)
+    return [ModelRequest(parts=[*system]), *messages] if system else messages

@@ -1,0 +1,1 @@
+"""What all plugins for hosts share."""

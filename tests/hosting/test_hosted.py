@@ -1,0 +1,138 @@
+"""What a plugin is made of, without a host."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.core import events
+from squidbot.core.errors import BudgetError, ConfigError, StoreError
+from squidbot.hosting.hosted import MOST_HELD, Hosted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.core.events import Event
+
+USER = {"role": "user", "content": "Where is the boat?"}
+REPLY = {"role": "assistant", "content": "In the harbour."}
+
+
+def hosted(path: Path, budget: float | None = 2_000) -> Hosted:
+    """Return one whose host writes OpenAI's messages."""
+    return Hosted(path, host="a test", form="openai.chat", telling=("role", "content", "tool_calls"), budget=budget)
+
+
+@pytest.mark.parametrize("budget", [0, -1, 1.5, True, float("nan")])
+def test_a_budget_that_is_none_is_refused(budget: float, tmp_path: Path) -> None:
+    """Tokens are whole, a share is below 1."""
+    with pytest.raises(ConfigError, match=r"budget = .*a number of tokens, or a share of the window below 1"):
+        hosted(tmp_path / "mem.db", budget)
+
+
+def test_a_share_is_of_the_window_that_the_host_knows(tmp_path: Path) -> None:
+    """Where it knows none, the settings' window holds."""
+    one = hosted(tmp_path / "mem.db", 0.25)
+    assert one.conversation("a", "m", 40_000).session.lease.window_tokens == 10_000
+    assert one.conversation("b").session.lease.window_tokens == 32_768
+    assert one.conversation("a").session.lease.window_tokens == 10_000, "it is the same as long as it is held"
+    one.close()
+
+
+def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
+    """Which of the two would say where?"""
+    with pytest.raises(ConfigError, match="leave one out"):
+        Hosted(
+            tmp_path / "a.db", host="a test", form="openai.chat", telling=(), settings=str(tmp_path / "squidbot.toml")
+        )
+
+
+def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
+    """And once, however often the host shows it."""
+    one = hosted(tmp_path / "mem.db")
+    talk = one.conversation("a")
+    assert talk.before([USER], system="Be short.") == [USER]
+    assert talk.session.wired.store.head("a")[0] == 1
+    assert talk.before([USER], system="Be short.") == [USER], "asked again: the host has tried once more"
+    talk.after(REPLY)
+    talk.after(REPLY)
+    more = {"role": "user", "content": "Since when?"}
+    assert talk.before([USER, REPLY, more], system="Be short.") == [USER, REPLY, more]
+    assert talk.session.wired.store.head("a")[0] == 3
+    one.close()
+    other = hosted(tmp_path / "mem.db")
+    assert other.conversation("a").before([USER, REPLY, more]) == [USER, REPLY, more]
+    other.close()
+
+
+def test_nothing_is_recorded_of_a_reply_to_a_request_that_was_not_ours(tmp_path: Path) -> None:
+    """The request went out without squidbot: the next one takes in both."""
+    one = hosted(tmp_path / "mem.db")
+    talk = one.conversation("a")
+    with pytest.raises(BudgetError):
+        talk.before([USER], system="Be thorough. " * 2_000)
+    talk.after(REPLY)
+    assert talk.session.wired.store.head("a")[0] == 0
+    more = {"role": "user", "content": "Since when?"}
+    assert talk.before([USER, REPLY, more]) == [USER, REPLY, more]
+    rows = talk.session.wired.store.read("a", 0, 9)
+    assert [OpenAIChat().text(row.payload) for row in rows] == [USER["content"], REPLY["content"], more["content"]]
+    one.close()
+
+
+def test_a_call_that_was_broken_off_is_answered(tmp_path: Path) -> None:
+    """Each call needs its result, and one of two has come."""
+    one = hosted(tmp_path / "mem.db")
+    talk = one.conversation("a")
+    talk.before([USER])
+    made = [{"id": key, "type": "function", "function": {"name": "look", "arguments": "{}"}} for key in ("c1", "c2")]
+    call = {"role": "assistant", "content": None, "tool_calls": made}
+    talk.after(call)
+    done = {"role": "tool", "tool_call_id": "c1", "content": "a boat"}
+    more = {"role": "user", "content": "Never mind."}
+    sent = talk.before([USER, call, done, more])
+    assert sent[:2] == [USER, call]
+    assert {str(each.get("tool_call_id")) for each in sent[2:4]} == {"c1", "c2"}
+    assert "cancelled" in str(sent[2:4])
+    assert sent[-1] == more
+    one.close()
+
+
+def test_a_failure_stays_inside_and_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One event each time, one line of each kind; what ends a program passes."""
+    told: list[Event] = []
+    one = hosted(tmp_path / "mem.db")
+    one.engine.wired.relay._on_event = (("test", told.append),)
+
+    def fails() -> str:
+        raise StoreError("the disk\nis full")
+
+    def ends() -> str:
+        raise KeyboardInterrupt
+
+    with caplog.at_level(logging.WARNING, "squidbot"):
+        assert [one.safely("a request", "a", fails, "as it was") for _ in range(3)] == ["as it was"] * 3
+    assert [event.name for event in told] == [events.DEGRADED] * 3
+    assert "a request in a test, which goes on without it: StoreError: the disk is full" in told[0].cause
+    assert len(caplog.records) == 1
+    with pytest.raises(KeyboardInterrupt):
+        one.safely("a request", "a", ends, "")
+    one.close()
+
+
+def test_many_conversations_are_held_some_at_a_time(tmp_path: Path) -> None:
+    """One that was let go is read again."""
+    one = hosted(tmp_path / "mem.db")
+    first = one.conversation("0")
+    first.before([USER])
+    for number in range(1, MOST_HELD + 1):
+        one.conversation(str(number))
+    again = one.conversation("0")
+    assert again is not first
+    assert again.before([USER]) == [USER]
+    assert again.session.wired.store.head("0")[0] == 1
+    one.close()
+    one.close()

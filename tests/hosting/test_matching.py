@@ -1,0 +1,52 @@
+"""Which messages of a host's list are new."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.hosting.matching import first_new, identity
+
+# Few words: everything is said twice.
+SAID = st.lists(st.sampled_from("abc"), max_size=12)
+
+
+@given(SAID, SAID)
+def test_all_that_is_recorded_and_what_came_since(recorded: list[str], new: list[str]) -> None:
+    """A host that keeps everything: what is behind is new, or more of it where it was said before, too."""
+    listed = [*recorded, *new]
+    assert first_new(listed, recorded) == len(recorded)
+
+
+@given(SAID, SAID.filter(bool), SAID)
+def test_the_end_of_what_is_recorded_and_what_came_since(before: list[str], end: list[str], new: list[str]) -> None:
+    """A host that has forgotten the beginning: nothing new is ever taken for old."""
+    assert first_new([*end, *new], [*before, *end]) <= len(end) + _repeats(end, new)
+    assert [*end, *new][first_new([*end, *new], [*before, *end]) :][-len(new) :] == new or _repeats(end, new)
+
+
+def _repeats(end: list[str], new: list[str]) -> int:
+    """Return how much of what is new can be taken for the end said once more."""
+    return len(new) if end[-1] in new else 0
+
+
+def test_a_list_of_this_run_alone_is_new() -> None:
+    """A host without memory: the same words in another turn are another message."""
+    assert first_new(["hi"], ["hi", "hello"]) == 0
+    assert first_new(["hi", "hello", "hi"], ["hi", "hello"]) == 2
+    assert first_new([], ["hi"]) == 0
+    assert first_new(["hi"], []) == 0
+
+
+def test_a_retry_of_what_was_recorded_is_not() -> None:
+    """A prompt that stands unanswered is recorded, and said again by the host."""
+    assert first_new(["hi"], ["x", "y", "hi"]) == 1
+
+
+def test_what_a_host_writes_anew_tells_nothing() -> None:
+    """Times and ids at any depth, and what is null beside what is missing."""
+    one = {"parts": [{"content": "hi", "timestamp": 1, "id": None}], "run": "a"}
+    other = {"run": "a", "parts": [{"content": "hi", "timestamp": 2}]}
+    assert identity(one, ("timestamp",)) == identity(other, ("timestamp",))
+    assert identity(one, ()) != identity(other, ())
+    assert identity({"parts": ["a", "b"]}, ()) != identity({"parts": ["b", "a"]}, ())

@@ -1,0 +1,1 @@
+"""squidbot inside of real hosts."""
