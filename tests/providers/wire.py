@@ -40,6 +40,10 @@ class Received(NamedTuple):
     moment: float = 0.0
 
 
+# Longer than anybody waits for.
+STALL_SECONDS = 60.0
+
+
 class Endpoint(Protocol):
     """One provider's part of the server."""
 
@@ -67,6 +71,7 @@ class Fault:
         retry_after, retry_after_ms: headers beside the status.
         hang_seconds: say nothing for so long, then close.
         cut_after: close the connection after so many events of a stream.
+        stall_after: say nothing more after so many events of a stream.
         error_after: an event that says so ends the stream after so many events.
         raw: these bytes in place of an answer's body, with status 200.
     """
@@ -77,6 +82,7 @@ class Fault:
     retry_after_ms: str | None = None
     hang_seconds: float = 0.0
     cut_after: int | None = None
+    stall_after: int | None = None
     error_after: int | None = None
     raw: bytes | None = None
 
@@ -232,7 +238,11 @@ class _Handler(BaseHTTPRequestHandler):
             events = [*events[: fault.error_after], (name, json.dumps(said))]
         elif fault.cut_after is not None:
             events, whole = events[: fault.cut_after], False
+        elif fault.stall_after is not None:
+            events, whole = events[: fault.stall_after], False
         self._streamed(events, whole=whole)
+        if fault.stall_after is not None:
+            self.providers.closing.wait(STALL_SECONDS)
 
     def _whole(self, status: int, text: bytes, more: Mapping[str, str]) -> None:
         self.send_response(status)
