@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.memory.pieces import blocks
-from squidbot.core.memory.pieces.sizes import MOST_CODE_WORDS, MOST_WORDS, Piece, cut, packed, words_of
+from squidbot.core.memory.pieces.sizes import MOST_CODE_WORDS, MOST_WORDS, Piece, count_words, cut, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def _runs(found: Iterable[blocks.Block]) -> Iterator[list[blocks.Block]]:
 
 def _cuts(found: Sequence[blocks.Block]) -> Iterator[str]:
     for block in found:
-        if block.kind == "table" and words_of(block.text) > MOST_WORDS:
+        if block.kind == "table" and count_words(block.text) > MOST_WORDS:
             yield from _rows(block.text.split("\n"))
         else:
             yield from cut(block.text, MOST_CODE_WORDS if block.kind == "code" else MOST_WORDS)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Trust
 
-__all__ = ["MOST_CODE_WORDS", "MOST_WORDS", "PIECE_WORDS", "Piece", "cut", "packed", "words_of"]
+__all__ = ["MOST_CODE_WORDS", "MOST_WORDS", "PIECE_WORDS", "Piece", "count_words", "cut", "packed"]
 
 # Of recorded talk, as one file, 87 % of questions had all their evidence within 1,000 tokens by turns, 86 by pieces of
 # 40 words, 84 of 80, 80 of 150; without their places, so that no neighbour speaks, 75, 77, 79 and 79. Prose is not
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
     trust: Trust = "import"
 
 
-def words_of(text: str) -> int:
+def count_words(text: str) -> int:
     """Return about how many words of English are as long as a text."""
     return max(len(text.split()), len(text.encode("utf-8", "surrogatepass")) // WORD_BYTES)
 
@@ -55,7 +55,7 @@ def packed(texts: Iterable[str], joint: str, most_words: int = PIECE_WORDS) -> I
     kept: list[str] = []
     length = 0
     for text in texts:
-        words = words_of(text)
+        words = count_words(text)
         if kept and length + words > most_words:
             yield joint.join(kept)
             kept, length = [], 0
@@ -67,18 +67,18 @@ def packed(texts: Iterable[str], joint: str, most_words: int = PIECE_WORDS) -> I
 
 def cut(text: str, most_words: int = MOST_WORDS) -> Iterator[str]:
     """Yield a text; one longer than `most_words` in parts of about `PIECE_WORDS`, by lines, sentences, words."""
-    if words_of(text) <= most_words:
+    if count_words(text) <= most_words:
         yield text
         return
     yield from packed((part for line in text.split("\n") for part in _parts(line, most_words)), "\n")
 
 
 def _parts(line: str, most_words: int) -> Iterator[str]:
-    if words_of(line) <= most_words:
+    if count_words(line) <= most_words:
         yield line
         return
     for sentence in packed(filter(None, _SENTENCE_END.split(line)), " "):
-        yield from (sentence,) if words_of(sentence) <= most_words else _runs(sentence)
+        yield from (sentence,) if count_words(sentence) <= most_words else _runs(sentence)
 
 
 def _runs(text: str) -> Iterator[str]:

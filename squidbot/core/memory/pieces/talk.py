@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.memory.pieces.sizes import Piece, cut
@@ -37,7 +38,7 @@ def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str])
         for part in cut(said):
             if any(map(str.isalnum, part)):
                 speaker = "tool" if printed else message.role
-                yield Piece(part, (), name, speaker, message.time, "tool" if printed else "import")
+                yield Piece(part, (), name, speaker, _finite(message.time), "tool" if printed else "import")
 
 
 def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], str]) -> Iterator[Piece]:
@@ -68,12 +69,18 @@ def _shown(value: object) -> str:
 
 def _time(value: object) -> float | None:
     """Return a time in seconds since 1970; None for what is none. A text without a zone is read as UTC."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value / 1000 if abs(value) >= _MILLISECONDS_FROM else float(value)
-    if not isinstance(value, str):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
+        if not isinstance(value, str):
+            seconds = float(value)
+            return _finite(seconds / 1000 if abs(seconds) >= _MILLISECONDS_FROM else seconds)
         made = datetime.fromisoformat(value.strip())
         return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def _finite(seconds: float | None) -> float | None:
+    """Return a time that is one: JSON as Python reads it has NaN and Infinity."""
+    return seconds if seconds is not None and isfinite(seconds) else None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memory.pieces.prose import prose
-from squidbot.core.memory.pieces.sizes import MOST_CODE_WORDS, MOST_WORDS, PIECE_WORDS, words_of
+from squidbot.core.memory.pieces.sizes import MOST_CODE_WORDS, MOST_WORDS, PIECE_WORDS, count_words
 
 NOTES = """---
 title: Boats
@@ -88,7 +88,7 @@ def test_what_has_no_heading_stands_under_the_name_of_its_file() -> None:
 def test_short_paragraphs_are_packed_and_long_ones_cut_at_sentences() -> None:
     """A piece is about as long as a search can use; no sentence is torn that is not longer than a piece."""
     short = "\n\n".join(f"Paragraph {number} is short." for number in range(60))
-    assert all(words_of(piece.text) <= PIECE_WORDS for piece in prose(short, "a.md"))
+    assert all(count_words(piece.text) <= PIECE_WORDS for piece in prose(short, "a.md"))
     assert len(prose(short, "a.md")) <= 6
     sentences = [f"Sentence {number} goes on for ten words or a few more." for number in range(60)]
     found = prose(" ".join(sentences), "a.md")
@@ -138,7 +138,7 @@ def test_no_word_is_lost_and_no_piece_is_long(lines: list[str], name: str) -> No
     pieces = prose(text, name)
     found = {word for piece in pieces for said in (*piece.headings, piece.text) for word in LETTERS.findall(said)}
     assert {word for word in LETTERS.findall(text) if len(word) < MOST_LETTERS} <= found
-    assert all(piece.text.strip() and words_of(piece.text) <= MOST_CODE_WORDS + MOST_WORDS for piece in pieces)
+    assert all(piece.text.strip() and count_words(piece.text) <= MOST_CODE_WORDS + MOST_WORDS for piece in pieces)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from squidbot.core.memory.pieces.sizes import MOST_WORDS, Piece, words_of
+from squidbot.core.memory.pieces.sizes import MOST_WORDS, Piece, count_words
 from squidbot.core.memory.pieces.talk import entries, talk
 from squidbot.core.messages import Message, ToolCall
 
@@ -36,7 +36,7 @@ def test_long_turn_is_several_pieces_and_secrets_are_taken_out_before() -> None:
     """A secret that a cut would tear is still seen whole."""
     long = " ".join(f"Sentence {number} says little." for number in range(200))
     found = list(talk("", [Message("user", long, "{}", "c")], lambda text: text.replace("199 says", "[redacted]")))
-    assert all(words_of(piece.text) <= MOST_WORDS for piece in found)
+    assert all(count_words(piece.text) <= MOST_WORDS for piece in found)
     assert "[redacted]" in found[-1].text
 
 
@@ -59,3 +59,13 @@ def test_entry_of_a_journal_is_told_by_its_words_and_its_fields() -> None:
         Piece("date: someday\nkind: decision"),
         Piece("?!\ntime: true"),
     ]
+
+
+def test_time_that_is_none_is_none() -> None:
+    """JSON as Python reads it has numbers that are no moment: one such line does not keep a file from being found."""
+    odd: tuple[object, ...] = (float("nan"), float("inf"), -float("inf"), 10**400, True, [], "soon", "9999-99-99")
+    found = list(entries([{"ts": value, "note": "decision: teal"} for value in odd], same))
+    assert [one.time for one in found] == [None] * len(odd)
+    (said,) = talk("s", [Message("user", "hello", "{}", "c", time=float("nan"))], same)
+    assert said.time is None
+    assert [one.time for one in entries([{"ts": 5, "note": "x"}, {"ts": 5e12, "note": "x"}], same)] == [5.0, 5e9]
