@@ -302,9 +302,9 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a part that is not run": (
         broken("modules.json", '[{"type": "sentence_transformers.models.Dense"}]'),
-        r"its part Dense is not run here @ .*modules\.json",
+        r"its part 'Dense' is not run here @ .*modules\.json",
     ),
-    "modules are no list": (broken("modules.json", "3"), r"can't be read @ .*modules\.json"),
+    "modules are no list": (broken("modules.json", "3"), r"expected a list @ .*modules\.json"),
     "another pooling": (
         broken("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
         r"pooling_mode_max_tokens is not run here",

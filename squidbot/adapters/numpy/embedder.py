@@ -12,6 +12,7 @@ from squidbot.adapters.numpy.folder import model_folder, read_folder
 from squidbot.adapters.numpy.safetensors import read_tensors
 from squidbot.adapters.numpy.threads import OneThread
 from squidbot.adapting.evens import MINILM
+from squidbot.adapting.sentences import cut
 from squidbot.core.errors import LLMError, ModelFileError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class NumpyEmbedder:
         Raises:
             LLMError: a vector has no direction: the weights are damaged.
         """
-        states = self._states([self._cut(text) for text in texts])
+        states = self._states([cut(text, self._pieces, self._piece_tokens) for text in texts])
         pooled = [np.concatenate([self._pooled(state) for state in each]).mean(axis=0) for each in states]
         return [tuple(_unit(vector).tolist()) for vector in pooled]
 
@@ -99,18 +100,12 @@ class NumpyEmbedder:
         Raises:
             LLMError: a vector has no direction: the weights are damaged.
         """
-        cut = [self._cut(text) for text in texts]
+        parts = [cut(text, self._pieces, self._piece_tokens) for text in texts]
         found = []
-        for pieces, states in zip(cut, self._states(cut), strict=True):
+        for pieces, states in zip(parts, self._states(parts), strict=True):
             ids = tuple(number for piece in pieces for number in piece[1:-1])
             found.append(Tokens(ids, _unit(np.concatenate([state[1:-1] for state in states]))))
         return found
-
-    def _cut(self, text: str) -> list[list[int]]:
-        ids = self._pieces.ids(text)
-        starts = range(0, max(len(ids), 1), self._piece_tokens)
-        first, last = self._pieces.first, self._pieces.last
-        return [[first, *ids[start : start + self._piece_tokens], last] for start in starts]
 
     def _pooled(self, state: np.ndarray) -> np.ndarray:
         return state[:1] if self._pooling == "cls" else state

@@ -11,6 +11,7 @@ import numpy as np
 from squidbot.adapters.onnxruntime.folder import read_folder
 from squidbot.adapters.onnxruntime.network import Network
 from squidbot.adapting.evens import known_even
+from squidbot.adapting.sentences import cut
 from squidbot.core.errors import LLMError
 from squidbot.core.vectors.values import unit
 
@@ -70,7 +71,8 @@ class OnnxEmbedder:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        states = np.concatenate([self._pooled(self._network.states(piece)) for piece in self._cut(text)])
+        pieces = cut(text, self._folder.pieces, self._folder.piece_tokens)
+        states = np.concatenate([self._pooled(self._network.states(piece)) for piece in pieces])
         try:
             return unit(states.astype(np.float64).mean(axis=0).tolist())
         except ValueError as error:
@@ -78,11 +80,6 @@ class OnnxEmbedder:
 
     def _pooled(self, states: np.ndarray) -> np.ndarray:
         return states[:1] if self._folder.pooling == "cls" else states
-
-    def _cut(self, text: str) -> list[list[int]]:
-        pieces, size = self._folder.pieces, self._folder.piece_tokens
-        ids = pieces.ids(text)
-        return [[pieces.first, *ids[at : at + size], pieces.last] for at in range(0, max(len(ids), 1), size)]
 
 
 def _digest(network: Path) -> str:
