@@ -10,6 +10,7 @@ import click
 from squidbot.commands import options
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.memories import as_json as as_json_fact
+from squidbot.commands.remaking import bar
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
 from squidbot.core.memory.meaning import ByMeaning, spoken
@@ -134,9 +135,11 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
         return None
     embedder = store.opened().embedder
     vectors: dict[str, tuple[float, ...]] = {}
-    for first in range(0, len(held), EMBEDDED):
-        some = held[first : first + EMBEDDED]
-        vectors |= zip((one.memory_id for one in some), embedder.embed([spoken(one) for one in some]), strict=True)
+    with bar("comparing") as tick:
+        for first in range(0, len(held), EMBEDDED):
+            some = held[first : first + EMBEDDED]
+            vectors |= zip((one.memory_id for one in some), embedder.embed([spoken(one) for one in some]), strict=True)
+            tick(len(vectors), len(held))
     return as_near(vectors)
 
 

@@ -204,6 +204,7 @@ class _Run:
             self._look(file, by_hand, cards.get(file.name, []))
         tick(len(files), len(files))
         self._end()
+        self._refuse_twice()
         return self._indexed
 
     def _walked(self, asked: Iterable[str]) -> Walk:
@@ -347,6 +348,16 @@ class _Run:
             self._tell(Outcome(name, "skipped", reason=reason))
         self._exchange()
         self._indexed.outcomes.sort()
+
+    def _refuse_twice(self) -> None:
+        """Pass where what is new here is new here alone.
+
+        Raises:
+            _OvertakenError: another program found the same file new, in another state: both states are there.
+        """
+        new = {one.path for one in self.written if one.became == "new"}
+        if new and any(name in new and len(found) > 1 for name, found in self._cards().items()):
+            raise _OvertakenError
 
     def _tell(self, outcome: Outcome) -> None:
         self._indexed.outcomes.append(outcome)

@@ -101,6 +101,7 @@ class Overtaken(InMemoryMemoryStore):
     def __init__(self, notes: Path) -> None:
         super().__init__()
         self.times = 0
+        self.another = ""
         self.notes = notes
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
@@ -108,7 +109,7 @@ class Overtaken(InMemoryMemoryStore):
         if self.times:
             self.times, left = 0, self.times
             seen = (self.notes / "a.md").read_text("utf-8")
-            (self.notes / "a.md").write_text(f"{seen}\n# And\nAgain {left}.", "utf-8")
+            (self.notes / "a.md").write_text(self.another or f"{seen}\n# And\nAgain {left}.", "utf-8")
             reindex(memories_of(self), Paths(self.notes.parent, ("notes",)))
             (self.notes / "a.md").write_text(seen, "utf-8")
             self.times = left - 1
@@ -130,6 +131,20 @@ def test_indexing_begins_again_as_long_as_another_program_comes_first(tmp_path: 
     assert became(done) == [("a.md", "changed")]
     assert (waited[:3], max(waited), len(waited)) == ([0.05, 0.1, 0.2], 2.0, 20)
     assert [one.text for one in pieces_in(store)] == ["It\nIs teal."]
+    assert not notes.index().outcomes
+
+
+def test_file_that_two_programs_found_new_in_two_states_is_looked_at_again(tmp_path: Path) -> None:
+    """No piece of the older state is found when both are done."""
+    store = Overtaken(tmp_path / "notes")
+    notes = Notes(tmp_path, store)
+    notes.write("a.md", "It is teal.")
+    store.times = 1
+    store.another = "It was grey, and no word of that is left."
+    waited: list[float] = []
+    done = reindex(memories_of(store), Paths(tmp_path, ("notes",)), wait=waited.append)
+    assert (became(done), waited) == ([("a.md", "changed")], [0.05])
+    assert [one.text for one in pieces_in(store)] == ["a\nIt is teal."]
     assert not notes.index().outcomes
 
 
