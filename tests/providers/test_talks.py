@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -27,7 +27,7 @@ pytest.importorskip("anthropic", exc_type=ImportError)
 pytest.importorskip("openai", exc_type=ImportError)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from squidbot.core.messages import StoredMessage
@@ -50,10 +50,13 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, KEY)
 
 
-def settings(server: Providers, **more: object) -> dict[str, object]:
-    """Return settings with a model for each form, called like it, and what a user would write and no more."""
+def settings(server: Providers, options: Mapping[str, object] | None = None, /, **more: object) -> dict[str, object]:
+    """Return settings with a model for each form, called like it, and what a user would write and no more.
+
+    `options` are those of OpenAI's models.
+    """
     claude = {"adapter": "anthropic", "url": server.url, "model": "tiny", "context_window": WINDOW_TOKENS}
-    gpt = {"adapter": "openai", "url": server.openai_url, "model": "tiny", "context_window": WINDOW_TOKENS}
+    gpt = {**claude, "adapter": "openai", "url": server.openai_url, "options": dict(options or {})}
     models = dict(zip(FORMS, (claude, gpt, {**gpt, "api": "responses"}), strict=True))
     return {"models": models, "budget": {"reserved_output_tokens": ROOM_TOKENS}, **more}
 
@@ -77,28 +80,47 @@ def predicted(recorded: Sequence[StoredMessage], prices: str, path: Path) -> Tal
     return run(read_transcripts(path), terms, Places((str(path),)), compare=False, tick=lambda: None).outcomes[0].tally
 
 
-# How far the share that is read may be from the replay's: OpenAI's older cache counts in steps of 128 tokens.
-OFF_FRACTIONS = {"anthropic.messages": 0.005, "openai.chat": 0.02, "openai.responses": 0.02}
+class Way(NamedTuple):
+    """A form, whose prices plans go by, what its model is like, and how far from the replay's the share read may be."""
+
+    form: str
+    prices: str
+    model: Model
+    options: Json
+    off_fraction: float
+
+
+# OpenAI's older models have a cache that counts in steps of 128 tokens; newer ones are told where a prefix ends.
+_OLDER, _NEWER = Model(window=WINDOW_TOKENS), Model(window=WINDOW_TOKENS, marks=True)
+_TOLD: Json = {"prompt_cache_options": {"ttl": "30m"}}
+WAYS = {
+    "claude": Way(FORMS[0], "anthropic", _OLDER, {}, 0.005),
+    "chat": Way(FORMS[1], "openai", _OLDER, {}, 0.02),
+    "responses": Way(FORMS[2], "openai", _OLDER, {}, 0.02),
+    "newer-chat": Way(FORMS[1], "openai-30m", _NEWER, _TOLD, 0.01),
+    "newer-responses": Way(FORMS[2], "openai-30m", _NEWER, _TOLD, 0.01),
+}
 
 
 @pytest.mark.parametrize("turns", [40, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", WAYS)
 def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_replay_predicts(
-    talking: Providers, tmp_path: Path, form: str, turns: int
+    talking: Providers, tmp_path: Path, name: str, turns: int
 ) -> None:
     """By settings alone: thinking, parallel calls, pauses that outlive the cache, plans in dozens."""
-    prices = form.partition(".")[0]
-    with talking, squidbot.load(settings(talking, prices=prices)) as engine:
-        session = engine.session("s", form=form, window_tokens=WINDOW_TOKENS)
-        steps = talk(talking, engine.model(form), session, range(turns))
-        tally = predicted(rows(engine), prices, tmp_path / "recorded.jsonl")
+    way = WAYS[name]
+    talking.world.models = {"tiny": way.model}
+    with talking, squidbot.load(settings(talking, way.options, prices=way.prices)) as engine:
+        session = engine.session("s", form=way.form, window_tokens=WINDOW_TOKENS)
+        steps = talk(talking, engine.model(way.form), session, range(turns))
+        tally = predicted(rows(engine), way.prices, tmp_path / "recorded.jsonl")
         events = len(engine.wired.store.records("s", "plan"))
     assert talking.refused == []
     assert talking.held == []
     assert len(steps) == tally.calls == 2 * turns
     assert events >= turns // 20
     read = sum(step.reply.cached_tokens for step in steps) / sum(step.reply.input_tokens for step in steps)
-    assert read == pytest.approx(tally.reuse, rel=OFF_FRACTIONS[form])
+    assert read == pytest.approx(tally.reuse, rel=way.off_fraction)
 
 
 @pytest.mark.parametrize(("first", "then"), list(permutations(FORMS, 2)))
