@@ -171,7 +171,7 @@ def test_no_byte_of_what_is_forgotten_stays_in_any_file(tmp_path: Path, seed: in
     assert check(path).whole
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'unscrubbed'").fetchall() == []
-        connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, words_1_1, row)")
+        connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, words_2_1, row)")
         terms = {term for (term,) in connection.execute("SELECT term FROM temp.terms")}
     assert "tea" in terms
     assert not terms & set(secrets.words)
@@ -302,7 +302,7 @@ def test_a_damaged_message_is_forgotten_with_the_words_that_the_index_had_of_it(
         if damage == "row":
             connection.execute("UPDATE messages SET payload = '{}' WHERE key & 4294967295 = 4")
         else:
-            connection.execute("UPDATE words_1_1_data SET block = x'0000' WHERE id > 10")
+            connection.execute("UPDATE words_2_1_data SET block = x'0000' WHERE id > 10")
     with SqliteStore(path) as store:
         store.forget("s", erasure(said, gone))
         assert store.is_scrubbed()
@@ -317,7 +317,7 @@ def test_an_index_that_can_not_be_removed_is_told_when_messages_are_forgotten(tm
     gone = [4, 9]
     said = filled(path, secrets, gone)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE words_1_1_config SET v = 99 WHERE k = 'version'")
+        connection.execute("UPDATE words_2_1_config SET v = 99 WHERE k = 'version'")
     with SqliteStore(path) as store:
         store.forget("s", erasure(said, gone))
         assert_forgotten(store, said, gone, secrets.words)

@@ -100,10 +100,10 @@ def test_huge_message_is_indexed_with_its_append(tmp_path: Path) -> None:
 def test_old_store_gets_an_index_when_it_has_none(tmp_path: Path) -> None:
     """A file of a squidbot that knew no search is searched like any other."""
     path = filled(tmp_path / "s.db", 200)
-    change(path, "DROP TABLE words_1_1", "DROP TABLE indexed_1_1")
+    change(path, "DROP TABLE words_2_1", "DROP TABLE indexed_2_1")
     with SqliteStore(path) as store:
         assert all_found(store, 200)
-    change(path, "DROP TABLE words_1_1", "DROP TABLE indexed_1_1")
+    change(path, "DROP TABLE words_2_1", "DROP TABLE indexed_2_1")
     with SqliteStore(path) as store:
         store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 300)])
         assert indexed(path) == 100 + BATCH
@@ -113,7 +113,7 @@ def test_old_store_gets_an_index_when_it_has_none(tmp_path: Path) -> None:
 def test_index_is_made_in_steps_when_a_host_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host can show how far it is."""
     path = filled(tmp_path / "s.db", 200)
-    change(path, "DROP TABLE words_1_1", "DROP TABLE indexed_1_1")
+    change(path, "DROP TABLE words_2_1", "DROP TABLE indexed_2_1")
     with SqliteStore(path) as store:
         monkeypatch.setattr(index.pending, "__defaults__", (90,))
         assert [store.catch_up("s"), store.catch_up("s"), store.catch_up("s")] == [110, 20, 0]
@@ -124,19 +124,19 @@ def test_index_is_made_in_steps_when_a_host_asks_for_it(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     "damage",
     [
-        ["DROP TABLE words_1_1"],
-        ["DROP TABLE indexed_1_1"],
-        ["DROP TABLE words_1_1", "DROP TABLE indexed_1_1"],
-        ["DELETE FROM indexed_1_1"],
-        ["UPDATE indexed_1_1 SET messages = messages - 1"],
-        ["UPDATE indexed_1_1 SET messages = 1000000"],
-        ["UPDATE indexed_1_1 SET messages = 'many'"],
-        ["DELETE FROM words_1_1_data"],
-        ["DELETE FROM words_1_1_data WHERE id > 10"],
-        ["UPDATE words_1_1_data SET block = zeroblob(length(block)) WHERE id = 10"],
-        ["DELETE FROM words_1_1_config"],
-        ["DROP TABLE words_1_1_data"],
-        ["DROP TABLE words_1_1_idx", "DROP TABLE words_1_1_config"],
+        ["DROP TABLE words_2_1"],
+        ["DROP TABLE indexed_2_1"],
+        ["DROP TABLE words_2_1", "DROP TABLE indexed_2_1"],
+        ["DELETE FROM indexed_2_1"],
+        ["UPDATE indexed_2_1 SET messages = messages - 1"],
+        ["UPDATE indexed_2_1 SET messages = 1000000"],
+        ["UPDATE indexed_2_1 SET messages = 'many'"],
+        ["DELETE FROM words_2_1_data"],
+        ["DELETE FROM words_2_1_data WHERE id > 10"],
+        ["UPDATE words_2_1_data SET block = zeroblob(length(block)) WHERE id = 10"],
+        ["DELETE FROM words_2_1_config"],
+        ["DROP TABLE words_2_1_data"],
+        ["DROP TABLE words_2_1_idx", "DROP TABLE words_2_1_config"],
     ],
 )
 def test_damaged_index_is_made_anew_when_it_is_noticed(tmp_path: Path, damage: list[str]) -> None:
@@ -156,9 +156,9 @@ def noisy(path: Path, seed: int, above: int) -> Path:
     """Put noise into what FTS5 keeps, above that id: its counts are 1, its structure is 10, and words stand behind."""
     noise = random.Random(seed)  # noqa: S311  # damage, no secret
     with closing(sqlite3.connect(path)) as connection, connection:
-        blocks = connection.execute("SELECT id, length(block) FROM words_1_1_data WHERE id > ?", (above,)).fetchall()
+        blocks = connection.execute("SELECT id, length(block) FROM words_2_1_data WHERE id > ?", (above,)).fetchall()
         changed = [(noise.randbytes(length), key) for key, length in blocks]
-        connection.executemany("UPDATE words_1_1_data SET block = ? WHERE id = ?", changed)
+        connection.executemany("UPDATE words_2_1_data SET block = ? WHERE id = ?", changed)
     return path
 
 
@@ -213,7 +213,7 @@ def test_noise_in_the_messages_hides_no_other_message(tmp_path: Path) -> None:
             assert set(whole) <= set(seqs(store, "tea"))
             assert seqs(store, f"own{whole[7]}") == [whole[7]]
             assert sorted(seqs(store, '"tea own"')) == []
-        change(damaged, "DROP TABLE words_1_1", "DROP TABLE indexed_1_1")
+        change(damaged, "DROP TABLE words_2_1", "DROP TABLE indexed_2_1")
         with SqliteStore(damaged) as store:
             assert sorted(seqs(store, "tea")) == whole
 
@@ -224,7 +224,7 @@ def test_message_that_is_damaged_does_not_stop_the_index(tmp_path: Path) -> None
     change(
         path, "UPDATE messages SET payload = X'ff00fe' WHERE key & 63 = 9", "DELETE FROM messages WHERE key & 63 = 5"
     )
-    change(path, "DROP TABLE words_1_1")
+    change(path, "DROP TABLE words_2_1")
     with SqliteStore(path) as store:
         assert sorted(seqs(store, "tea")) == [seq for seq in range(100) if seq & 63 not in (5, 9)]
 
@@ -234,7 +234,7 @@ def test_store_goes_on_when_another_made_the_index_anew(tmp_path: Path) -> None:
     path = filled(tmp_path / "s.db", 100)
     with SqliteStore(path) as store, SqliteStore(path) as other:
         assert all_found(store, 100)
-        change(path, "UPDATE indexed_1_1 SET checksum = 0")
+        change(path, "UPDATE indexed_2_1 SET checksum = 0")
         assert all_found(other, 100)
         assert all_found(store, 100)
         store.append("s", 100, [made_message(seq, f"tea own{seq}") for seq in range(100, 300)])
@@ -267,7 +267,7 @@ def removed(store: SqliteStore, messages: list[StoredMessage]) -> None:
 def blocks(path: Path) -> bytes:
     """Return what FTS5 keeps."""
     with closing(sqlite3.connect(path)) as connection:
-        return b"".join(block for (block,) in connection.execute("SELECT block FROM words_1_1_data"))
+        return b"".join(block for (block,) in connection.execute("SELECT block FROM words_2_1_data"))
 
 
 def test_removed_messages_are_not_found_and_leave_no_word_in_the_index(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_index_is_emptied_when_words_are_removed_from_one_of_other_rules(
 ) -> None:
     """What was indexed by rules that are not known any more can't be taken out one by one."""
     path = filled(tmp_path / "s.db", 100)
-    monkeypatch.setattr(index, "RULES", 2)
+    monkeypatch.setattr(index, "RULES", 3)
     with SqliteStore(path) as store:
         with pytest.raises(DamagedIndexError):
             removed(store, [made_message(3, "tea own3")])
@@ -316,13 +316,13 @@ NUMBERS = count()
 def test_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms of two kinds are never mixed, and no old index stays behind."""
     path = filled(tmp_path / "s.db", 100)
-    monkeypatch.setattr(index, "RULES", 2)
+    monkeypatch.setattr(index, "RULES", 3)
     with SqliteStore(path) as store:
         assert all_found(store, 100)
         with closing(sqlite3.connect(path)) as connection:
             names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        assert "words_2_2" in names
-        assert "words_1_1" not in names
+        assert "words_3_2" in names
+        assert "words_2_1" not in names
 
 
 @given(st.lists(TEXTS, max_size=12), st.lists(TEXTS, min_size=1, max_size=3), st.integers(1, 5))

@@ -14,13 +14,18 @@ __all__ = ["UNSEARCHED", "payload_terms", "said"]
 
 # Categories of messages that no search finds: copies that `history` brought back, and tombstones.
 UNSEARCHED = frozenset(("recalled", "forgotten"))
-# Keys of the known forms whose values nobody said; "data" is a picture or a sealed thought.
+# Keys of the known forms whose values nobody said.
 _STRUCTURE = frozenset(
     (
         "role", "type", "id", "tool_call_id", "call_id", "tool_use_id", "signature", "thoughtSignature",
-        "encrypted_content", "data", "media_type", "mime_type", "model", "format", "detail", "status",
+        "encrypted_content", "media_type", "mime_type", "model", "format", "detail", "status", "base64",
+        # Of pydantic-ai and LangChain: what they write of a run, of an answer, and into each request.
+        "kind", "part_kind", "run_id", "conversation_id", "provider_name", "provider_url", "provider_response_id",
+        "model_name", "model_id", "instructions", "identifier", "response_metadata", "usage_metadata",
     )
 )  # fmt: skip
+# A picture or a sealed thought where it is a text; what holds all of a message elsewhere.
+_SEALED = "data"
 _ARGUMENTS = frozenset(("arguments", "input", "args"))  # what a tool is given: all of it counts, keys and numbers too
 
 
@@ -63,7 +68,7 @@ def _entries(value: dict[str, object], *, given: bool) -> Iterator[tuple[object,
         if given:
             yield key, False
             yield each, True
-        elif key not in _STRUCTURE:
+        elif key not in _STRUCTURE and not (key == _SEALED and isinstance(each, str)):
             yield each, key in _ARGUMENTS
 
 
