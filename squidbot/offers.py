@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
@@ -168,10 +169,8 @@ class BuiltIn:
             register.probe(name, partial(_probe, name))
         for name, opens in RUNTIMES.items():
             register.runtime(name, opens)
-        register.codec(OpenAIChat())
-        register.codec(AnthropicMessages())
-        register.codec(OpenAIResponses())
-        register.codec(PydanticAI())
+        for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), LangChain(), PydanticAI()):
+            register.codec(codec)
 
 
 def _named(name: str) -> Callable[[str], TokenCounter]:

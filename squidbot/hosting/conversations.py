@@ -11,7 +11,7 @@ from squidbot.core.portable import Outcome, Portable, Words
 from squidbot.hosting.matching import first_new, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from squidbot.core.messages import Message, Role, Usage
     from squidbot.core.ports import Codec
@@ -33,17 +33,17 @@ class Form(NamedTuple):
 
     Attributes:
         codec: reads and makes them.
-        telling: the keys of a message that tell it from another; of all others nothing does.
-        volatile: keys inside of these that a host writes anew each time: times, made up ids.
+        telling: gives what of a message tells it from another.
+        volatile: keys inside of that which a host writes anew each time: times, made up ids.
     """
 
     codec: Codec
-    telling: Collection[str]
+    telling: Callable[[Payload], object]
     volatile: Collection[str] = ()
 
     def identity(self, payload: Payload) -> str:
         """Return what tells a message from others with other words."""
-        return identity({key: payload[key] for key in self.telling if key in payload}, self.volatile)
+        return identity(self.telling(payload), self.volatile)
 
 
 class Conversation:

@@ -42,7 +42,7 @@ class Hosted:
         *,
         host: str,
         form: str,
-        telling: Collection[str],
+        telling: Callable[[Mapping[str, object]], object],
         volatile: Collection[str] = (),
         budget: float | None = None,
         settings: str | Path | Mapping[str, object] | None = None,

@@ -2,5 +2,6 @@
 
 | file        | host |
 |-------------|------|
+| langchain   | LangChain and LangGraph: a middleware of an agent |
 | pydantic_ai | pydantic-ai 2: a capability of an agent, or of a run |
 """

@@ -47,7 +47,6 @@ __all__ = ["Squidbot"]
 Value = TypeVar("Value")
 
 FORM: Final = "pydantic_ai/2"
-TELLING: Final = ("kind", "parts")
 VOLATILE: Final = ("identifier", "metadata", "timestamp")
 SERVER_HELD: Final = ("openai_conversation_id", "openai_previous_response_id")
 # So often a request that is too long is made shorter.
@@ -81,7 +80,7 @@ class Squidbot(AbstractCapability[Any]):
             path,
             host="pydantic-ai",
             form=FORM,
-            telling=TELLING,
+            telling=_telling,
             volatile=VOLATILE,
             budget=budget,
             settings=settings,
@@ -174,6 +173,11 @@ def _refuse_server_held(asked: ModelRequestContext) -> None:
                 f"model_settings[{key!r}] has the provider keep the conversation, which squidbot then can't bound: "
                 "leave it out, or leave squidbot out"
             )
+
+
+def _telling(payload: Mapping[str, object]) -> object:
+    """Return what was said: the rest is of the run, and of the provider's answer."""
+    return payload.get("kind"), payload.get("parts")
 
 
 def _system(messages: Iterable[ModelMessage]) -> list[SystemPromptPart]:

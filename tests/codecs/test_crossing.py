@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 CODECS: dict[str, Codec] = {
-    codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI())
+    codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI(), LangChain())
 }
 TAGS = st.sampled_from(sorted(CODECS))
 
@@ -80,7 +81,26 @@ PYDANTIC: dict[str, object] = {
         {"part_kind": "tool-call", "tool_name": "read", "args": {"at": 1}, "tool_call_id": "toolu_1", "id": "fc_1"},
     ],
 }
-STEPS = {"anthropic.messages": ANTHROPIC, "openai.responses": RESPONSES, "openai.chat": CHAT, "pydantic_ai/2": PYDANTIC}
+LANGCHAIN: dict[str, object] = {
+    "type": "ai",
+    "data": {
+        "content": [
+            {"type": "thinking", "thinking": "THOUGHT", "signature": "SEALED"},
+            {"type": "text", "text": "I look."},
+            {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"at": 1}},
+        ],
+        "tool_calls": [{"name": "read", "args": {"at": 1}, "id": "toolu_1", "type": "tool_call"}],
+        "id": "msg_1",
+        "response_metadata": {"id": "resp_1"},
+    },
+}
+STEPS = {
+    "anthropic.messages": ANTHROPIC,
+    "openai.responses": RESPONSES,
+    "openai.chat": CHAT,
+    "pydantic_ai/2": PYDANTIC,
+    "lc/1": LANGCHAIN,
+}
 PAIRS = [(source, target) for source in CODECS for target in CODECS if source != target]
 
 

@@ -23,7 +23,7 @@ REPLY = {"role": "assistant", "content": "In the harbour."}
 
 def hosted(path: Path, budget: float | None = 2_000) -> Hosted:
     """Return one whose host writes OpenAI's messages."""
-    return Hosted(path, host="a test", form="openai.chat", telling=("role", "content", "tool_calls"), budget=budget)
+    return Hosted(path, host="a test", form="openai.chat", telling=dict, budget=budget)
 
 
 @pytest.mark.parametrize("budget", [0, -1, 1.5, True, float("nan")])
@@ -46,7 +46,7 @@ def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
     """Which of the two would say where?"""
     with pytest.raises(ConfigError, match="leave one out"):
         Hosted(
-            tmp_path / "a.db", host="a test", form="openai.chat", telling=(), settings=str(tmp_path / "squidbot.toml")
+            tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, settings=str(tmp_path / "squidbot.toml")
         )
 
 

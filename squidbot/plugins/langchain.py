@@ -1,0 +1,201 @@
+"""squidbot in LangChain and LangGraph: one middleware of an agent.
+
+    agent = create_agent("openai:gpt-6-sol", tools=[...], middleware=[Squidbot("mem.db")])
+    agent.invoke({"messages": [("user", "hi")]}, {"configurable": {"thread_id": "chat-1"}})
+
+The agent's own state stays as it is: what the model sees of it is decided before each call, inside of tool loops, too.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain.tools import ToolRuntime  # noqa: TC002  # the host reads it from the signature
+    from langchain_core.exceptions import ContextOverflowError
+    from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_from_dict
+    from langchain_core.tools import BaseTool, StructuredTool
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+    from langgraph.config import get_config
+except ImportError as error:
+    raise ImportError(f"squidbot.plugins.langchain: {error}; pip install 'squidbot[langchain]'") from error
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Usage
+from squidbot.hosting import toolkit
+from squidbot.hosting.hosted import Hosted
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from squidbot.core.memories import Scope
+    from squidbot.hosting.conversations import Conversation
+
+__all__ = ["Squidbot"]
+
+Value = TypeVar("Value")
+
+_LOG: Final = logging.getLogger("squidbot")
+FORM: Final = "lc/1"
+NO_THREAD: Final = "squidbot has no thread_id to keep a conversation by: pass {'configurable': {'thread_id': ...}}"
+SERVER_HELD: Final = ("previous_response_id", "conversation")
+
+
+class Squidbot(AgentMiddleware[Any, Any, Any]):
+    """Keeps requests within a budget, all that was said in a file, and gives the model tools to find it again.
+
+    `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
+    request and its answer in tokens, or a share of the model's window below 1. `scope` says whose durable facts are
+    found. The conversation is the thread; without a thread_id nothing is kept, which is said once.
+
+    Raises:
+        ConfigError: the budget is none; a run would leave its messages with the provider.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        budget: float | None = None,
+        settings: str | Path | Mapping[str, object] | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        """Nothing is opened yet."""
+        super().__init__()
+        self.hosted = Hosted(
+            path,
+            host="langchain",
+            form=FORM,
+            telling=_telling,
+            budget=budget,
+            settings=settings,
+            scope=scope,
+        )
+        self.tools: Sequence[BaseTool] = [self._tool(each) for each in toolkit.TOOLS]
+        self._has_warned = False
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Record what is new, have the model see what fits, and record its reply."""
+        thread, sent = self._before(request)
+        try:
+            response = handler(sent)
+        except ContextOverflowError:
+            if (shorter := self._shorter(thread, sent)) is None:
+                raise
+            response = handler(shorter)
+        self._after(thread, response)
+        return response
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Do as `wrap_model_call`, where the host awaits."""
+        thread, sent = self._before(request)
+        try:
+            response = await handler(sent)
+        except ContextOverflowError:
+            if (shorter := self._shorter(thread, sent)) is None:
+                raise
+            response = await handler(shorter)
+        self._after(thread, response)
+        return response
+
+    def _before(self, request: ModelRequest[Any]) -> tuple[str, ModelRequest[Any]]:
+        _refuse_server_held(request)
+        thread = self._thread()
+        if not thread:
+            return "", request
+        seen = self.hosted.safely("a request", thread, lambda: self._seen(thread, request), None)
+        return thread, request if seen is None else request.override(messages=seen)  # type: ignore[arg-type]
+
+    def _seen(self, thread: str, request: ModelRequest[Any]) -> list[BaseMessage]:
+        profile = getattr(request.model, "profile", None) or {}
+        window = profile.get("max_input_tokens")
+        talk = self.hosted.conversation(thread, _model_name(request.model), window)
+        made = talk.before(
+            [message_to_dict(each) for each in request.messages],
+            system=request.system_prompt or "",
+            tools=[each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools],
+        )
+        return messages_from_dict(made)
+
+    def _shorter(self, thread: str, sent: ModelRequest[Any]) -> ModelRequest[Any] | None:
+        if not thread:
+            return None
+        made = self.hosted.safely("a shorter request", thread, lambda: self._conversation(thread).shorter(), None)
+        return None if made is None else sent.override(messages=messages_from_dict(made))  # type: ignore[arg-type]
+
+    def _after(self, thread: str, response: ModelResponse[Any]) -> None:
+        replies = [each for each in response.result if isinstance(each, AIMessage)]
+        if thread and replies:
+            reply = replies[0]
+            used = reply.usage_metadata
+            read = (used.get("input_token_details") or {}).get("cache_read", 0) if used else 0
+            usage = Usage(used["input_tokens"], used["output_tokens"], read) if used and used["input_tokens"] else None
+            self.hosted.safely(
+                "recording a reply",
+                thread,
+                lambda: self._conversation(thread).after(message_to_dict(reply), usage),
+                None,
+            )
+
+    def _thread(self) -> str:
+        thread = get_config().get("configurable", {}).get("thread_id")
+        if not thread and not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("%s", NO_THREAD)
+        return str(thread or "")
+
+    def _conversation(self, thread: str) -> Conversation:
+        return self.hosted.conversation(thread)
+
+    def _tool(self, tool: toolkit.Tool) -> BaseTool:
+        def call(runtime: ToolRuntime, **arguments: object) -> str:
+            thread = str(runtime.config.get("configurable", {}).get("thread_id") or "")
+            if not thread:
+                return f"<{NO_THREAD}>"
+            failed = f"<{tool.name} is out of order; go on without it>"
+            return self.hosted.safely(
+                tool.name,
+                thread,
+                lambda: toolkit.call(self._conversation(thread).session, tool.name, arguments),
+                failed,
+            )
+
+        return StructuredTool.from_function(
+            call, name=tool.name, description=tool.description, args_schema=json.loads(json.dumps(tool.schema))
+        )
+
+
+def _refuse_server_held(request: ModelRequest[Any]) -> None:
+    """Pass a request whose messages are all sent.
+
+    Raises:
+        ConfigError: the provider is to add some that it holds; the text names the switch (V10).
+    """
+    held = [f"model_settings[{key!r}]" for key in SERVER_HELD if request.model_settings.get(key)]
+    if getattr(request.model, "use_previous_response_id", False):
+        held.append("use_previous_response_id")
+    if held:
+        raise ConfigError(
+            f"{held[0]} has the provider keep the conversation, which squidbot then can't bound: leave it out, or "
+            "leave squidbot out"
+        )
+
+
+def _telling(payload: Mapping[str, object]) -> object:
+    """Return what was said: whose it is, the words, the calls, and which call it answers."""
+    data = payload.get("data")
+    data = data if isinstance(data, dict) else {}
+    what = str(payload.get("type")).removesuffix("MessageChunk").lower()
+    return what, data.get("content"), data.get("tool_calls") or [], data.get("tool_call_id")
+
+
+def _model_name(model: object) -> str:
+    return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
