@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["believing", "decided"]
 
 # How often an event is made for a limit by what was billed, before the counter's own is taken.
-MOST_GUESSES = 3
+MOST_GUESSES = 4
 
 
 def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
@@ -39,7 +39,7 @@ def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: In
     begins = Beginning(turn.shelf, stored, incoming, given.unasked, share_of(turn.plain))
     said = _Said(begins, tail_of(incoming, given.extended, turn.plain), given)
     trusting = believing(turn, stored, given)
-    for _ in range(MOST_GUESSES if trusting.limits else 0):
+    for guess in range(MOST_GUESSES if trusting.limits else 0):
         try:
             outcome = said.beside(trusting)
         except BudgetError:  # by the counter alone it may fit, or say better what does not
@@ -48,16 +48,29 @@ def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: In
         over_tokens = outcome.leaves.certified - turn.room_tokens
         if over_tokens <= 0:
             return outcome
-        trusting = trusting._replace(limits=trusting.limits and trusting.limits.less(over_tokens))
+        trusting = trusting._replace(limits=trusting.limits and trusting.limits.less(over_tokens, guess))
         turn.notes().reopen()
     return _by_counter(turn, said.beside(turn))
 
 
 def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:
-    """Return a request with the counter's own bound where what was billed, reasoning with it, says too much."""
+    """Return a request with the counter's own bound where what may come back of reasoning makes it too large.
+
+    Raises:
+        BudgetError: it is too large by what has come back.
+    """
     left = outcome.leaves
     if left.certified <= turn.room_tokens:
         return outcome
+    if turn.past.bills.kept.comes_back:
+        turn.notes().reopen()
+        raise BudgetError(
+            "the request, with what its provider adds to answers,",
+            cost=left.certified,
+            budget=turn.room_tokens,
+            unit="tokens",
+            key="models.<alias>.context_window",
+        )
     tokens, certificate = turn.past.bills.plain_bound(left.cost.bound), turn.shelf.renderer.meter.certificate
     assembly = replace(outcome.assembly, certified_tokens=tokens, certificate=certificate)
     return outcome._replace(assembly=assembly, leaves=left._replace(certified=tokens, certificate=certificate))

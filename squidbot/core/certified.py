@@ -32,6 +32,8 @@ __all__ = [
     "plain_limit",
 ]
 
+# Of a limit for which a change came out too large more than once, one part in so many is taken each time beside that.
+CUT_PARTS = 16
 # A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
 SILENT_CUT_FRACTION = 0.5
 
@@ -49,9 +51,9 @@ class Limits(NamedTuple):
     extends: Cost
     changes: Cost
 
-    def less(self, over_tokens: int) -> Limits:
-        """Return the limits with less for a change, which came out so much too large."""
-        bound = self.changes.bound - over_tokens - over_tokens // 8 - 1
+    def less(self, over_tokens: int, times: int) -> Limits:
+        """Return the limits with less for a change, which came out so much too large, after `times` that have."""
+        bound = self.changes.bound - over_tokens - over_tokens // 8 - 1 - times * self.changes.bound // CUT_PARTS
         return self._replace(changes=Cost(self.changes.estimate, bound))
 
 

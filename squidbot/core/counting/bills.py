@@ -29,7 +29,8 @@ MARGIN_PERCENT = 2
 MOST_FACTOR, MOST_EXTRA_TOKENS = 3, 2048
 # Answers that were larger than their messages (reasoning), after which it is known whether that comes back as input.
 KEPT_SAMPLES = 3
-# No known tokenizer takes less than this share of the class estimator's bound for a text (`excess.GRID`).
+# No known tokenizer takes less than this share of the class estimator's bound for a text (`excess.GRID`); and so much
+# of what answers have above their messages comes back at least where a provider keeps it.
 LEAST_PERCENT = 50
 # The most by which the first reports widen bounds of texts: vocabularies of 32,000 words take 1.2 to 1.4 x the bound's.
 MOST_DOUBT_PERCENT = 150
@@ -102,9 +103,18 @@ class Kept(NamedTuple):
         known = self.samples >= KEPT_SAMPLES and self.least_percent <= self.most_percent
         return self.most_percent if known else PERCENT
 
+    @property
+    def comes_back(self) -> bool:
+        """Whether most of it has come back for sure: one dear text beside much reasoning shows a small share only."""
+        return min(self.least_percent, self.most_percent) >= LEAST_PERCENT
+
     def of(self, surplus_tokens: int) -> int:
         """Return what may come back of so many tokens."""
         return -(-surplus_tokens * self.percent // PERCENT)
+
+    def surely_of(self, surplus_tokens: int) -> int:
+        """Return what has come back of so many tokens in any case."""
+        return surplus_tokens * min(self.least_percent, self.most_percent) // PERCENT
 
     def seen(self, surplus_tokens: int, added_tokens: int, appended_tokens: int) -> Kept:
         """Return it behind an answer with a surplus; it and what came with it, counted as `appended`, cost `added`."""
@@ -122,7 +132,7 @@ class Kept(NamedTuple):
 class Era(NamedTuple):
     """What messages from `first_seq` on have cost above their bounds: runs of whole steps, and answers alone.
 
-    `answers` has of each answer what it was reported above its message, as far as that comes back.
+    `answers` has of each answer what was reported above its message, whether that comes back or not.
     """
 
     first_seq: int = 0
@@ -186,7 +196,8 @@ class Bills(NamedTuple):
         """Return what answers, the oldest of which is told, may cost above texts, from their bound as counted."""
         if not bound_tokens:
             return 0
-        return (self.older.answers if oldest_seq >= self.older.first_seq else self.answers).above(bound_tokens)
+        answers = self.older.answers if oldest_seq >= self.older.first_seq else self.answers
+        return self.kept.of(answers.above(bound_tokens))
 
     def extended_bound(self, appended_tokens: int) -> int:
         """Return a bound of a request that extends the billed one, from the bound of what it has behind it."""
@@ -252,7 +263,7 @@ class Bills(NamedTuple):
         older, newer = learned.older, learned.newer
         if bill.added.oldest_seq >= newer.first_seq:
             older, newer = newer, Era(bill.messages)
-        answer = (bill.answer_tokens + learned.kept.of(bill.surplus_tokens), bill.answer_tokens)
+        answer = (bill.answer_tokens + bill.surplus_tokens, bill.answer_tokens)
         return learned._replace(
             answers=learned.answers.grown(*answer),
             older=older._replace(answers=older.answers.grown(*answer)),
@@ -277,10 +288,11 @@ class Bills(NamedTuple):
         """Return what is known once messages have a price: `added` tokens for what is counted as `appended`."""
         first = bill.added.first_seq
         known = self if first == self.messages else self._skipped(first)
+        kept = self.kept.seen(self.surplus_tokens, added, appended)
         return known._replace(
             messages=bill.messages,
-            kept=self.kept.seen(self.surplus_tokens, added, appended),
-            texts=self.texts.grown(added - self.kept.of(self.surplus_tokens), appended),
+            kept=kept,
+            texts=self.texts.grown(added - kept.surely_of(self.surplus_tokens), appended),
             older=self.older._replace(runs=self.older.runs.grown(added, appended)),
             newer=self.newer._replace(runs=self.newer.runs.grown(added, appended)),
         )
@@ -341,7 +353,7 @@ def inputs_kept(tokens: int) -> int:
 
 def _missed(learned: Bills, bill: Bill) -> int:
     """Return how much of a report nothing explains, in tokens."""
-    plain = learned.plain_bound(bill.bound_tokens) + learned.answers.above(bill.bound_tokens)
+    plain = learned.plain_bound(bill.bound_tokens) + learned.kept.of(learned.answers.above(bill.bound_tokens))
     missed = bill.reported_tokens - plain
     if bill.certified_tokens and not bill.added.is_step:
         missed = max(missed, bill.reported_tokens - bill.certified_tokens)

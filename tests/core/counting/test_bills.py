@@ -105,6 +105,16 @@ def test_reasoning_that_comes_back_is_nothing_that_the_host_hides() -> None:
     assert bills.answers_bound(0, 4) == 0
 
 
+def test_reasoning_that_does_not_come_back_is_soon_expected_nowhere() -> None:
+    """Nor was it ever: what the first answers had is not in requests that events make, and hides no dear text."""
+    bills = Bills("m").learn(Bill(1000, 4000, 1100, 100, step(0), messages=1))
+    assert bills.answers_bound(100, 1) >= 3800
+    for seq in range(1, 5):
+        bills = bills.learn(Bill(1000 + 160 * seq, 4000, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
+    assert bills.answers_bound(400, 1) <= 0.03 * 5 * 3900
+    assert bills.texts_bound(600) >= 640
+
+
 def test_request_beyond_what_was_certified_has_something_hidden() -> None:
     """An event's, in which no step says what it was: from then on it is expected with each."""
     bills = learned([(100, 50)] * 9)
