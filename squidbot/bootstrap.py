@@ -73,8 +73,10 @@ class Wired:
         self._registry = registry
         self._counters = Counters(loaded, registry)
         path = loaded.settings.store.path
-        offers, place = registry.stores, f"{loaded.source}.store.adapter"
-        self.store = make("store", offers, store_name(loaded), loaded.absolute(path) if path else "", place)
+        # The file that the store is in; "" for none.
+        self.place = loaded.absolute(path) if path else ""
+        key = f"{loaded.source}.store.adapter"
+        self.store = make("store", registry.stores, store_name(loaded), self.place, key)
         retention = loaded.settings.snapshots.retention
         self.prompts = Prompts(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counters.of)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from squidbot import heard
 from squidbot.assemblies import Assembly, Said, flat
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
@@ -257,6 +258,7 @@ class Session:
 
         forgotten = self.core.forget(*seqs, reason=reason, inputs=self._inputs_again(), now=time.time())
         facts = forget_with(self.wired, self.session_id, (*forgotten.asked, *forgotten.copies))
+        heard.drop(self.wired.place, self.session_id)
         return replace(forgotten, facts=facts)
 
     def preview(self) -> Assembly:

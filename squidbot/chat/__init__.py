@@ -13,6 +13,5 @@
 | stopping     | Ctrl-C: it stops an answer, and nothing that is being written |
 | conversation | a turn: the prompt recorded, the model asked, its tools called, its answer recorded |
 | toolbox      | the tools that the model has, and what a call of one answers |
-| heard        | what has come of an answer, beside the store while it comes |
 | cut          | answers that broke off: that they did, and why, beside the transcript |
 """

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.chat.cut import BY_DEATH, BY_USER, Cut, keep_cut, newest_cut
-from squidbot.chat.heard import Heard
 from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, names_of, results
 from squidbot.core.errors import BudgetError, ConfigError, ContextOverflowError, LLMError, SquidbotError
 from squidbot.core.messages import Usage
+from squidbot.heard import Heard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,8 @@ class Conversation:
         self._watcher = watcher
         self.session = means.opens()
         self._tools = list(self.session.tools) if means.tools else []
-        self._heard = Heard(self.session)
+        wired = self.session.wired
+        self._heard = Heard(wired.place, wired.store, self.session.session_id)
         self._writes = True
 
     @property

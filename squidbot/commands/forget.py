@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import click
 
+from squidbot import heard
 from squidbot.commands import options
 from squidbot.commands.ending import complain
 from squidbot.commands.events import event_line
@@ -75,6 +76,7 @@ def forget(  # noqa: PLR0913  # an argument for each option
             click.confirm(f"Forget {what} for good?", abort=True, err=True)
         forgotten = session_of(place, name).forget(*messages, reason=reason, now=time.time())
         forgotten = replace(forgotten, facts=forget_with(place.wired, name, (*forgotten.asked, *forgotten.copies)))
+        heard.drop(place.wired.place, name)
         left = _left(place)
     if as_json:
         options.print_json({**_json(name, forgotten), "overwritten": not left})

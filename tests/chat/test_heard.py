@@ -14,8 +14,8 @@ import pytest
 import squidbot
 from squidbot.chat.conversation import Conversation, Means
 from squidbot.chat.cut import BY_DEATH, newest_cut
-from squidbot.chat.heard import Heard
 from squidbot.core.errors import StoreError
+from squidbot.heard import Heard
 
 from .conftest import COMMAND
 from .scripted import Offer, Scripted
@@ -113,7 +113,9 @@ def test_answer_behind_what_was_forgotten_or_goes_on_is_not_taken_over(
     """Nor one that another process is still getting."""
     killed(folder, environment, b"word-3 ")
     one = talk()
+    assert len(files(folder)) == 1
     one.talk.session.forget(0)
+    assert files(folder) == [], "what is forgotten leaves nothing that may repeat it"
     one.talk.recover()
     assert [role for role, _ in one.rows] == ["user"]
     assert files(folder) == []
@@ -196,4 +198,18 @@ def test_killed_terminal_shows_at_the_next_start_what_had_come(terminal: Callabl
     assert "word-1 word-2 " in shown
     assert "You said: and now?" in again.say("and now?")
     again.end()
+    assert files(folder) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="as above")
+def test_what_a_killed_process_left_goes_with_what_is_forgotten_on_the_command_line(
+    folder: Path, environment: dict[str, str]
+) -> None:
+    """Half an answer may repeat what the user wants to be forgotten."""
+    killed(folder, environment, b"word-3 ")
+    (left,) = files(folder)
+    assert b"word-3" in left.read_bytes()
+    command = [*COMMAND[:-1], "forget", "chat", "m0", "--yes"]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
     assert files(folder) == []

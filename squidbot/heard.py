@@ -19,9 +19,9 @@ from squidbot.adapting.disk import lock_at_once
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from squidbot.sessions import Session
+    from squidbot.core.ports import TranscriptStore
 
-__all__ = ["Heard"]
+__all__ = ["Heard", "drop"]
 
 # A process that dies loses nothing that was written; a machine does what was not synced.
 SYNC_SECONDS: Final = 1.0
@@ -30,13 +30,11 @@ SYNC_SECONDS: Final = 1.0
 class Heard:
     """The file of one session. Where the store is no file there is none, and nothing is kept."""
 
-    def __init__(self, session: Session) -> None:
-        """Take the session. Nothing is opened yet."""
-        loaded = session.wired.loaded
-        name = f"{hashlib.sha256(session.session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.heard"
-        self._store = Path(loaded.absolute(loaded.settings.store.path)) if loaded.settings.store.path else None
-        self._path = self._store.with_name(f"{self._store.name}.{name}") if self._store else None
-        self._session = session
+    def __init__(self, place: str, store: TranscriptStore, session_id: str) -> None:
+        """Take the store with the file that it is in, "" for none, and the session. Nothing is opened yet."""
+        self._store = Path(place) if place else None
+        self._path = _beside(place, session_id)
+        self._transcripts, self._session_id = store, session_id
         self._file: BinaryIO | None = None
         self._synced = 0.0
 
@@ -108,8 +106,29 @@ class Heard:
 
     def _behind(self) -> bytes:
         """Return behind which message the next one stands, as one line."""
-        store, session_id = self._session.wired.store, self._session.session_id
+        store, session_id = self._transcripts, self._session_id
         head = store.head(session_id)[0]
         rows = store.read(session_id, head - 1, head) if head else []
         said = hashlib.sha256("".join(row.payload for row in rows).encode("utf-8", "surrogatepass")).hexdigest()
         return json.dumps([session_id, head, said]).encode()
+
+
+def drop(place: str, session_id: str) -> None:
+    """Remove what a process has left of a session that was killed: messages are forgotten that it may repeat.
+
+    `place` is the file that the store is in, "" for none. One that still runs removes its own.
+    """
+    path = _beside(place, session_id)
+    if path is None:
+        return
+    with suppress(OSError), path.open("r+b") as file:  # there is none, most often
+        if lock_at_once(file):
+            file.truncate(0)
+            path.unlink()
+
+
+def _beside(place: str, session_id: str) -> Path | None:
+    if not place:
+        return None
+    name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return Path(f"{place}.{name}.heard")
