@@ -183,7 +183,7 @@ class Memories:
         if asked.after:
             return "Those before were all."
         if asked.category and self.store.listed(self.view, limit=1):
-            return "Other categories have some: list without one."
+            return "Other categories have some; list without a category shows them."
         files = self._files_told() if asked.category in _OF_FILES else ""
         return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
 
