@@ -134,9 +134,10 @@ def test_session_goes_on_in_another_form_with_words_and_pairs() -> None:
 def test_session_refuses_a_form_when_nobody_brings_it() -> None:
     """The known ones are named."""
     with pytest.raises(
-        ConfigError, match=r"^unknown form of messages 'lc/1', known: openai\.chat, anthropic\.messages, openai\.resp"
+        ConfigError,
+        match=r"^unknown form of messages 'telegraph/1', known: openai\.chat, anthropic\.messages, openai\.resp",
     ):
-        squidbot.load().session("s", form="lc/1")
+        squidbot.load().session("s", form="telegraph/1")
 
 
 def test_assemble_sends_system_and_counts_tools() -> None:
