@@ -133,19 +133,10 @@ class LangChain:
 
     def adopt(self, said: Portable) -> str:
         """Return the payload to send for what another codec's payload said, a message for each result."""
-        made: list[dict[str, object]] = []
-        for piece in said.pieces:
-            if isinstance(piece, Outcome):
-                content = [_block(each) for each in piece.said]
-                status = "error" if piece.failed else "success"
-                data = {"content": _plain(content), "type": "tool", "tool_call_id": portable_id(piece.call_id)}
-                made.append({"type": "tool", "data": {**data, "status": status}})
-        words = [_block(piece) for piece in said.pieces if isinstance(piece, Words | Media)]
-        calls = [_called(piece) for piece in said.pieces if isinstance(piece, ToolCall)]
-        if words or calls or not made:
-            last = _made("user" if said.role == "tool" else said.role, "")
-            more: dict[str, object] = {"tool_calls": calls} if calls else {}
-            made.append({**last, "data": {**_data(last), "content": _plain(words), **more}})
+        made = [_result(piece) for piece in said.pieces if isinstance(piece, Outcome)]
+        left = Portable(said.role, tuple(piece for piece in said.pieces if not isinstance(piece, Outcome)))
+        if left.pieces or not made:
+            made.append(_spoken(left))
         return jsontext.write(made[0] if len(made) == 1 else made)
 
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
@@ -257,12 +248,14 @@ def _changed(data: dict[str, object], sent: Part) -> dict[str, object]:
     if sent.text is not None:
         data = {key: value for key, value in data.items() if key not in ("additional_kwargs", "artifact")}
         data["content"] = sent.text
-    if sent.arguments is not None:
-        calls = zip(_calls(data), sent.arguments, strict=False)
-        made = [{**call, "args": _called(ToolCall("x", "x", arguments))["args"]} for call, arguments in calls]
-        blocks = [each for each in _blocks(data.get("content")) if each.get("type") not in _CALLS]
-        data = {**data, "tool_calls": made, "content": _plain(blocks)}
-    return data
+    return data if sent.arguments is None else _with_arguments(data, sent.arguments)
+
+
+def _with_arguments(data: dict[str, object], given: tuple[str, ...]) -> dict[str, object]:
+    calls = zip(_calls(data), given, strict=False)
+    made = [{**call, "args": _called(ToolCall("x", "x", arguments))["args"]} for call, arguments in calls]
+    blocks = [each for each in _blocks(data.get("content")) if each.get("type") not in _CALLS]
+    return {**data, "tool_calls": made, "content": _plain(blocks)}
 
 
 def _plain(blocks: list[dict[str, object]]) -> object:
@@ -275,23 +268,44 @@ def _plain(blocks: list[dict[str, object]]) -> object:
 # -- crossing ---------------------------------------------------------------------------------------------------------
 
 
+def _result(outcome: Outcome) -> dict[str, object]:
+    data: dict[str, object] = {
+        "content": _plain([_block(each) for each in outcome.said]),
+        "type": "tool",
+        "tool_call_id": portable_id(outcome.call_id),
+        "status": "error" if outcome.failed else "success",
+    }
+    return {"type": "tool", "data": data}
+
+
+def _spoken(said: Portable) -> dict[str, object]:
+    words = [_block(piece) for piece in said.pieces if isinstance(piece, Words | Media)]
+    calls = [_called(piece) for piece in said.pieces if isinstance(piece, ToolCall)]
+    made = _made(said.role, "")
+    data = {**_data(made), "content": _plain(words)}
+    return {**made, "data": {**data, "tool_calls": calls} if calls else data}
+
+
 def _piece(block: dict[str, object]) -> Words | Media:
     what = block.get("type")
     if what == "text":
-        return Words(str(block.get("text") or ""))
+        return Words(_string(block, "text"))
     if what not in _MEDIA:
         return Words(jsontext.write(bare(block)))
     shown, source = block.get("image_url"), block.get("source")
     if isinstance(shown, dict | str):
         return media_from(shown.get("url", "") if isinstance(shown, dict) else shown, "image/*")
     if isinstance(source, dict):
-        mime = str(source.get("media_type", "application/pdf"))
         return Media(
-            mime, data=str(source.get("data", "")), url=str(source.get("url", "")), name=str(block.get("title") or "")
+            _string(source, "media_type"), _string(source, "data"), _string(source, "url"), _string(block, "title")
         )
-    mime = str(block.get("mime_type") or ("image/*" if what == "image" else "application/octet-stream"))
-    data = str(block.get("base64") or block.get("data") or "")
-    return Media(mime, data=data, url=str(block.get("url") or ""), name=str(block.get("filename") or ""))
+    mime = _string(block, "mime_type") or ("image/*" if what == "image" else "application/octet-stream")
+    data = _string(block, "base64") or _string(block, "data")
+    return Media(mime, data, _string(block, "url"), _string(block, "filename"))
+
+
+def _string(block: Mapping[str, object], key: str) -> str:
+    return str(block.get(key) or "")
 
 
 def _block(piece: Words | Media) -> dict[str, object]:
