@@ -154,14 +154,14 @@ class Session:
         return Session(self.wired, self.session_id, lease, self._codec, self._recorded, self.scope, mode)
 
     def record(
-        self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None
+        self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None, key: str = ""
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
 
         Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
         kept whatever happens, and the reply behind it. `usage` is what the provider reported for the newest request,
         as its own object or ours: it corrects the counting. `now` is in seconds since 1970; None takes the
-        clock.
+        clock. `key` is what a client calls them: what is recorded under it already is returned, and nothing is stored.
 
         Raises:
             ValueError: something said is not a message of the session's form.
@@ -169,7 +169,7 @@ class Session:
         """
         messages = [self._message(one, "assistant") for one in flat(said)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
-        stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now)
+        stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
         if self._recorded is not None:
             self._recorded(self)
         return stored

@@ -119,19 +119,21 @@ class Session:
         *messages: Message | StoredMessage,
         usage: Usage | None = None,
         now: float | None = None,
+        key: str = "",
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, in one transaction, and return them as stored.
 
         Take `Assembly.incoming` as it came, then the reply; in one call, or what came before the model is called and
         the reply behind it (M7). `usage` is what the provider reported for the newest assembled request: it calibrates
         the counter and shows a prompt that was cut silently. `now`, in seconds since 1970, is the time of messages
-        that bring none.
+        that bring none. `key` is what a client calls them: what is recorded under it already, by any process, is
+        returned, and nothing is stored.
 
         Raises:
             StoreError: nothing was stored.
         """
         return self._state.tried(
-            lambda stored: self._recorded(stored, messages, usage, now), "nothing was written to", looks=False
+            lambda stored: self._recorded(stored, messages, usage, now, key), "nothing was written to", looks=False
         )
 
     def pin(self, seq: int, *, on: bool = True) -> None:
@@ -279,14 +281,22 @@ class Session:
         return plan
 
     def _recorded(
-        self, stored: Standing, messages: Sequence[Message | StoredMessage], usage: Usage | None, now: float | None
+        self,
+        stored: Standing,
+        messages: Sequence[Message | StoredMessage],
+        usage: Usage | None,
+        now: float | None,
+        key: str,
     ) -> tuple[StoredMessage, ...]:
         state = self._state
+        if key and (known := state.keys.find(key)):
+            return tuple(state.shelf.read(*known))
         rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
         answered = state.answered(self._sent, rows, usage)
         due = answered is not None and self._snapshot_due
         saved = self._automatic(stored, "pressure", rows[-1].time) if due else None
-        state.record(stored, rows, answered and answered.record(usage), saved and saved.record)
+        keyed = state.keys.record(key, rows) if key else None
+        state.record(stored, rows, answered and answered.record(usage), saved and saved.record, keyed)
         self._tell(saved)
         if answered:
             state.settle(answered, rows, usage)

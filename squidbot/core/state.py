@@ -11,6 +11,7 @@ from squidbot.core.certified import bill_of, is_believed
 from squidbot.core.counting.bills import Bills
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.keys import Keys
 from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
@@ -46,6 +47,7 @@ class State:
 
     Attributes:
         shelf, lease: where its data stand, and the window it is open under.
+        keys: what clients called what they sent.
         past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
             recorded, None where none waits.
         unreported: whether the newest recorded request was recorded before it was answered.
@@ -55,6 +57,7 @@ class State:
         """Hold nothing yet."""
         self.shelf = shelf
         self.lease = lease
+        self.keys = Keys(shelf.transcripts, shelf.session_id)
         self.past = Past()
         self.waiting: Past | None = None
         self.unreported = False
@@ -171,9 +174,14 @@ class State:
             self.notify(events.LEASE_OPENED, f"{lease.source}: {lease.detail}" if lease.detail else lease.source)
 
     def record(
-        self, stored: Standing, rows: Sequence[StoredMessage], request: Record | None, snapshot: Record | None
+        self,
+        stored: Standing,
+        rows: Sequence[StoredMessage],
+        request: Record | None,
+        snapshot: Record | None,
+        keyed: Record | None = None,
     ) -> None:
-        """Store messages with the request that they answer, what they mark and tell, and a snapshot; hold all that.
+        """Store messages with the request that they answer, what they mark and tell, a snapshot, a key; hold all that.
 
         Raises:
             StoreError: nothing was stored.
@@ -181,7 +189,7 @@ class State:
         marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
         marks = [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
         learned = self._learned_due if any(row.role == "assistant" for row in rows) else ()
-        records = (request, *marks, *newly_told(self.shelf, rows), snapshot, *learned)
+        records = (request, *marks, *newly_told(self.shelf, rows), snapshot, keyed, *learned)
         self.append(stored, rows, [record for record in records if record])
         if learned:
             self._learned_due = ()

@@ -10,18 +10,15 @@ from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.terms import history_of, session_of
 from squidbot.commands.texts import span
 from squidbot.core.finding.words import read_query
-from squidbot.core.history.hits import Hit, around, in_view, searched_text, snippet
+from squidbot.core.history.hits import hits_of, in_view
 from squidbot.core.history.names import resolve
 from squidbot.core.memory.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from squidbot.commands.reading.entries import Page
     from squidbot.commands.reading.opened import Opened
-    from squidbot.core.finding.words import Query
-    from squidbot.core.history.hits import Asked
-    from squidbot.core.messages import StoredMessage, Summary
+    from squidbot.core.history.hits import Asked, Hit
+    from squidbot.core.messages import Summary
 
 __all__ = ["Recalled", "Searched", "brought_back", "found_by", "recalled"]
 
@@ -113,18 +110,7 @@ def found_by(place: Opened, session_id: str, asked: Asked) -> Searched:
     words = read_query(asked.query)
     shown = in_view(session_of(place, session_id).room().standing)
     found = Turns(place.store, session_id, place.codec).found(asked.query, asked.now)
-    every = _hits(place, found, words, shown)
+    every = hits_of(found, words, place.codec, shown)
     end = asked.offset + asked.limit
     hits = tuple(islice(every, asked.offset, end + 1))
     return Searched(session_id, asked.query, hits[: asked.limit], end if len(hits) > asked.limit else None)
-
-
-def _hits(
-    place: Opened, found: Iterator[tuple[StoredMessage, float]], words: Query, shown: dict[int, str]
-) -> Iterator[Hit]:
-    for row, score in found:
-        said = place.codec(row.codec).decode(row.payload)
-        text = searched_text(said)
-        words_around = snippet(text, words) if text is not None else None
-        if text is not None and (words_around is not None or text == said.rendered):
-            yield Hit(row, score, words_around or around(text, 0), shown.get(row.seq, ""))

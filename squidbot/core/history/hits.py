@@ -14,14 +14,15 @@ from squidbot.core.notes.quotes import one_line
 from squidbot.core.view.marks import asks_past, fence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
     from squidbot.core.finding.words import Query
     from squidbot.core.messages import Message, StoredMessage
+    from squidbot.core.ports import Codec
     from squidbot.core.view.standing import Standing
 
-__all__ = ["Asked", "Hit", "Hits", "around", "in_view", "listed", "searched_text", "snippet"]
+__all__ = ["Asked", "Hit", "Hits", "around", "hits_of", "in_view", "line_of", "listed", "searched_text", "snippet"]
 
 # A snippet is about as long as two lines of a terminal.
 SNIPPET_CHARS = 160
@@ -87,7 +88,7 @@ def listed(asked: Asked, hits: Sequence[Hit], meter: Meter, room: Cost) -> Hits 
         made = _page(nothing, "[try other words, fewer, or a name as it was written]", (), None, meter)
         return made if _fits(made.cost, room) else None
     for count in range(min(asked.limit, len(hits)), 0, -1):
-        lines = "\n".join(_line(hit, asked.now) for hit in hits[:count])
+        lines = "\n".join(line_of(hit, asked.now) for hit in hits[:count])
         following = asked.offset + count if count < len(hits) else None
         about = f"{count} message{'s' * (count > 1)}, best first, times are UTC, for: {words}"
         made = _page(about, lines, tuple(hits[:count]), following, meter)
@@ -108,7 +109,8 @@ def _fits(cost: Cost, room: Cost) -> bool:
     return cost.bound <= room.bound and cost.estimate <= room.estimate
 
 
-def _line(hit: Hit, now: float | None) -> str:
+def line_of(hit: Hit, now: float | None) -> str:
+    """Return the line that tells of a hit; `now` is in seconds since 1970, None where unknown."""
     row = hit.row
     told = (f"m{row.seq} {speaker(row)}", stamp(row.time), ago(row.time, now), f"score {hit.score:.2f}", hit.shown)
     return f"{', '.join(filter(None, told))}: {hit.snippet}"
@@ -118,6 +120,21 @@ def in_view(standing: Standing) -> dict[int, str]:
     """Return how messages that a request shows stand in it, by seq."""
     told = {Kind.MESSAGE: "in view", Kind.SYSTEM: "in view", Kind.SLIMMED: "in view, cut"}
     return {part.first_seq: told[part.kind] for part in standing.sent if part.kind in told}
+
+
+def hits_of(
+    found: Iterable[tuple[StoredMessage, float]], words: Query, codec: Callable[[str], Codec], shown: Mapping[int, str]
+) -> Iterator[Hit]:
+    """Yield what was found as hits, in that order, without what only asks for what was said before.
+
+    `codec` returns the one of a tag; `shown` says how messages stand in the next request, by seq.
+    """
+    for row, score in found:
+        said = codec(row.codec).decode(row.payload)
+        text = searched_text(said)
+        words_around = snippet(text, words) if text is not None else None
+        if text is not None and (words_around is not None or text == said.rendered):
+            yield Hit(row, score, words_around or around(text, 0), shown.get(row.seq, ""))
 
 
 def searched_text(message: Message) -> str | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, InvalidRequestError, RecallError
 from squidbot.core.events import Event
 from squidbot.core.finding.words import read_query
-from squidbot.core.history.hits import Asked, Hit, around, in_view, listed, searched_text, snippet
+from squidbot.core.history.hits import Asked, hits_of, in_view, listed
 from squidbot.core.history.names import Run, named, resolve
 from squidbot.core.history.pages import LEAST_TOKENS, Maker
 from squidbot.core.messages import Category, Cost, Kind, Part
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from squidbot.core.finding.words import Query
-    from squidbot.core.history.hits import Hits
+    from squidbot.core.history.hits import Hit, Hits
     from squidbot.core.history.pages import Page
     from squidbot.core.messages import Message, StoredMessage
     from squidbot.core.ports import Observer
@@ -171,22 +172,9 @@ class History:
 
     def _hits(self, asked: Asked, words: Query, room: Room) -> list[Hit]:
         """Return the hits of a page, and one more where there is one."""
-        shown = in_view(room.standing)
-        hits: list[Hit] = []
-        passed = 0
-        for row, score in self._found(asked.query, asked.now):
-            said = self._shelf.renderer.codecs[row.codec].decode(row.payload)
-            text = searched_text(said)
-            words_around = snippet(text, words) if text is not None else None
-            if text is None or (words_around is None and text != said.rendered):
-                continue
-            if passed < asked.offset:
-                passed += 1
-                continue
-            hits.append(Hit(row, score, words_around or around(text, 0), shown.get(row.seq, "")))
-            if len(hits) > asked.limit:
-                break
-        return hits
+        found = self._found(asked.query, asked.now)
+        hits = hits_of(found, words, self._shelf.renderer.codecs.__getitem__, in_view(room.standing))
+        return list(islice(hits, asked.offset, asked.offset + asked.limit + 1))
 
     def _told(self, name: str, cause: str, room: Room, cost: Cost) -> None:
         if self._observer is not None:
