@@ -42,6 +42,7 @@ COMMANDS = {
     "forget": ("forget", "Remove messages for good."),
     "doctor": ("upkeep", "Say whether a store is whole, and save what can be saved."),
     "backup": ("upkeep", "Copy a store while it is in use."),
+    "mcp": ("mcp", "Serve memory and history to clients of the Model Context Protocol."),
 }
 
 

@@ -69,7 +69,9 @@ def vectors_path(path: str, model: str) -> str:
 
 
 @runtime_checkable
-class _Lists(Protocol):
+class Lists(Protocol):
+    """What a store may have beside its port: it can list its sessions."""
+
     def sessions(self) -> list[tuple[str, int]]:
         """Return the sessions of a store, each with how many messages it has."""
 
@@ -86,7 +88,7 @@ def withdraw(
     sessions: list[str] = []
     if isinstance(store, Finds):
         sessions = store.sessions_with(TOLD, [json.dumps(each) for each in memory_ids])
-    elif isinstance(store, _Lists):
+    elif isinstance(store, Lists):
         sessions = [session_id for session_id, _ in store.sessions()]
     for session_id in sessions:
         try:

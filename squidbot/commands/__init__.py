@@ -22,6 +22,7 @@
 | snapshots | `snapshot`, `snapshots`, `restore` |
 | forget    | `forget`: messages removed for good |
 | upkeep    | `doctor`, `backup`: whether a store is whole, and copies of it |
+| mcp       | `mcp`: memory and history for clients of the Model Context Protocol |
 | options   | options that several commands have |
 | ending    | exit codes, and the line on standard error |
 | events    | an event as one sentence |

@@ -6,4 +6,6 @@
 | conversations | `Conversation`: a host's list of messages, before each model call and behind it |
 | matching      | which messages of a host's list are new |
 | toolkit       | the tools that a host's model gets, and what executes them |
+| served        | `Served`: what a store answers where no conversation is led |
+| overview      | what can be told of a conversation at a glance |
 """

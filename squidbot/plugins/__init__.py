@@ -3,5 +3,6 @@
 | file        | host |
 |-------------|------|
 | langchain   | LangChain and LangGraph: a middleware of an agent |
+| mcp         | clients of the Model Context Protocol: a server, for recall from any of them |
 | pydantic_ai | pydantic-ai 2: a capability of an agent, or of a run |
 """
