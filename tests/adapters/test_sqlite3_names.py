@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import squidbot
-from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.adapters.sqlite3 import SqliteStore, queries
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.core.errors import StoreError
 from squidbot.replay.dump import open_dump
+from squidbot.testing import made_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,3 +140,23 @@ def test_a_dump_has_a_file_of_its_own_for_each_name(tmp_path: Path) -> None:
     made = [each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()]
     assert len(made) == len({name.casefold() for name in made}) == len(names)
     assert all(name.startswith("in/") and name.count("/") == 1 for name in made)
+
+
+def test_session_that_another_writer_begins_between_two_looks_is_no_damage(tmp_path: Path) -> None:
+    """Its name was not there, and then its checksum was: it has begun meanwhile."""
+    store = SqliteStore(tmp_path / "begun.db")
+    looks: list[str] = []
+
+    class Between(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:  # noqa: ANN401  # as sqlite3 has it
+            found = super().execute(sql, parameters)
+            looks.append(sql)
+            if len(looks) == 1:
+                store.append("s", 0, [made_message(0)])
+            return found
+
+    with closing(sqlite3.connect(tmp_path / "begun.db", factory=Between)) as connection:
+        connection.text_factory = bytes
+        assert queries.find(connection, "s").messages == 1
+    assert looks == [queries.FIND, queries.FIND_BY_HASH, queries.FIND]
+    store.close()

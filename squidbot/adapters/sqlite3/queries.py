@@ -115,11 +115,11 @@ def find(connection: sqlite3.Connection, session_id: str) -> Session:
         raise StoreError(f"session id {named(session_id)}: must be 1 to 1024 characters; nothing was written")
     cell, data = rows.stored(session_id)
     row = connection.execute(FIND, (cell,)).fetchone()
-    if row is None:
-        # An index that lost the id must not look like a new conversation.
-        if (data,) in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
-            raise DamagedRowError(f"the index entry of session {named(session_id)}")
+    if row is None and (data,) not in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
         return Session(session_id, 0, 0, b"{}")
+    # An index that lost the id must not look like a new conversation, nor one that began between the looks like that.
+    if (row := row or connection.execute(FIND, (cell,)).fetchone()) is None:
+        raise DamagedRowError(f"the index entry of session {named(session_id)}")
     no, stored, check, noted = row
     if rows.session_checksum(no, stored, data, noted) != check:
         raise DamagedRowError(f"the row of session {named(session_id)}")
