@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.langchain import LangChain
+from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
@@ -169,7 +170,7 @@ class BuiltIn:
             register.probe(name, partial(_probe, name))
         for name, opens in RUNTIMES.items():
             register.runtime(name, opens)
-        for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), LangChain(), PydanticAI()):
+        for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), LangChain(), LLMMessages(), PydanticAI()):
             register.codec(codec)
 
 

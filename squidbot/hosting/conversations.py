@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.codecs.fields import as_object
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.portable import Outcome, Portable, Words
-from squidbot.hosting.matching import first_new, identity
+from squidbot.hosting.matching import first_new, first_unknown, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +21,8 @@ __all__ = ["Conversation", "Form"]
 
 # What stands for the result of a call that a host broke off.
 CANCELLED: Final = "cancelled: it was not run to its end"
+# How often a window is cut for a request to become shorter: it may have been well below what the window held.
+MOST_CUTS: Final = 3
 # How many messages are read at once, to see what of a host's list is recorded.
 READ_MESSAGES: Final = 1_000
 
@@ -35,11 +37,13 @@ class Form(NamedTuple):
         codec: reads and makes them.
         telling: gives what of a message tells it from another.
         volatile: keys inside of that which a host writes anew each time: times, made up ids.
+        is_whole: the host lists all that it knows of a conversation each time.
     """
 
     codec: Codec
     telling: Callable[[Payload], object]
     volatile: Collection[str] = ()
+    is_whole: bool = False
 
     def identity(self, payload: Payload) -> str:
         """Return what tells a message from others with other words."""
@@ -77,7 +81,7 @@ class Conversation:
             self._newest = None
             self._read_on()
             names = [self._form.identity(each) for each in listed]
-            place = first_new(names, self._known)
+            place = self._first_new(listed, names)
             said = [self._form.codec.to_message(each) for each in listed[place:]]
             behind = max((number for number, each in enumerate(said, 1) if each.role == "assistant"), default=0)
             self._settle(said)
@@ -88,8 +92,8 @@ class Conversation:
             self._record(made.incoming, names[place + behind :])
             return self._sent(made)
 
-    def after(self, reply: Payload, usage: Usage | None = None) -> None:
-        """Record a model's reply, durably; `usage` is what the provider reported for the request.
+    def after(self, reply: Payload, usage: Usage | None = None, further: Sequence[Payload] = ()) -> None:
+        """Record a model's reply, durably; `usage` is what the provider reported, `further` messages that it is of.
 
         Nothing is done where `before` has made no request for it: the next one takes in what the host has.
 
@@ -101,8 +105,9 @@ class Conversation:
             if self._newest is None:
                 return
             self._newest = None
-            self.session.record(self._form.codec.to_message(reply), usage=usage)
-            self._known.append(self._form.identity(reply))
+            replies = (reply, *further)
+            self.session.record(*map(self._form.codec.to_message, replies), usage=usage)
+            self._known += map(self._form.identity, replies)
 
     def shorter(self) -> list[dict[str, object]] | None:
         """Return less for a request that was refused as too long; None where it can't be made smaller.
@@ -114,12 +119,24 @@ class Conversation:
             if newest is None:
                 return None
             try:
-                self.session = before.overflowed(None)
-                made = self._assembled([])
+                for _ in range(MOST_CUTS):
+                    self.session = self.session.overflowed(None)
+                    made = self._assembled([])
+                    if made.report.cost.bound < newest.report.cost.bound:
+                        return self._sent(made)
             except (BudgetError, ConfigError):
                 self.session = before
-                return None
-            return self._sent(made) if made.report.cost.bound < newest.report.cost.bound else None
+            return None
+
+    def _first_new(self, listed: Sequence[Payload], names: Sequence[str]) -> int:
+        if not self._form.is_whole:
+            return first_new(names, self._known)
+        place = first_unknown(names, self._known)
+        if place < len(names) or not names or names[-1] == self._known[-1]:
+            return place
+        # Asked again behind an answer that was broken off: from the user's last word on, so that it is the end.
+        roles = [self._form.codec.to_message(each).role for each in listed]
+        return max((number for number, role in enumerate(roles) if role == "user"), default=place)
 
     def _assembled(self, said: Sequence[Message]) -> Assembly:
         system, tools = self._given

@@ -10,7 +10,7 @@ from squidbot.codecs import jsontext
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["first_new", "identity"]
+__all__ = ["first_new", "first_unknown", "identity"]
 
 
 def identity(payload: object, volatile: Collection[str]) -> str:
@@ -34,6 +34,19 @@ def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
         if listed[place - 1] == recorded[-1] and (found := _common(listed, place, recorded)) > most:
             best, most = place, found
     return best
+
+
+def first_unknown(listed: Sequence[str], recorded: Sequence[str]) -> int:
+    """Return from which place on the messages of a list are new, where the host lists all that it knows each time.
+
+    It may know less than is recorded: a turn that failed it forgets. So what is known is the beginning of the list, as
+    far as it stands among what is recorded, in that order.
+    """
+    known = 0
+    for each in recorded:
+        if known < len(listed) and listed[known] == each:
+            known += 1
+    return max(known, first_new(listed, recorded))
 
 
 def _common(listed: Sequence[str], end: int, recorded: Sequence[str]) -> int:

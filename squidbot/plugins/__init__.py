@@ -4,5 +4,6 @@
 |-------------|------|
 | langchain   | LangChain and LangGraph: a middleware of an agent |
 | mcp         | clients of the Model Context Protocol: a server, for recall from any of them |
+| llm         | llm, the command and the library: its models, once switched on |
 | pydantic_ai | pydantic-ai 2: a capability of an agent, or of a run |
 """

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.langchain import LangChain
+from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 CODECS: dict[str, Codec] = {
-    codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI(), LangChain())
+    codec.tag: codec
+    for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI(), LangChain(), LLMMessages())
 }
 TAGS = st.sampled_from(sorted(CODECS))
 
@@ -94,12 +96,22 @@ LANGCHAIN: dict[str, object] = {
         "response_metadata": {"id": "resp_1"},
     },
 }
+LLM: dict[str, object] = {
+    "role": "assistant",
+    "parts": [
+        {"type": "reasoning", "text": "THOUGHT", "provider_metadata": {"anthropic": {"signature": "SEALED"}}},
+        {"type": "text", "text": "I look.", "provider_metadata": {"openai": {"id": "msg_1"}}},
+        {"type": "tool_call", "name": "read", "arguments": {"at": 1}, "tool_call_id": "toolu_1"},
+    ],
+    "provider_metadata": {"openai": {"id": "resp_1"}},
+}
 STEPS = {
     "anthropic.messages": ANTHROPIC,
     "openai.responses": RESPONSES,
     "openai.chat": CHAT,
     "pydantic_ai/2": PYDANTIC,
     "lc/1": LANGCHAIN,
+    "llm/1": LLM,
 }
 PAIRS = [(source, target) for source in CODECS for target in CODECS if source != target]
 

@@ -83,6 +83,17 @@ def test_nothing_is_recorded_of_a_reply_to_a_request_that_was_not_ours(tmp_path:
     one.close()
 
 
+def test_a_request_behind_a_broken_answer_ends_with_what_was_asked(tmp_path: Path) -> None:
+    """A host that lists all that it knows has forgotten the answer, and asks again; nothing else comes twice."""
+    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, is_whole=True, budget=2_000)
+    talk = one.conversation("a")
+    talk.before([USER])
+    talk.after(REPLY, None, [{"role": "assistant", "content": "By the pier."}])
+    assert talk.before([USER])[-1] == USER
+    assert talk.session.wired.store.head("a")[0] == 4
+    one.close()
+
+
 def test_a_call_that_was_broken_off_is_answered(tmp_path: Path) -> None:
     """Each call needs its result, and one of two has come."""
     one = hosted(tmp_path / "mem.db")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.hosting.matching import first_new, identity
+from squidbot.hosting.matching import first_new, first_unknown, identity
 
 # Few words: everything is said twice.
 SAID = st.lists(st.sampled_from("abc"), max_size=12)
@@ -41,6 +41,23 @@ def test_a_list_of_this_run_alone_is_new() -> None:
 def test_a_retry_of_what_was_recorded_is_not() -> None:
     """A prompt that stands unanswered is recorded, and said again by the host."""
     assert first_new(["hi"], ["x", "y", "hi"]) == 1
+
+
+@given(SAID, SAID, st.lists(st.booleans(), min_size=12, max_size=12))
+def test_a_host_that_forgets_turns_that_failed_lists_nothing_new(
+    recorded: list[str], new: list[str], kept: list[bool]
+) -> None:
+    """What it lists of what is recorded is known, whatever is missing between; and all of it where nothing is."""
+    listed = [each for each, stays in zip(recorded, kept, strict=False) if stays]
+    assert first_unknown([*listed, *new], recorded) >= len(listed)
+    assert first_unknown([*recorded, *new], recorded) == len(recorded)
+
+
+def test_what_is_said_behind_turns_that_failed_is_new() -> None:
+    """Twice one has failed, with another behind it."""
+    assert first_unknown(["a", "b", "e"], ["a", "b", "failed"]) == 2
+    assert first_unknown(["a", "b", "c", "d", "e"], ["a", "b", "failed", "c", "d", "too"]) == 4
+    assert first_unknown(["new"], ["a", "b"]) == 0
 
 
 def test_what_a_host_writes_anew_tells_nothing() -> None:

@@ -22,6 +22,8 @@ _STRUCTURE = frozenset(
         # Of pydantic-ai and LangChain: what they write of a run, of an answer, and into each request.
         "kind", "part_kind", "run_id", "conversation_id", "provider_name", "provider_url", "provider_response_id",
         "model_name", "model_id", "instructions", "identifier", "response_metadata", "usage_metadata",
+        # Of llm: what a provider wants back, and files.
+        "provider_metadata", "attachment", "attachments",
     )
 )  # fmt: skip
 # A picture or a sealed thought where it is a text; what holds all of a message elsewhere.

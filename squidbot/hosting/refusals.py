@@ -1,0 +1,26 @@
+"""What an error of a host's model says, where the host has no error of its own for a request that is too long."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_too_long"]
+
+# The words of Anthropic, OpenAI, Gemini, Mistral, vLLM, llama.cpp and LM Studio. Tokens alone are no sign: limits of a
+# minute are counted in them, too.
+_WORDS: Final = re.compile(
+    r"prompt is too long|request_too_large|maximum (?:context|input) length|maximum number of tokens allowed"
+    r"|context_length_exceeded|exceed\w*.{0,40}\bcontext|input is too (?:long|large)|longer than the maximum"
+    r"|greater than the context length|context (?:the )?overflows|too large for model with \d+ maximum context",
+    re.IGNORECASE | re.DOTALL,
+)
+# The states by which HTTP refuses what was asked for; none is known of a model in this process.
+_REFUSED: Final = (None, 400, 413, 422)
+
+
+def is_too_long(error: BaseException) -> bool:
+    """Say whether an error of a model is its provider's refusal of a request that does not fit the window."""
+    if getattr(error, "status_code", None) not in _REFUSED:
+        return False
+    return _WORDS.search(f"{getattr(error, 'code', '')} {error}") is not None
