@@ -307,11 +307,11 @@ class Session:
 
     def _compacted(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
         state, turn = self._state, self._turn
-        change = by_hand(turn, stored, inputs or turn.as_before(stored, now))
-        if change is None:
+        renewed = state.notes.restart() if stored.opened else ()  # else what another lease had noted is told twice
+        if (change := by_hand(turn, stored, inputs or turn.as_before(stored, now))) is None:
             state.reopen_notes()
             return None
-        records = state.notes.settle(change.batch.merged_through, change.batch.runs)
+        records = *renewed, *state.notes.settle(change.batch.merged_through, change.batch.runs)
         return state.write(stored, change, (records, state.notes.counts()))
 
     def _undone(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:

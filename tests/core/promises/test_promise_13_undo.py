@@ -75,6 +75,14 @@ def test_any_process_goes_on_with_the_same_bytes(
         assert one.store.records("s", kind) == other.store.records("s", kind)
 
 
+def test_compaction_by_hand_under_another_lease_notes_all_anew() -> None:
+    """What was noted under the lease before is not told beside it, in whichever process."""
+    given = {25: [Act("lease", 0), Act("compact", 0)], 6: [Act("lease", 1)]}
+    one, other = (acting(tame(17, 140), given, 3, restless=restless) for restless in (False, True))
+    assert list(map(outcome, one.calls)) == list(map(outcome, other.calls))
+    assert one.store.records("s", "ledger") == other.store.records("s", "ledger") != []
+
+
 @effort(20)
 @given(history=talks(), given=acts(), variant=VARIANT)
 def test_request_extends_the_former_one_behind_an_undo(
