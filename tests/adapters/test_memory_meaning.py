@@ -20,7 +20,9 @@ from squidbot.adapters.sqlite3.memory.beside import remove_beside
 from squidbot.adapters.sqlite3.memory.candidates import candidates
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
 from squidbot.core.memories import Scope, View
+from squidbot.core.memory import meaning
 from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.vectors.nearest import Nearest
 from squidbot.core.vectors.values import VectorStore, packed, unpacked
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 
@@ -275,13 +277,22 @@ def test_many_memories_are_found_by_fewer_words_and_by_all_that_is_near(
 ) -> None:
     """Where there are many, half as many are ranked by their words: what has the words is found, and what is near."""
     asked: list[int] = []
+    near: list[list[int]] = []
 
     def looked(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
         asked.append(limit)
         return candidates(lists, query, limit)
 
     monkeypatch.setattr(searching, "MANY_MEMORIES", 200)
+    monkeypatch.setattr(meaning, "MANY_VECTORS", 200)
+    found = Nearest.places
+
+    def placed(self: Nearest, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
+        near.append(found(self, vector, view, limit=limit, past=past))
+        return near[-1]
+
     monkeypatch.setattr(searching, "candidates", looked)
+    monkeypatch.setattr(Nearest, "places", placed)
     store = by_meaning(tmp_path / "facts.db")
     noise = [made_memory(f"Ann wrote letter {number} about garden{number % 7}.") for number in range(300)]
     store.add(noise[:150])
@@ -294,5 +305,7 @@ def test_many_memories_are_found_by_fewer_words_and_by_all_that_is_near(
     store.by_words.search("garden letter", View(beagle.scope), now=0.0)
     store.search("garden letter", View(beagle.scope), limit=90, now=0.0)
     assert hits[0].key == beagle.memory_id
+    assert len(near) == 3
+    assert [len(each) for each in near] == [100, 80, 80]
     assert asked == [128, 64, 128, 90]
     store.close()

@@ -26,8 +26,10 @@ Value = TypeVar("Value")
 BATCH_MEMORIES = 32
 # As many that wait are given their vectors right before a search.
 SEARCH_MEMORIES = 16
-# How many of the nearest are ranked beside what words find.
-NEAREST = 100
+# How many of the nearest are ranked beside what words find; fewer among many, where each takes longer to read: of 997
+# questions among 2,760 passages 84.0 in 100 have their evidence within 1,000 tokens then, 84.4 with all.
+NEAREST, NEAREST_OF_MANY = 100, 80
+MANY_VECTORS = 50_000
 
 
 class Opened(NamedTuple):
@@ -282,7 +284,8 @@ class ByMeaning:
         if asked[0] != query:  # facts and files are searched one behind the other
             asked = self._asked = query, _vectors(embedder, [query])[0]
         vector = asked[1]
-        near = nearest.places(vector, view, limit=NEAREST, past=past)
+        limit = NEAREST_OF_MANY if nearest.vectors > MANY_VECTORS else NEAREST
+        near = nearest.places(vector, view, limit=limit, past=past)
         even = embedder.even if isinstance(embedder, Calibrated) else None
         return Meant(embedder.name, vector, near, even, nearest.dots)
 

@@ -67,6 +67,11 @@ class Nearest:
         """Why the index was not as it was left, in one line; "" where it was."""
         return self._index.fault
 
+    @property
+    def vectors(self) -> int:
+        """How many vectors the index has."""
+        return self._index.stamp().vectors
+
     def behind(self) -> int:
         """Return how many vectors of the truth the index has less; 0 where it is up with it, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
