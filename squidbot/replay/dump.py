@@ -140,9 +140,10 @@ def _whole(path: Path) -> Iterator[IO[str]]:
         return
     path = Path(os.path.realpath(path))
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    with _refusing(path):
-        file = unfinished.open("x", encoding="ascii", newline="\n")
     try:
+        # An interrupt may come right behind the opening, too.
+        with _refusing(path):
+            file = unfinished.open("x", encoding="ascii", newline="\n")
         with file:
             yield file
         unfinished.replace(path)

@@ -274,3 +274,17 @@ def test_dump_goes_into_a_folder_that_is_there_or_written_like_one(tmp_path: Pat
     assert is_folder(tmp_path, str(tmp_path))
     assert is_folder(tmp_path / "new", f"{tmp_path}/new/")
     assert not is_folder(tmp_path / "new", f"{tmp_path}/new")
+
+
+def test_interrupt_right_behind_the_opening_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything could be written."""
+    real = Path.open
+
+    def opened(path: Path, *given: str, **more: str) -> None:
+        real(path, *given, **more).close()  # type: ignore[call-overload]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(KeyboardInterrupt), open_dump(tmp_path / "d.jsonl", folder=False, several=False):
+        pass
+    assert list(tmp_path.iterdir()) == []
