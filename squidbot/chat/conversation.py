@@ -261,13 +261,10 @@ class Conversation:
 
     def _settle(self) -> None:
         """Answer the calls of a step whose process ended before it did."""
-        awaited = self.session.core.room().awaited
-        if not awaited:
-            return
-        step = awaited[0]
-        done = {call_id for row in awaited[1:] for call_id in row.result_ids}
-        missing = [(call_id, NOT_RUN) for call_id in step.call_ids if call_id not in done]
-        self.session.record(results(self._codec(step), missing))
+        room = self.session.core.room()
+        if room.open_calls:
+            missing = [(call_id, NOT_RUN) for call_id in room.open_calls]
+            self.session.record(results(self._codec(room.awaited[0]), missing))
 
     def _notice(self) -> str | None:
         """Return what to tell the model where its last answer broke off."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
 from squidbot.core.portable import Media
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = [
     "PayloadError",
@@ -15,6 +18,7 @@ __all__ = [
     "as_list",
     "as_name",
     "as_object",
+    "as_told",
     "bare",
     "data_url",
     "fenced",
@@ -77,6 +81,13 @@ def as_dict(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise PayloadError(f"{what} is {'missing' if value is None else kind(value)}; it is an object")
     return value
+
+
+def as_told(obj: Mapping[str, object], made: Callable[[str, str], dict[str, object]]) -> dict[str, object]:
+    """Return a host's own dict as it is; one of `role` and `content`, as texts come to a session, as `made` says."""
+    if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
+        return made(str(obj["role"]), content)
+    return dict(obj)
 
 
 def as_list(value: object, what: str) -> list[object]:

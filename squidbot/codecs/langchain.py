@@ -11,6 +11,7 @@ from squidbot.codecs.fields import (
     as_list,
     as_name,
     as_object,
+    as_told,
     bare,
     data_url,
     kind,
@@ -67,10 +68,7 @@ class LangChain:
         Raises:
             ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
         """
-        said = dict(obj)
-        if set(said) == {"role", "content"} and isinstance(said["content"], str):
-            said = _made(str(said["role"]), said["content"])
-        payload = jsontext.write(said)
+        payload = jsontext.write(as_told(obj, _made))
         return self._index(payload, as_object(payload), time)
 
     def encode(self, part: Part) -> str:

@@ -223,6 +223,12 @@ class Room(NamedTuple):
         newest = self.standing.tail.atoms[-1] if self.standing.tail.atoms else None
         return newest.messages if newest and not newest.whole and newest.messages[0].call_ids else ()
 
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """The ids of that step's calls whose results are missing, in the order of the calls; else nothing."""
+        done = {call_id for row in self.awaited[1:] for call_id in row.result_ids}
+        return tuple(call_id for row in self.awaited[:1] for call_id in row.call_ids if call_id not in done)
+
     @classmethod
     def behind(
         cls,

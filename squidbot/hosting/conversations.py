@@ -164,12 +164,8 @@ class Conversation:
 
     def _settle(self, said: Sequence[Message]) -> None:
         """Answer calls that nothing new answers: their run was broken off, and each call needs its result (V1)."""
-        awaited = self.session.core.room().awaited
-        if not awaited:
-            return
-        done = {call_id for row in awaited[1:] for call_id in row.result_ids}
-        done.update(result for each in said for result in each.results)
-        open_calls = [call_id for call_id in awaited[0].call_ids if call_id not in done]
+        done = {result for each in said for result in each.results}
+        open_calls = [call_id for call_id in self.session.core.room().open_calls if call_id not in done]
         if open_calls:
             outcomes = tuple(Outcome(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
             payload = self._form.codec.adopt(Portable("tool", outcomes))
