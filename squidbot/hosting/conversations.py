@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.codecs.fields import as_object
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.portable import Outcome, Portable, Words
+from squidbot.hosting.listing import Made, Recorded
 from squidbot.hosting.matching import first_new, first_unknown, identity
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ __all__ = ["Conversation", "Form"]
 CANCELLED: Final = "cancelled: it was not run to its end"
 # How often a window is cut for a request to become shorter: it may have been well below what the window held.
 MOST_CUTS: Final = 3
-# How many messages are read at once, to see what of a host's list is recorded.
-READ_MESSAGES: Final = 1_000
 
 if TYPE_CHECKING:
     Payload = Mapping[str, object]
@@ -58,7 +57,7 @@ class Conversation:
         self.session = session
         self._form = form
         self._lock = threading.RLock()
-        self._known: list[str] = []
+        self._known = Recorded(self._names)
         self._given: tuple[str, list[Mapping[str, object]]] = "", []
         # The newest request; None where none was made since the last reply.
         self._newest: Assembly | None = None
@@ -69,8 +68,8 @@ class Conversation:
         """Record what is new in a host's list, durably, and return what its model is to see of the conversation.
 
         `listed` is what the host would send, oldest first, without the system text: all, the end, or what was said
-        since. `system` and `tools` are what it sends beside it. What is returned goes before the model is called; the
-        reply goes to `after`.
+        since; of a long list whose members are made when asked for, `listing.Made`, few are. `system` and `tools` are
+        what it sends beside it. What is returned goes before the model is called; the reply goes to `after`.
 
         Raises:
             BudgetError: nothing makes the request fit; what was new is recorded.
@@ -79,8 +78,9 @@ class Conversation:
         """
         with self._lock:
             self._newest = None
-            self._read_on()
-            names = [self._form.identity(each) for each in listed]
+            # What other processes have recorded is taken in, too.
+            self._known.grow(self.session.wired.store.head(self.session.session_id)[0])
+            names = Made(len(listed), lambda place: self._form.identity(listed[place]))
             place = self._first_new(listed, names)
             said = [self._form.codec.to_message(each) for each in listed[place:]]
             behind = max((number for number, each in enumerate(said, 1) if each.role == "assistant"), default=0)
@@ -107,7 +107,7 @@ class Conversation:
             self._newest = None
             replies = (reply, *further)
             self.session.record(*map(self._form.codec.to_message, replies), usage=usage)
-            self._known += map(self._form.identity, replies)
+            self._known.add(map(self._form.identity, replies))
 
     def shorter(self) -> list[dict[str, object]] | None:
         """Return less for a request that was refused as too long; None where it can't be made smaller.
@@ -135,8 +135,8 @@ class Conversation:
         if place < len(names) or not names or names[-1] == self._known[-1]:
             return place
         # Asked again behind an answer that was broken off: from the user's last word on, so that it is the end.
-        roles = [self._form.codec.to_message(each).role for each in listed]
-        return max((number for number, role in enumerate(roles) if role == "user"), default=place)
+        backwards = range(len(listed) - 1, -1, -1)
+        return next((each for each in backwards if self._form.codec.to_message(listed[each]).role == "user"), place)
 
     def _assembled(self, said: Sequence[Message]) -> Assembly:
         system, tools = self._given
@@ -160,7 +160,7 @@ class Conversation:
     def _record(self, said: Sequence[object], names: Sequence[str]) -> None:
         if said:
             self.session.record(list(said))  # type: ignore[arg-type]  # messages, or rows of them
-            self._known += names
+            self._known.add(names)
 
     def _settle(self, said: Sequence[Message]) -> None:
         """Answer calls that nothing new answers: their run was broken off, and each call needs its result (V1)."""
@@ -171,15 +171,10 @@ class Conversation:
             payload = self._form.codec.adopt(Portable("tool", outcomes))
             self._record([self._form.codec.decode(payload)], [""])
 
-    def _read_on(self) -> None:
-        """Take in what other processes have recorded, and at first what is recorded: what each message is known by."""
-        store, session_id = self.session.wired.store, self.session.session_id
-        end = store.head(session_id)[0]
-        while (first := len(self._known)) < end:
-            rows = store.read(session_id, first, min(first + READ_MESSAGES, end) - 1)
-            if not rows:
-                return
-            self._known += [self._identity(row.codec, row.payload) for row in rows]
+    def _names(self, first: int, last: int) -> list[str]:
+        """Return what recorded messages are known by."""
+        rows = self.session.wired.store.read(self.session.session_id, first, last)
+        return [self._identity(row.codec, row.payload) for row in rows]
 
     def _identity(self, codec: str, payload: str) -> str:
         """Return what a recorded message is known by; "" for one of another host's form, which this one never lists."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-__all__ = ["first_new", "first_unknown", "identity"]
+__all__ = ["ENOUGH", "first_new", "first_unknown", "identity"]
+
+# So many messages, one behind the other, nobody says twice: with what was answered to each.
+ENOUGH: Final = 64
 
 
 def identity(payload: object, volatile: Collection[str]) -> str:
@@ -25,14 +28,18 @@ def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
     """Return from which place on the messages of a list are new, by their identities; its length where none is.
 
     What is recorded ends somewhere in the list, or nowhere: the place counts behind which most of it stands, message by
-    message, and of several the first: what was said twice is rather recorded twice than lost.
+    message, and of several the first: what was said twice is rather recorded twice than lost. No more of either is
+    looked at than that takes: where all of what is recorded stands, or `ENOUGH` of it, there is no better place.
     """
-    if not recorded:
-        return 0
+    whole = len(recorded)
+    if 0 < whole <= len(listed) and _common(listed, whole, recorded) == min(whole, ENOUGH):
+        return whole  # a host that lists all, and nothing else
     best, most = 0, 0
-    for place in range(1, len(listed) + 1):
-        if listed[place - 1] == recorded[-1] and (found := _common(listed, place, recorded)) > most:
+    for place in range(len(listed), 0, -1) if recorded else ():
+        if listed[place - 1] == recorded[-1] and (found := _common(listed, place, recorded)) >= max(most, 1):
             best, most = place, found
+            if found == ENOUGH:
+                break
     return best
 
 
@@ -42,16 +49,19 @@ def first_unknown(listed: Sequence[str], recorded: Sequence[str]) -> int:
     It may know less than is recorded: a turn that failed it forgets. So what is known is the beginning of the list, as
     far as it stands among what is recorded, in that order.
     """
+    place = first_new(listed, recorded)
+    if place and _common(listed, place, recorded) == ENOUGH:
+        return place
     known = 0
     for each in recorded:
         if known < len(listed) and listed[known] == each:
             known += 1
-    return max(known, first_new(listed, recorded))
+    return max(known, place)
 
 
 def _common(listed: Sequence[str], end: int, recorded: Sequence[str]) -> int:
-    """Return how many messages in front of a place of the list are those at the end of what is recorded."""
-    count, longest = 0, min(end, len(recorded))
+    """Return how many messages in front of a place of the list are those that were recorded last, up to `ENOUGH`."""
+    count, longest = 0, min(end, len(recorded), ENOUGH)
     while count < longest and listed[end - 1 - count] == recorded[-1 - count]:
         count += 1
     return count

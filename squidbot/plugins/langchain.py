@@ -27,6 +27,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
 from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.listing import Made
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -118,8 +119,9 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         profile = getattr(request.model, "profile", None) or {}
         window = profile.get("max_input_tokens")
         talk = self.hosted.conversation(thread, _model_name(request.model), window)
+        listed = request.messages
         made = talk.before(
-            [message_to_dict(each) for each in request.messages],
+            Made(len(listed), lambda place: message_to_dict(listed[place])),
             system=request.system_prompt or "",
             tools=[each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools],
         )

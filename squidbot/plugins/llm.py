@@ -28,6 +28,7 @@ from squidbot.codecs.usage import read_usage
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.hosting import switches, toolkit
 from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.listing import Made
 from squidbot.hosting.refusals import is_too_long
 from squidbot.hosting.switches import Switch
 
@@ -202,10 +203,10 @@ class _Run:
             delattr(self._response, MARK)
 
     def _seen(self) -> list[llm.Message]:
-        said = [each.to_dict() for each in self.prompt.messages if each.role != "system"]
+        said = [each for each in self.prompt.messages if each.role != "system"]
         system = "\n\n".join(str(getattr(part, "text", "")) for each in self._system for part in each.parts)
-        talk = self._conversation()
-        return self._natives(talk.before(said, system=system, tools=_tools(self.prompt)))
+        listed = Made(len(said), lambda place: said[place].to_dict())
+        return self._natives(self._conversation().before(listed, system=system, tools=_tools(self.prompt)))
 
     def _natives(self, payloads: Iterable[Mapping[str, object]]) -> list[llm.Message]:
         return [*self._system, *(llm.Message.from_dict(each) for each in payloads)]  # type: ignore[arg-type]

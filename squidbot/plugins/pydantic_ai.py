@@ -32,6 +32,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
 from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.listing import Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,9 +127,7 @@ class Squidbot(AbstractCapability[Any]):
         del request_context
         used = response.usage
         usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
-        self._safely(
-            "recording a reply", ctx, lambda: self._conversation(ctx).after(_payloads([response])[0], usage), None
-        )
+        self._safely("recording a reply", ctx, lambda: self._conversation(ctx).after(_payload(response), usage), None)
         return response
 
     def _seen(self, ctx: RunContext[Any], asked: ModelRequestContext) -> list[ModelMessage]:
@@ -139,7 +138,8 @@ class Squidbot(AbstractCapability[Any]):
             {"name": each.name, "description": each.description or "", "parameters": each.parameters_json_schema}
             for each in asked.model_request_parameters.function_tools
         ]
-        made = self._conversation(ctx).before(_payloads(said), system="\n\n".join(texts), tools=tools)
+        listed = Made(len(said), lambda place: _payload(said[place]))
+        made = self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
         return _natives(made, system)
 
     def _conversation(self, ctx: RunContext[Any]) -> Conversation:
@@ -196,8 +196,8 @@ def _without_system(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return left
 
 
-def _payloads(messages: Sequence[ModelMessage]) -> list[dict[str, object]]:
-    return json.loads(ModelMessagesTypeAdapter.dump_json(list(messages)))  # type: ignore[no-any-return]
+def _payload(message: ModelMessage) -> dict[str, object]:
+    return json.loads(ModelMessagesTypeAdapter.dump_json([message]))[0]  # type: ignore[no-any-return]
 
 
 def _natives(payloads: list[dict[str, object]], system: Sequence[SystemPromptPart]) -> list[ModelMessage]:
