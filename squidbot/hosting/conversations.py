@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs.fields import as_object
@@ -169,7 +170,8 @@ class Conversation:
         if open_calls:
             outcomes = tuple(Outcome(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
             payload = self._form.codec.adopt(Portable("tool", outcomes))
-            self._record([self._form.codec.decode(payload)], [""])
+            # It is of now, whatever time the host's form has to have in it.
+            self._record([replace(self._form.codec.decode(payload), time=None)], [""])
 
     def _names(self, first: int, last: int) -> list[str]:
         """Return what recorded messages are known by."""

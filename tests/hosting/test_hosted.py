@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -146,4 +147,21 @@ def test_many_conversations_are_held_some_at_a_time(tmp_path: Path) -> None:
     assert again.before([USER]) == [USER]
     assert again.session.wired.store.head("0")[0] == 1
     one.close()
+    one.close()
+
+
+def test_what_stands_for_a_result_that_never_came_is_of_now(tmp_path: Path) -> None:
+    """A form that has times in it: the made up result is not of 1970."""
+    one = Hosted(tmp_path / "mem.db", host="a test", form="pydantic_ai/2", telling=dict)
+    talk = one.conversation("a")
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Look!"}]}
+    call = {"part_kind": "tool-call", "tool_name": "look", "args": "{}", "tool_call_id": "c1"}
+    begun = time.time()
+    talk.before([asked])
+    talk.after({"kind": "response", "parts": [call]})
+    talk.before([{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "And?"}]}])
+    settled = talk.session.wired.store.read("a", 2, 2)[0]
+    assert settled.result_ids == ("c1",)
+    assert settled.time is not None
+    assert settled.time >= begun
     one.close()
