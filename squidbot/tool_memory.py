@@ -85,7 +85,7 @@ def answer_memory(memories: Memories, arguments: Mapping[str, object] | str, cal
         return Answer(_ACTIONS[_action(asked, caller)](memories, asked, caller).text)
     except (RecallError, BudgetError) as error:
         said = " ".join(str(error).split())
-        return Answer(f"<squidbot refused: {said}>", is_error=True)
+        return Answer(f"<squidbot refused: {said}>", is_error=True, wants_room=isinstance(error, BudgetError))
 
 
 def _search(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Told:

@@ -42,10 +42,14 @@ _DIGITS: Final = re.compile(r"\s*[0-9]{1,18}\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call of the tool answers: the text of its result, and whether that says what was wrong with the call."""
+    """What a call of the tool answers: the text of its result, and whether that says what was wrong with the call.
+
+    `wants_room`: nothing was, but that the next request has no room for the smallest answer.
+    """
 
     text: str
     is_error: bool = False
+    wants_room: bool = False
 
 
 def history_tool(form: str = "openai.chat") -> dict[str, object]:
@@ -89,7 +93,7 @@ def answer(history: History, arguments: Mapping[str, object] | str, now: float |
         return Answer(made.text)
     except (RecallError, BudgetError) as error:
         said = " ".join(str(error).split())
-        return Answer(f"<squidbot refused: {said}>", is_error=True)
+        return Answer(f"<squidbot refused: {said}>", is_error=True, wants_room=isinstance(error, BudgetError))
 
 
 def _search(history: History, asked: Mapping[str, object], now: float | None) -> Hits:

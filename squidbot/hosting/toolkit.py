@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.core.errors import SquidbotError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from squidbot.sessions import Session
+    from squidbot.tools import Answer
 
 __all__ = ["TOOLS", "Tool", "call"]
 
@@ -71,20 +72,32 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
 
 def _search(session: Session, arguments: Mapping[str, object]) -> str:
     query = str(arguments.get("query", ""))
-    said = session.history({"action": "search", "query": query})
+    said = _with_room(session, lambda: session.history({"action": "search", "query": query}))
     if not session.wired.loaded.settings.memory.enabled:
-        return said.text
-    return f"{said.text}\n\n{session.memory({'action': 'search', 'query': query}).text}"
+        return said
+    facts = session.memory({"action": "search", "query": query})
+    return said if facts.wants_room else f"{said}\n\n{facts.text}"
 
 
 def _add(session: Session, arguments: Mapping[str, object]) -> str:
-    return session.memory({"action": "add", "text": str(arguments.get("text", ""))}).text
+    return _with_room(session, lambda: session.memory({"action": "add", "text": str(arguments.get("text", ""))}))
 
 
 def _history(session: Session, arguments: Mapping[str, object]) -> str:
     asked = {"action": "expand" if arguments.get("offset") else "recall", "id": str(arguments.get("id", ""))}
     offset = {"offset": arguments["offset"]} if arguments.get("offset") else {}
-    return session.history({**asked, **offset}).text
+    return _with_room(session, lambda: session.history({**asked, **offset}))
+
+
+def _with_room(session: Session, ask: Callable[[], Answer]) -> str:
+    """Return what is answered; where the next request has no room for it, the conversation is compacted first.
+
+    A model in a host could do nothing about it.
+    """
+    told = ask()
+    if told.wants_room and session.compact() is not None:
+        told = ask()
+    return told.text
 
 
 _CALLS: Final = {SEARCH: _search, ADD: _add, HISTORY: _history}

@@ -1,0 +1,61 @@
+"""The tools of a host's model, at the end of what fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.core import events
+from squidbot.hosting import toolkit
+from squidbot.hosting.hosted import Hosted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.hosting.conversations import Conversation
+
+BUDGET = 2_000
+FACT = "The boat is called Heron."
+
+
+def full(path: Path) -> tuple[Hosted, Conversation]:
+    """Return a conversation in which a model has just called a tool, with no room left for an answer."""
+    one = Hosted(path, host="a test", form="openai.chat", telling=dict, budget=BUDGET)
+    talk = one.conversation("a")
+    talk.session.record({"role": "user", "content": FACT}, {"role": "assistant", "content": "Noted."})
+    number = 0
+    while min(talk.session.core.room().whole) > 60:
+        number += 1
+        said = f"{number}: " + "one more word " * 10
+        talk.session.record({"role": "user", "content": said}, {"role": "assistant", "content": "Yes."})
+    function = {"name": "memory_search", "arguments": "{}"}
+    calls = [{"id": "c1", "type": "function", "function": function}]
+    talk.session.record({"role": "assistant", "content": None, "tool_calls": calls})
+    return one, talk
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("memory_search", {"query": "boat called"}), ("history", {"id": "m0"})]
+)
+def test_an_answer_finds_room_where_there_is_none(tmp_path: Path, name: str, arguments: dict[str, object]) -> None:
+    """A model in a host can compact nothing: it is done for it, as an event, and then it gets its answer."""
+    one, talk = full(tmp_path / "mem.db")
+    told: list[str] = []
+    one.engine.wired.relay._on_event = (("test", lambda event: told.append(event.name)),)
+    answer = toolkit.call(talk.session, name, arguments)
+    assert FACT in answer
+    assert "compact first" not in answer
+    assert told.count(events.VIEW_PLAN_CHANGED) == 1
+    sent = talk.before([{"role": "tool", "tool_call_id": "c1", "content": answer}])
+    assert sent[-1]["content"] == answer, "it is not cut"
+    one.close()
+
+
+def test_what_is_wrong_with_a_call_makes_no_room(tmp_path: Path) -> None:
+    """An id of nothing is told as it is, and costs no event."""
+    one, talk = full(tmp_path / "mem.db")
+    plan = talk.session.core.room().standing.plan
+    assert "m900" in toolkit.call(talk.session, "history", {"id": "m900"})
+    assert talk.session.core.room().standing.plan == plan
+    one.close()
