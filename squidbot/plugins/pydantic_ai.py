@@ -10,11 +10,13 @@ loops, too.
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import UUID
 
 try:
-    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
     from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
     from pydantic_ai.messages import (
         ModelMessage,
@@ -47,9 +49,16 @@ __all__ = ["Squidbot"]
 
 Value = TypeVar("Value")
 
+_LOG: Final = logging.getLogger("squidbot")
 FORM: Final = "pydantic_ai/2"
 VOLATILE: Final = ("identifier", "metadata", "timestamp")
 SERVER_HELD: Final = ("openai_conversation_id", "openai_previous_response_id")
+# The version of the ids that pydantic-ai makes up for runs without one.
+MADE_UP: Final = 7
+NO_ID: Final = (
+    "squidbot keeps each run by itself: pydantic-ai makes up an id for each, as long as no conversation_id is passed"
+)
+RIVAL: Final = "squidbot records, and has the model see, what {} leaves of the messages of a run: leave that out"
 # So often a request that is too long is made shorter.
 MOST_ATTEMPTS: Final = 3
 
@@ -87,6 +96,8 @@ class Squidbot(AbstractCapability[Any]):
             settings=settings,
             scope=scope,
         )
+        self._made_up: set[str] = set()
+        self._has_warned: set[str] = set()
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
@@ -97,6 +108,7 @@ class Squidbot(AbstractCapability[Any]):
     ) -> ModelRequestContext:
         """Record what is new, and have the model see what fits; the list of the run stays as it is."""
         _refuse_server_held(request_context)
+        self._safely("a warning", ctx, lambda: self._warn(ctx, request_context.messages), None)
         told = self._safely("a request", ctx, lambda: self._seen(ctx, request_context), None)
         return request_context if told is None else replace(request_context, messages=told)
 
@@ -142,6 +154,17 @@ class Squidbot(AbstractCapability[Any]):
         made = self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
         return _natives(made, system)
 
+    def _warn(self, ctx: RunContext[Any], said: Sequence[ModelMessage]) -> None:
+        """Say once what keeps squidbot from its work: runs without an id, and what else shortens their messages."""
+        if _is_made_up(str(ctx.conversation_id)) and all(each.run_id == ctx.run_id for each in said):
+            self._made_up.add(str(ctx.conversation_id))
+        warnings = [RIVAL.format(name) for name in _rivals(ctx.root_capability)]
+        # The first one may be all that there is of a conversation, or be handed on with its messages.
+        for text in [*warnings, *([NO_ID] if len(self._made_up) > 1 else [])]:
+            if text not in self._has_warned:
+                self._has_warned.add(text)
+                _LOG.warning("%s", text)
+
     def _conversation(self, ctx: RunContext[Any]) -> Conversation:
         return self.hosted.conversation(str(ctx.conversation_id), ctx.model.model_name, ctx.model.context_window)
 
@@ -173,6 +196,25 @@ def _refuse_server_held(asked: ModelRequestContext) -> None:
                 f"model_settings[{key!r}] has the provider keep the conversation, which squidbot then can't bound: "
                 "leave it out, or leave squidbot out"
             )
+
+
+def _is_made_up(conversation_id: str) -> bool:
+    try:
+        return UUID(conversation_id).version == MADE_UP
+    except ValueError:
+        return False
+
+
+def _rivals(capability: object) -> list[str]:
+    """Return what else shortens the messages of a run: of the package itself, or of its harness."""
+    inner = getattr(capability, "capabilities", None)
+    if inner is not None:
+        return [name for each in inner for name in _rivals(each)]
+    kind = type(capability)
+    is_rival = isinstance(capability, ProcessHistory) or (
+        kind.__module__.startswith("pydantic_ai_harness") and "compact" in f"{kind.__module__}.{kind.__name__}".lower()
+    )
+    return [kind.__name__] if is_rival else []
 
 
 def _telling(payload: Mapping[str, object]) -> object:

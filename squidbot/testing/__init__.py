@@ -23,6 +23,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | vectors     | the check of vector indexes |
 | probes      | the check of what looks for devices |
 | ggufs       | model files to test with |
+| hosts/      | the check of plugins for hosts; its own map inside |
 | models      | a language model that answers as it is told |
 | values      | messages and summaries to test with |
 """
@@ -34,6 +35,7 @@ from squidbot.testing.embedders import HashedWords, check_embedder
 from squidbot.testing.facts import made_memory
 from squidbot.testing.finds import check_finds
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
+from squidbot.testing.hosts import HOST_CHECKS, check_host_plugin
 from squidbot.testing.llms import check_llm
 from squidbot.testing.loaded import check_loaded_model
 from squidbot.testing.memories import check_memory_store
@@ -44,12 +46,14 @@ from squidbot.testing.values import made_message, made_summary
 from squidbot.testing.vectors import check_vector_index, made_entry
 
 __all__ = [
+    "HOST_CHECKS",
     "HashedWords",
     "check_chat",
     "check_claims",
     "check_embedder",
     "check_finds",
     "check_gpu_probe",
+    "check_host_plugin",
     "check_llm",
     "check_loaded_model",
     "check_memory_store",
