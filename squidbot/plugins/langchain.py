@@ -43,6 +43,13 @@ Value = TypeVar("Value")
 _LOG: Final = logging.getLogger("squidbot")
 FORM: Final = "lc/1"
 NO_THREAD: Final = "squidbot has no thread_id to keep a conversation by: pass {'configurable': {'thread_id': ...}}"
+# Other middleware that shortens messages, by what it leaves in them: in which attribute, under which key, and its advice.
+RIVALS: Final = {
+    "additional_kwargs": ("lc_source", "SummarizationMiddleware", "it deletes from the state: leave it out"),
+    "response_metadata": ("context_editing", "ContextEditingMiddleware", "put squidbot in front of it, or leave it out"),
+}
+# They begin with the oldest messages.
+RIVALS_AT: Final = 200
 SERVER_HELD: Final = ("previous_response_id", "conversation")
 
 
@@ -77,7 +84,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             scope=scope,
         )
         self.tools: Sequence[BaseTool] = [self._tool(each) for each in toolkit.TOOLS]
-        self._has_warned = False
+        self._told: set[str] = set()
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -116,6 +123,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         return thread, request if seen is None else request.override(messages=seen)  # type: ignore[arg-type]
 
     def _seen(self, thread: str, request: ModelRequest[Any]) -> list[BaseMessage]:
+        self._tell_of_rivals(request.messages[:RIVALS_AT])
         profile = getattr(request.model, "profile", None) or {}
         window = profile.get("max_input_tokens")
         talk = self.hosted.conversation(thread, _model_name(request.model), window)
@@ -149,10 +157,20 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
 
     def _thread(self) -> str:
         thread = get_config().get("configurable", {}).get("thread_id")
-        if not thread and not self._has_warned:
-            self._has_warned = True
-            _LOG.warning("%s", NO_THREAD)
+        if not thread:
+            self._tell_once(NO_THREAD)
         return str(thread or "")
+
+    def _tell_of_rivals(self, messages: Sequence[BaseMessage]) -> None:
+        """Say that other middleware shortens the messages, too: what it does is all that shows of it."""
+        for where, (mark, name, advice) in RIVALS.items():
+            if any(mark in getattr(each, where) for each in messages):
+                self._tell_once(f"{name} is active beside squidbot, which then sees less than was said; {advice}")
+
+    def _tell_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            _LOG.warning("%s", text)
 
     def _conversation(self, thread: str) -> Conversation:
         return self.hosted.conversation(thread)
