@@ -43,10 +43,14 @@ Value = TypeVar("Value")
 _LOG: Final = logging.getLogger("squidbot")
 FORM: Final = "lc/1"
 NO_THREAD: Final = "squidbot has no thread_id to keep a conversation by: pass {'configurable': {'thread_id': ...}}"
-# Other middleware that shortens messages, by what it leaves in them: in which attribute, under which key, and its advice.
+# Other middleware that shortens messages, too: the attribute and the key by which it shows, and what to do about it.
 RIVALS: Final = {
     "additional_kwargs": ("lc_source", "SummarizationMiddleware", "it deletes from the state: leave it out"),
-    "response_metadata": ("context_editing", "ContextEditingMiddleware", "put squidbot in front of it, or leave it out"),
+    "response_metadata": (
+        "context_editing",
+        "ContextEditingMiddleware",
+        "put squidbot in front, or leave it out",
+    ),
 }
 # They begin with the oldest messages.
 RIVALS_AT: Final = 200

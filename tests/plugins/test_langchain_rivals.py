@@ -8,16 +8,57 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware, SummarizationMiddleware
-from langchain_core.language_models import FakeListChatModel
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from squidbot.plugins.langchain import Squidbot
-from tests.plugins.test_langchain import Fake, Program, calling, look, told
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-FILLER = "Tell me about sorting. " * 20
+    from langgraph.pregel import Pregel
+
+TURNS = 9
+
+
+class Looking(BaseChatModel):
+    """A model that looks once in each turn, if it may."""
+
+    looks: bool = True
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake"
+
+    def bind_tools(self, tools: Sequence[Any], **_: object) -> Looking:
+        """Take any."""
+        del tools
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
+        call = {"name": "look", "args": {}, "id": f"c{len(messages)}"}
+        may = self.looks and isinstance(messages[-1], HumanMessage)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("Yes.", tool_calls=[call] if may else []))])
+
+
+@tool
+def look() -> str:
+    """Look at something."""
+    return "of a look at the shelf " * 20
+
+
+def run(agent: Pregel[Any, Any, Any, Any], turns: int) -> list[BaseMessage]:
+    """Run some turns, and return the state's messages."""
+    found: list[BaseMessage] = []
+    for number in range(turns):
+        found = agent.invoke({"messages": [("user", f"{number}: hello")]}, {"configurable": {"thread_id": "chat-1"}})[
+            "messages"
+        ]
+    return found
 
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -31,33 +72,30 @@ def test_a_summarizer_is_told_once_and_all_is_kept(tmp_path: Path, caplog: pytes
         FakeListChatModel(responses=["They spoke."]), trigger=("messages", 8), keep=("messages", 4)
     )
     ours = Squidbot(tmp_path / "mem.db", budget=4_000)
-    agent: Any = create_agent(Fake(seen=[]), middleware=[ours, summarizer], checkpointer=InMemorySaver())
+    agent = create_agent(Looking(looks=False), middleware=[ours, summarizer], checkpointer=InMemorySaver())
     with caplog.at_level(logging.WARNING, "squidbot"):
-        for number in range(3):
-            agent.invoke({"messages": [("user", f"{number}: hello")]}, told("chat-1"))
+        run(agent, 3)
         assert warned(caplog) == []
-        for number in range(3, 9):
-            result = agent.invoke({"messages": [("user", f"{number}: hello")]}, told("chat-1"))["messages"]
-    assert len(result) < 18, "it has deleted from the state"
+        state = run(agent, TURNS)
+    assert len(state) < 2 * TURNS, "it has deleted from the state"
     assert len(warned(caplog)) == 1
     assert "SummarizationMiddleware" in warned(caplog)[0]
-    assert ours.hosted.engine.wired.store.head("chat-1")[0] == 18
-    assert "They spoke." not in str(ours.hosted.engine.wired.store.read("chat-1", 0, 99))
+    store = ours.hosted.engine.wired.store
+    assert store.head("chat-1")[0] == 2 * (3 + TURNS)
+    assert "They spoke." not in str(store.read("chat-1", 0, 99))
 
 
-def test_what_clears_results_in_front_of_squidbot_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_clears_results_in_front_of_squidbot_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_first: bool
+) -> None:
     """C16: what it hands on is no longer what was said; behind squidbot it does no harm, and is not seen."""
     clearing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=200, keep=1)])
-    for order, expected in (("behind", 0), ("in front", 1)):
-        program = Program(tmp_path / f"{order}.db", keeps=True)
-        both = [program.squidbot, clearing] if order == "behind" else [clearing, program.squidbot]
-        program.agent = create_agent(program.fake, tools=[look], middleware=both, checkpointer=InMemorySaver())
-        program.fake.answers = lambda text, number: calling("look", f"c{number}", at=number) if text else None
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "squidbot"):
-            for number in range(5):
-                program.run(f"{number}: {FILLER}")
-        assert len(warned(caplog)) == expected
-        assert len(program.texts()) == 20, order
-        if expected:
-            assert "ContextEditingMiddleware" in warned(caplog)[0]
+    ours = Squidbot(tmp_path / "mem.db", budget=4_000)
+    both = [ours, clearing] if is_first else [clearing, ours]
+    agent = create_agent(Looking(), tools=[look], middleware=both, checkpointer=InMemorySaver())
+    with caplog.at_level(logging.WARNING, "squidbot"):
+        run(agent, TURNS)
+    assert ours.hosted.engine.wired.store.head("chat-1")[0] == 4 * TURNS
+    told = [] if is_first else ["ContextEditingMiddleware is active beside squidbot"]
+    assert [text.partition(",")[0] for text in warned(caplog)] == told
