@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from squidbot.commands import options
@@ -17,6 +19,7 @@ from squidbot.commands.texts import percent
 from squidbot.config import load_settings
 
 if TYPE_CHECKING:
+    from squidbot.commands.reading.hosts import HostFound
     from squidbot.commands.reading.installed import Package
     from squidbot.commands.reading.machine import Found, ModelFound
     from squidbot.core.devices import Device
@@ -31,19 +34,25 @@ TIERS = {"job": "for the engine", "physical": "for models", "policy": "for how c
 @click.command()
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--all", "every", is_flag=True, help="Every setting, those too that nobody has set.")
+@options.store
 @options.as_json
-def status(*, config: str | None, every: bool, as_json: bool) -> None:
-    """Show what squidbot finds here: devices, models and their windows, stores; what is active, what is not, and why.
+def status(*, config: str | None, every: bool, store: str | None, as_json: bool) -> None:
+    """Show what squidbot finds here: devices, models, hosts, stores; what is active, what is not, and why.
 
     Nothing is loaded, downloaded or written.
     """
-    found = found_here(load_settings(config))
+    loaded = load_settings(config)
+    if store:
+        named = attrs.evolve(loaded.settings.store, path=str(Path(store).absolute()), adapter="sqlite3")
+        loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named))
+    found = found_here(loaded)
     if as_json:
         options.print_json(_json(found))
     else:
         paper = Paper()
         _put_devices(paper, found)
         _put_models(paper, found)
+        _put_hosts(paper, found)
         _put_packages(paper, found)
         _put_store(paper, found)
         _put_settings(paper, found, every=every)
@@ -113,6 +122,19 @@ def _loading(one: ModelFound) -> str:
     )
 
 
+def _put_hosts(paper: Paper, found: Found) -> None:
+    paper.heading("Hosts")
+    for one in found.hosts:
+        if one.versions is None:
+            paper.say(f"{one.host.name}: not installed", "dim", indent="  ")
+            paper.say(one.reason, "dim", indent="    ")
+            continue
+        known = ", ".join(f"{name} {version}" for name, version in one.versions.items())
+        paper.say(f"{one.host.name}: {'' if one.active else 'not '}active ({known})", indent="  ")
+        paper.say(one.reason, indent="    ")
+    paper.blank()
+
+
 def _put_packages(paper: Paper, found: Found) -> None:
     paper.heading("Packages")
     for package, version in found.packages:
@@ -159,6 +181,7 @@ def _json(found: Found) -> dict[str, object]:
         "main_memory": found.main._asdict() if found.main else None,
         "probes": [one._asdict() for one in found.probed.tried],
         "models": [_model_json(one) for one in found.models],
+        "hosts": [_host_json(one) for one in found.hosts],
         "packages": [_package_json(found, package, version) for package, version in found.packages],
         "store": found.store._asdict(),
         "memory": found.facts._asdict(),
@@ -182,6 +205,15 @@ def _model_json(one: ModelFound) -> dict[str, object]:
         "prompt": prompt_json(one.prompt),
         "problem": one.problem or None,
     }
+
+
+def _host_json(one: HostFound) -> dict[str, object]:
+    told = {"name": one.host.name, "extra": one.host.extra, "command": one.host.command, "line": one.host.line}
+    versions = one.versions or {}
+    needs = [
+        {"distribution": name, "version": versions.get(name), "least": one.host.needs[name]} for name in one.host.needs
+    ]
+    return {**told, "needs": needs, "active": one.active, "reason": one.reason}
 
 
 def _package_json(found: Found, package: Package, version: str | None) -> dict[str, object]:

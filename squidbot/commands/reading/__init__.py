@@ -19,6 +19,7 @@
 | machine   | what there is on this machine: devices, models, packages, the store |
 | vectors   | who keeps durable facts and makes their vectors, and what waits |
 | installed | the packages of adapters, and what would install them |
+| hosts     | which hosts are installed, whether squidbot takes part in them, and if not, why |
 | verified  | what llama.cpp's own dry run says of a model, beside its header |
 | sizes     | what a model file takes, and the largest window that fits |
 | forms     | a session in the forms of hosts |

@@ -10,6 +10,7 @@ import attrs
 
 from squidbot.accounts import USUAL_KEYS
 from squidbot.bootstrap import wire
+from squidbot.commands.reading.hosts import HostFound, forms_in, hosts_found
 from squidbot.commands.reading.installed import PACKAGES, Package, installed
 from squidbot.commands.reading.vectors import FactsFound, facts_found
 from squidbot.commands.texts import count
@@ -81,6 +82,7 @@ class Found(NamedTuple):
     packages: tuple[tuple[Package, str | None], ...]
     store: StoreFound
     facts: FactsFound
+    hosts: tuple[HostFound, ...]
 
     @property
     def problems(self) -> list[str]:
@@ -102,7 +104,8 @@ def found_here(loaded: Loaded) -> Found:
         models = tuple(_model(wired, name) for name in ("", *loaded.settings.models))
         facts = facts_found(wired, loaded)
     packages = tuple((package, installed(package)) for package in PACKAGES)
-    return Found(loaded, probed, Machine().main_memory(), models, packages, _store(loaded), facts)
+    store = _store(loaded)
+    return Found(loaded, probed, Machine().main_memory(), models, packages, store, facts, _hosts(store))
 
 
 @contextmanager
@@ -152,6 +155,11 @@ def _store(loaded: Loaded) -> StoreFound:
     if size_bytes > CHECKED_BYTES:
         return StoreFound(adapter, str(path), f"{size_bytes:,} bytes; squidbot doctor reads them all", "")
     return _checked(path)
+
+
+def _hosts(store: StoreFound) -> tuple[HostFound, ...]:
+    path = store.path if store.adapter == "sqlite3" and Path(store.path).exists() else ""
+    return tuple(hosts_found(forms_in(path) if path else {}, store.path, (Path.cwd(), Path.home())))
 
 
 def _others(loaded: Loaded, adapter: str) -> StoreFound:

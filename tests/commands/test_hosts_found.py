@@ -1,0 +1,153 @@
+"""`squidbot status`: of each host that is installed, whether squidbot takes part in it, and if not, why."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+import squidbot
+from squidbot.cli import main
+from squidbot.commands.reading import hosts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder, and a user's own, with nothing in them."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    for folder in (project, home):
+        folder.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("LLM_USER_PATH", str(home / "llm"))
+    return tmp_path
+
+
+@pytest.fixture
+def version_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | None], None]:
+    """Return what has a package be installed in another version, or not at all."""
+    known: dict[str, str | None] = {}
+
+    def version(name: str) -> str:
+        found = known[name] if name in known else metadata.version(name)
+        if found is None:
+            raise metadata.PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(hosts, "version", version)
+    return known.__setitem__
+
+
+def found(*arguments: str) -> dict[str, dict[str, Any]]:
+    """Return what the command's JSON says of each host, by its extra."""
+    done = CliRunner().invoke(main, ["status", "--json", *arguments])
+    return {one["extra"]: one for one in json.loads(done.stdout)["hosts"]}
+
+
+def test_versions_are_those_of_the_extras() -> None:
+    """What is told to be too old is what pip would not take."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    for host in hosts.HOSTS:
+        needs = dict(re.match(r"([\w-]+)>=([0-9.]+)", each).groups() for each in extras[host.extra])  # type: ignore[union-attr,misc]
+        assert host.needs == needs
+
+
+def test_every_plugin_is_told_of() -> None:
+    """A host whose plugin is there can be asked about."""
+    plugins = {path.stem for path in (ROOT / "squidbot" / "plugins").iterdir() if not path.stem.startswith("__")}
+    assert {host.extra for host in hosts.HOSTS} == plugins
+
+
+@pytest.mark.parametrize(("extra", "form"), [(each.extra, each.form) for each in hosts.HOSTS if each.form])
+def test_forms_are_those_that_are_recorded(extra: str, form: str) -> None:
+    """Each plugin's own."""
+    plugin = ROOT / "squidbot" / "plugins" / extra
+    files = [*plugin.rglob("*.py")] if plugin.is_dir() else [plugin.with_suffix(".py")]
+    assert any(f'"{form}"' in path.read_text("utf-8") for path in files)
+
+
+def test_a_host_that_code_brings_squidbot_into_shows_by_its_conversations() -> None:
+    """Before there is one the line is told that brings it in."""
+    assert not found("--store", "mem.db")["pydantic_ai"]["active"]
+    with squidbot.load({"store": {"path": "mem.db"}}) as engine:
+        said = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi"}]}
+        engine.session("a", form="pydantic_ai/2").record(said)
+        engine.session("b").record("Hello")
+    one = found("--store", "mem.db")
+    assert one["pydantic_ai"]["active"]
+    assert one["pydantic_ai"]["reason"].startswith("1 conversation of it in ")
+    assert not one["langchain"]["active"]
+    assert 'middleware=[Squidbot("mem.db")]' in one["langchain"]["reason"]
+    assert "no store is named" in found()["langchain"]["reason"]
+    printed = " ".join(CliRunner().invoke(main, ["status", "--store", "mem.db"]).stdout.split())
+    assert "LangChain: not active (langchain " in printed
+    assert "pydantic-ai: active (pydantic-ai-slim " in printed
+
+
+def test_llm_is_active_when_it_is_switched_on(here: Path) -> None:
+    """And says how, if it is not; a switch that can't be read is a reason, too."""
+    folder = here / "home" / "llm"
+    folder.mkdir()
+    assert not (one := found()["llm"])["active"]
+    assert "not switched on: llm squidbot on" in one["reason"]
+    switch = {"store": str(folder / "squidbot.db"), "budget": None, "settings": ""}
+    (folder / "squidbot.json").write_text(json.dumps(switch))
+    assert (one := found()["llm"])["active"]
+    assert str(folder / "squidbot.db") in one["reason"]
+    (folder / "squidbot.json").write_text(json.dumps({**switch, "budget": -1}))
+    assert not (one := found()["llm"])["active"]
+    assert "budget = -1" in one["reason"]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [(".mcp.json", "mcpServers"), (".cursor/mcp.json", "mcpServers"), (".vscode/mcp.json", "servers")],
+)
+def test_mcp_is_active_where_a_client_starts_it(here: Path, name: str, key: str) -> None:
+    """By the file in which the client names its servers, in the project, or the user's own; no other server's."""
+    assert ".mcp.json" in found()["mcp"]["reason"]
+    path = here / "project" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({key: {"other": {"command": "other"}}}))
+    assert not found()["mcp"]["active"]
+    path.write_text(json.dumps({key: {"memory": {"command": "squidbot", "args": ["mcp", "--store", "mem.db"]}}}))
+    assert (one := found()["mcp"])["active"]
+    assert str(path) in one["reason"]
+    path.write_text("{")
+    assert not found()["mcp"]["active"]
+
+
+def test_what_is_too_old_or_missing_is_told_with_what_mends_it(version_of: Callable[[str, str | None], None]) -> None:
+    """One package of two; a release candidate of the first that is new enough is not."""
+    version_of("langchain", "1.3.9")
+    one = found()["langchain"]
+    assert not one["active"]
+    assert one["needs"][0] == {"distribution": "langchain", "version": "1.3.9", "least": "1.4"}
+    assert one["reason"] == "langchain 1.3.9 is installed, 1.4 or newer is needed: pip install -U 'squidbot[langchain]'"
+    version_of("langchain", "1.10.0rc1")
+    version_of("langgraph", None)
+    assert found()["langchain"]["reason"] == "langgraph is missing: pip install -U 'squidbot[langchain]'"
+    version_of("langchain", None)
+    one = found()["langchain"]
+    assert [each["version"] for each in one["needs"]] == [None, None]
+    assert one["reason"] == "pip install -U 'squidbot[langchain]'"
+    printed = " ".join(CliRunner().invoke(main, ["status"]).stdout.split())
+    assert "LangChain: not installed pip install -U 'squidbot[langchain]'" in printed
+
+
+def test_a_store_that_can_t_be_read_hides_nothing_else() -> None:
+    """It is told of by itself, and hosts beside it."""
+    Path("mem.db").write_bytes(b"no database")
+    assert set(found("--store", "mem.db")) == {host.extra for host in hosts.HOSTS}
+    assert not any(one["active"] for one in found("--store", "mem.db").values())
