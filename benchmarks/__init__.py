@@ -14,6 +14,8 @@
 | vectors  | the nearest of 1,000 to 1,000,000 vectors, by the standard library and by FAISS |
 | whole    | a whole search of durable facts by words and vectors, at 20,000 and 1,000,000 |
 | memories | durable facts found, added, opened at 20,000 and 1,000,000 |
+| hosts    | what is added to a model call of each host, beside the host without squidbot |
+| agents   | agent programs of hosts, with a model that answers at once |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |
 | calibration | bounds beside the bill, with what reports teach and without |
 | host     | a session as a host holds it, and what it says |

@@ -17,6 +17,7 @@ from benchmarks import (
     calibration,
     disk,
     faults,
+    hosts,
     memories,
     policy,
     probes,
@@ -106,6 +107,10 @@ class Run(NamedTuple):
         """Measure a whole search of durable facts, by words and vectors."""
         return whole.measure(self.sizes.memories, self.sizes.turns, self.folder, self.progress)
 
+    def hosts(self) -> Result:
+        """Measure what is added to a model call of a host."""
+        return hosts.measure(self.sizes.hosted, self.sizes.turns, self.folder, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -153,6 +158,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "memories": Run.memories,
     "vectors": Run.vectors,
     "whole": Run.whole,
+    "hosts": Run.hosts,
     "policy": Run.policy,
     "schedule": Run.schedule,
     "calibration": Run.calibration,

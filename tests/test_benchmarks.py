@@ -27,6 +27,7 @@ PARTS = {
     "memories",
     "vectors",
     "whole",
+    "hosts",
 }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from squidbot.codecs import jsontext
+from squidbot.codecs.fields import adopted
 from squidbot.core.portable import Outcome, Portable, Words
 from squidbot.tools import Answer
 
@@ -40,8 +40,7 @@ def answer_call(session: Session, call: ToolCall, known: Sequence[str]) -> Answe
     return session.history(call.arguments) if call.name == HISTORY else session.memory(call.arguments)
 
 
-def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[Mapping[str, object]]:
+def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:
     """Return the answers to the calls of one step, by their ids, as messages of a form."""
     told = tuple(Outcome(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
-    said = jsontext.parse(codec.adopt(Portable("tool", told)))
-    return cast("list[Mapping[str, object]]", said if isinstance(said, list) else [said])
+    return adopted(codec, Portable("tool", told))

@@ -12,8 +12,12 @@ from squidbot.core.portable import Media
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from squidbot.core.portable import Portable
+    from squidbot.core.ports import Codec
+
 __all__ = [
     "PayloadError",
+    "adopted",
     "as_dict",
     "as_list",
     "as_name",
@@ -81,6 +85,12 @@ def as_dict(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise PayloadError(f"{what} is {'missing' if value is None else kind(value)}; it is an object")
     return value
+
+
+def adopted(codec: Codec, said: Portable) -> list[dict[str, object]]:
+    """Return what was said as messages of a form: one, or one for each result where the form has it so."""
+    made = jsontext.parse(codec.adopt(said))
+    return [dict(as_dict(each, "a message")) for each in (made if isinstance(made, list) else [made])]
 
 
 def as_told(obj: Mapping[str, object], made: Callable[[str, str], dict[str, object]]) -> dict[str, object]:

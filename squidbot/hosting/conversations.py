@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.codecs.fields import as_object
+from squidbot.codecs.fields import adopted, as_object
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.portable import Outcome, Portable, Words
 from squidbot.hosting.listing import Made, Recorded
@@ -62,6 +62,8 @@ class Conversation:
         self._given: tuple[str, list[Mapping[str, object]]] = "", []
         # The newest request; None where none was made since the last reply.
         self._newest: Assembly | None = None
+        # Whether every call that was recorded has its result, as far as is known.
+        self._is_settled = False
 
     def before(
         self, listed: Sequence[Payload], *, system: str = "", tools: Sequence[Mapping[str, object]] = ()
@@ -80,12 +82,15 @@ class Conversation:
         with self._lock:
             self._newest = None
             # What other processes have recorded is taken in, too.
-            self._known.grow(self.session.wired.store.head(self.session.session_id)[0])
+            recorded = self.session.wired.store.head(self.session.session_id)[0]
+            self._is_settled = self._is_settled and recorded == len(self._known)
+            self._known.grow(recorded)
             names = Made(len(listed), lambda place: self._form.identity(listed[place]))
             place = self._first_new(listed, names)
             said = [self._form.codec.to_message(each) for each in listed[place:]]
             behind = max((number for number, each in enumerate(said, 1) if each.role == "assistant"), default=0)
             self._settle(said)
+            self._is_settled = not any(each.calls for each in said)
             if behind:
                 self._record(said[:behind], names[place : place + behind])
             self._given = system, list(tools)
@@ -107,7 +112,9 @@ class Conversation:
                 return
             self._newest = None
             replies = (reply, *further)
-            self.session.record(*map(self._form.codec.to_message, replies), usage=usage)
+            said = [*map(self._form.codec.to_message, replies)]
+            self.session.record(*said, usage=usage)
+            self._is_settled = not any(each.calls for each in said)
             self._known.add(map(self._form.identity, replies))
 
     def shorter(self) -> list[dict[str, object]] | None:
@@ -165,13 +172,15 @@ class Conversation:
 
     def _settle(self, said: Sequence[Message]) -> None:
         """Answer calls that nothing new answers: their run was broken off, and each call needs its result (V1)."""
+        if self._is_settled:
+            return
         done = {result for each in said for result in each.results}
         open_calls = [call_id for call_id in self.session.core.room().open_calls if call_id not in done]
         if open_calls:
             outcomes = tuple(Outcome(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
-            payload = self._form.codec.adopt(Portable("tool", outcomes))
-            # It is of now, whatever time the host's form has to have in it.
-            self._record([replace(self._form.codec.decode(payload), time=None)], [""])
+            made = adopted(self._form.codec, Portable("tool", outcomes))
+            # They are of now, whatever time a form has to have in them.
+            self._record([replace(self._form.codec.to_message(each), time=None) for each in made], [""] * len(made))
 
     def _names(self, first: int, last: int) -> list[str]:
         """Return what recorded messages are known by."""

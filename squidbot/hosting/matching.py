@@ -53,7 +53,8 @@ def first_unknown(listed: Sequence[str], recorded: Sequence[str]) -> int:
     if place and _common(listed, place, recorded) == ENOUGH:
         return place
     known = 0
-    for each in recorded:
+    # One that lists less than half of what is recorded has begun anew.
+    for each in recorded[-2 * len(listed) - ENOUGH :]:
         if known < len(listed) and listed[known] == each:
             known += 1
     return max(known, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.hosting.matching import first_new, first_unknown, identity
+from squidbot.hosting.matching import ENOUGH, first_new, first_unknown, identity
 
 # Few words: everything is said twice.
 SAID = st.lists(st.sampled_from("abc"), max_size=12)
@@ -67,3 +67,22 @@ def test_what_a_host_writes_anew_tells_nothing() -> None:
     assert identity(one, ("timestamp",)) == identity(other, ("timestamp",))
     assert identity(one, ()) != identity(other, ())
     assert identity({"parts": ["a", "b"]}, ()) != identity({"parts": ["b", "a"]}, ())
+
+
+def test_of_a_long_conversation_little_is_looked_at() -> None:
+    """Where a host lists all, and where it has begun anew."""
+    recorded = [str(number) for number in range(10_000)]
+
+    class Asked(list[str]):
+        asked = 0
+
+        def __getitem__(self, place: object) -> str:  # type: ignore[override]
+            found = super().__getitem__(place)  # type: ignore[call-overload]
+            Asked.asked += len(found) if isinstance(place, slice) else 1
+            return found  # type: ignore[no-any-return]
+
+    for listed, new in ((["new", *recorded, "new"], 10_001), ([*recorded, "new"], 10_000), (["new", "newer"], 0)):
+        for known in (first_new, first_unknown):
+            Asked.asked = 0
+            assert known(Asked(listed), Asked(recorded)) == new
+            assert Asked.asked < 6 * ENOUGH

@@ -1,0 +1,168 @@
+"""Agent programs of hosts, each with a model that answers at once: bare, with squidbot, or with what the host ships."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from squidbot.hosting import switches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+__all__ = ["BUDGET", "HOSTS", "SAID", "TALK", "Agent", "Seen", "langchain", "pydantic_ai"]
+
+BUDGET = 8_000
+TALK = "benchmark"
+SAID = "Done: the price index is rebuilt, and the cache holds it for ten minutes. " * 12
+
+
+class Seen:
+    """What a model is sent: the newest request, and how long the longest one was, in characters; all, if `keeps`."""
+
+    def __init__(self) -> None:
+        """Nothing has been sent yet."""
+        self.newest: Sequence[Any] = ()
+        self.longest_chars = 0
+        self.keeps = False
+
+    def note(self, request: Sequence[Any]) -> None:
+        """Take a request."""
+        self.newest = request
+        if self.keeps:
+            self.longest_chars = max(self.longest_chars, len(self.text))
+
+    @property
+    def text(self) -> str:
+        """The newest request as text."""
+        return "\n".join(map(_text, self.newest))
+
+
+class Agent(NamedTuple):
+    """A program: what runs a turn, and what its model has seen."""
+
+    turn: Callable[[str], object]
+    seen: Seen
+
+
+def langchain(path: Path | None, *, lists_all: bool = False, others: Sequence[Any] = ()) -> Agent:
+    """Return an agent of LangChain; one that lists all has a checkpointer. `others`: more middleware."""
+    from langchain.agents import create_agent  # noqa: PLC0415  # a host is imported where it is measured
+    from langchain_core.language_models import BaseChatModel  # noqa: PLC0415
+    from langchain_core.messages import AIMessage  # noqa: PLC0415
+    from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415
+    from langgraph.checkpoint.memory import InMemorySaver  # noqa: PLC0415
+
+    from squidbot.plugins.langchain import Squidbot  # noqa: PLC0415
+
+    seen = Seen()
+
+    class Answering(BaseChatModel):
+        _llm_type = "answering"
+
+        def bind_tools(self, *_: object, **__: object) -> Answering:
+            return self
+
+        def _generate(self, messages: list[Any], *_: object, **__: object) -> ChatResult:
+            seen.note(messages)
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(SAID))])
+
+    ours = [Squidbot(path, budget=BUDGET)] if path else []
+    agent = create_agent(
+        Answering(), middleware=[*ours, *others], checkpointer=InMemorySaver() if lists_all or others else None
+    )
+    run: Any = agent.invoke
+    thread = {"configurable": {"thread_id": TALK}}
+    return Agent(lambda text: run({"messages": [("user", text)]}, thread), seen)
+
+
+def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[Any] = ()) -> Agent:
+    """Return an agent of pydantic-ai; to one that lists all its caller hands what was said. `others`: capabilities."""
+    import pydantic_ai as host  # noqa: PLC0415
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart  # noqa: PLC0415
+    from pydantic_ai.models.function import FunctionModel  # noqa: PLC0415
+
+    seen = Seen()
+
+    def answer(messages: list[ModelMessage], _: object) -> ModelResponse:
+        seen.note(messages)
+        return ModelResponse([TextPart(SAID)])
+
+    ours = []
+    if path:
+        from squidbot.plugins.pydantic_ai import Squidbot  # noqa: PLC0415
+
+        ours = [Squidbot(path, budget=BUDGET)]
+    agent: Any = host.Agent(FunctionModel(answer), capabilities=[*ours, *others])
+    past: list[ModelMessage] = []
+
+    def turn(text: str) -> object:
+        run = agent.run_sync(text, conversation_id=TALK, message_history=past or None)
+        if lists_all or others:
+            past[:] = run.all_messages()
+        return run
+
+    return Agent(turn, seen)
+
+
+def llm(path: Path | None, *, lists_all: bool = False) -> Agent:
+    """Return a conversation of llm, which lists all that it knows; one that does not begins anew with each turn."""
+    import llm as host  # noqa: PLC0415
+
+    seen = Seen()
+
+    class Answering(host.Model):
+        model_id = "answering"
+
+        def execute(self, prompt: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  # as the host has it
+            seen.note(prompt.messages)
+            yield SAID
+
+    model: Any = Answering()
+    if path:
+        from squidbot.plugins import llm as plugin  # noqa: PLC0415
+
+        # The switch is read when models are registered, so it need not be the user's own.
+        os.environ["LLM_USER_PATH"] = str(path.parent)
+        switches.write(path.parent / plugin.SWITCH, switches.Switch(str(path), BUDGET))
+        plugin.register_models(None, [host.models.ModelWithAliases(model, None, set())])  # type: ignore[arg-type]
+    held = [model.conversation()]
+
+    def turn(text: str) -> object:
+        if not lists_all:
+            held[0] = model.conversation()
+        held[0].id = TALK
+        return held[0].prompt(text).text()
+
+    return Agent(turn, seen)
+
+
+class Driver(NamedTuple):
+    """How an agent of a host is made, which package that takes, and the form of its messages."""
+
+    make: Callable[..., Agent]
+    package: str
+    form: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the host is installed."""
+        return find_spec(self.package) is not None
+
+
+HOSTS = {
+    "LangChain": Driver(langchain, "langchain", "lc/1"),
+    "llm": Driver(llm, "llm", "llm/1"),
+    "pydantic-ai": Driver(pydantic_ai, "pydantic_ai", "pydantic_ai/2"),
+}
+
+
+def _text(message: object) -> str:
+    if isinstance(message, dict):
+        return str(message.get("content", message))
+    parts = getattr(message, "parts", None)
+    if parts is not None:
+        return "\n".join(str(getattr(part, "content", getattr(part, "text", ""))) for part in parts)
+    return str(getattr(message, "content", message))

@@ -1,0 +1,120 @@
+"""What squidbot adds to a model call of a host, beside the same program without it.
+
+Each program runs the same turns by turns, one call of a model that answers at once in each. Its conversation has many
+messages before: all in squidbot's store and none in the host's list, as a program has it that leaves the past to
+squidbot, or all in both.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import squidbot
+from benchmarks.agents import HOSTS, SAID, TALK
+from benchmarks.clocks import Times, median
+from benchmarks.host import Host
+from benchmarks.report import Bar, Result, Table
+from squidbot.core.portable import Portable, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from benchmarks.agents import Agent, Driver
+
+__all__ = ["measure"]
+
+MOST_MS = 5.0
+# Messages recorded at once while a store is filled.
+BATCH = 1_000
+# The first turns make the first plan, and fill caches.
+WARM = 4
+# Where the host lists all: so many at most, since a host itself takes seconds for more.
+MOST_LISTED = 2_000
+
+
+def measure(sizes: Sequence[int], turns: int, folder: Path, progress: Callable[[str], None]) -> Result:
+    """Measure at each number of stored messages, smallest first, in each host that is installed."""
+    result = Result("hosts")
+    for name, driver in HOSTS.items():
+        if not driver.is_here:
+            result.remarks.append(f"{name} is not installed")
+            continue
+        columns: list[tuple[str, tuple[Times, Times]]] = []
+        for count in sizes:
+            progress(f"hosts: {name}, {count:,} messages")
+            columns.append(
+                (f"{count:,}", _stored(driver, folder / f"{driver.package}-{count}" / "squid.db", count, turns))
+            )
+        listed = min(MOST_LISTED, max(sizes))
+        progress(f"hosts: {name}, a list of {listed:,}")
+        columns.append(
+            (f"listed {listed:,}", _listed(driver, folder / f"{driver.package}-all" / "squid.db", listed, turns))
+        )
+        result.tables.append(_table(name, columns))
+        label, (ours, bare) = columns[len(sizes) - 1]
+        at = f"{name}: a call at {label} stored messages, more than without squidbot, wall ms p50"
+        result.bars.append(Bar(at, _more_ms(ours.wall, bare.wall), at_most=MOST_MS))
+    return result
+
+
+def _stored(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, Times]:
+    """Measure with a conversation in the store that the host knows nothing of."""
+    path.parent.mkdir(parents=True)
+    _fill(path, driver.form, count)
+    return _beside(driver.make(path), driver.make(None), turns)
+
+
+def _listed(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, Times]:
+    """Measure with a host that lists all, as it has it when it was there from the beginning."""
+    path.parent.mkdir(parents=True)
+    ours, bare = driver.make(path, lists_all=True), driver.make(None, lists_all=True)
+    for number in range(count // 2):
+        for one in (ours, bare):
+            one.turn(f"{number}: and the next one?")
+    return _beside(ours, bare, turns)
+
+
+def _beside(ours: Agent, bare: Agent, turns: int) -> tuple[Times, Times]:
+    host, times = Host(), (Times(), Times())
+    for number in range(WARM + turns):
+        text = f"{number}: {host.question().text}"
+        for one, spent in zip((ours, bare), times, strict=True):
+            if number < WARM:
+                one.turn(text)
+            else:
+                spent.of(partial(one.turn, text))
+    return times
+
+
+def _fill(path: Path, form: str, count: int) -> None:
+    """Store a conversation in a host's form."""
+    host = Host()
+    with squidbot.load({"store": {"path": str(path)}}) as engine:
+        session, codec = engine.session(TALK, form=form), engine.wired.codecs[form]
+        for first in range(0, count, BATCH):
+            said = [
+                Portable("assistant", (Words(SAID),))
+                if number % 2
+                else Portable("user", (Words(host.question().text),))
+                for number in range(first, min(first + BATCH, count))
+            ]
+            session.record([codec.decode(codec.adopt(each)) for each in said])
+
+
+def _more_ms(ours: Sequence[float], bare: Sequence[float]) -> float:
+    """Return how much longer ours takes: the median of what each turn took more than the same turn without."""
+    return median([one - other for one, other in zip(ours, bare, strict=True)]) * 1e3
+
+
+def _table(name: str, columns: Sequence[tuple[str, tuple[Times, Times]]]) -> Table:
+    rows: dict[str, Callable[[Times, Times], float]] = {
+        "with squidbot, wall ms, p50": lambda ours, _: ours.wall_ms(0.5),
+        "without, wall ms, p50": lambda _, bare: bare.wall_ms(0.5),
+        "more, wall ms, p50": lambda ours, bare: _more_ms(ours.wall, bare.wall),
+        "more, CPU ms, p50": lambda ours, bare: _more_ms(ours.cpu, bare.cpu),
+        "with squidbot, wall ms, p99": lambda ours, _: ours.wall_ms(0.99),
+    }
+    cells = tuple((row, tuple(figure(*times) for _, times in columns)) for row, figure in rows.items())
+    return Table(f"A turn in {name}, by messages of its conversation", tuple(label for label, _ in columns), cells)
