@@ -22,6 +22,7 @@ from benchmarks import (
     policy,
     probes,
     process,
+    rivals,
     schedule,
     search,
     sizing,
@@ -111,6 +112,10 @@ class Run(NamedTuple):
         """Measure what is added to a model call of a host."""
         return hosts.measure(self.sizes.hosted, self.sizes.turns, self.folder, self.progress)
 
+    def rivals(self) -> Result:
+        """Measure what hosts ship themselves, beside squidbot."""
+        return rivals.measure(self.sizes.history, self.folder, self.progress)
+
     def policy(self) -> Result:
         """Measure cache reuse, price and events."""
         return policy.measure(self.sizes.windows, self.sizes.policy_turns, self._counter(), self.progress)
@@ -159,6 +164,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "vectors": Run.vectors,
     "whole": Run.whole,
     "hosts": Run.hosts,
+    "rivals": Run.rivals,
     "policy": Run.policy,
     "schedule": Run.schedule,
     "calibration": Run.calibration,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from squidbot.hosting import switches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 __all__ = ["BUDGET", "HOSTS", "SAID", "TALK", "Agent", "Seen", "langchain", "pydantic_ai"]
@@ -20,19 +20,29 @@ SAID = "Done: the price index is rebuilt, and the cache holds it for ten minutes
 
 
 class Seen:
-    """What a model is sent: the newest request, and how long the longest one was, in characters; all, if `keeps`."""
+    """What a model is sent: the newest request and, if `keeps`, how long the longest one was, in characters.
+
+    `asked` is what it looks for, once, by the first of its tools that searches; "": it calls no tool.
+    """
 
     def __init__(self) -> None:
         """Nothing has been sent yet."""
         self.newest: Sequence[Any] = ()
         self.longest_chars = 0
         self.keeps = False
+        self.asked = ""
 
     def note(self, request: Sequence[Any]) -> None:
         """Take a request."""
         self.newest = request
         if self.keeps:
             self.longest_chars = max(self.longest_chars, len(self.text))
+
+    def searching(self, tools: Iterable[str]) -> tuple[str, dict[str, Any]] | None:
+        """Return the call of a tool that looks for what is asked; None where nothing is, or none of these does that."""
+        query, self.asked = self.asked, ""
+        found = next((name for name in tools if "search" in name), "")
+        return (found, {"query": query}) if query and found else None
 
     @property
     def text(self) -> str:
@@ -41,10 +51,11 @@ class Seen:
 
 
 class Agent(NamedTuple):
-    """A program: what runs a turn, and what its model has seen."""
+    """A program: what runs a turn, what its model has seen, and what ends it."""
 
     turn: Callable[[str], object]
     seen: Seen
+    close: Callable[[], object] = lambda: None
 
 
 def langchain(path: Path | None, *, lists_all: bool = False, others: Sequence[Any] = ()) -> Agent:
@@ -61,36 +72,41 @@ def langchain(path: Path | None, *, lists_all: bool = False, others: Sequence[An
 
     class Answering(BaseChatModel):
         _llm_type = "answering"
+        tools: tuple[str, ...] = ()
 
-        def bind_tools(self, *_: object, **__: object) -> Answering:
-            return self
+        def bind_tools(self, tools: Sequence[Any], **_: object) -> Answering:
+            return Answering(tools=tuple(each.name for each in tools))
 
         def _generate(self, messages: list[Any], *_: object, **__: object) -> ChatResult:
             seen.note(messages)
-            return ChatResult(generations=[ChatGeneration(message=AIMessage(SAID))])
+            name, arguments = seen.searching(self.tools) or ("", {})
+            calls = [{"name": name, "args": arguments, "id": "c1"}] if name else []
+            said = AIMessage("" if calls else SAID, tool_calls=calls)
+            return ChatResult(generations=[ChatGeneration(message=said)])
 
-    ours = [Squidbot(path, budget=BUDGET)] if path else []
+    ours: list[Any] = [Squidbot(path, budget=BUDGET)] if path else []
     agent = create_agent(
         Answering(), middleware=[*ours, *others], checkpointer=InMemorySaver() if lists_all or others else None
     )
     run: Any = agent.invoke
     thread = {"configurable": {"thread_id": TALK}}
-    return Agent(lambda text: run({"messages": [("user", text)]}, thread), seen)
+    return Agent(lambda text: run({"messages": [("user", text)]}, thread), seen, _closing(ours))
 
 
 def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[Any] = ()) -> Agent:
     """Return an agent of pydantic-ai; to one that lists all its caller hands what was said. `others`: capabilities."""
     import pydantic_ai as host  # noqa: PLC0415
-    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart  # noqa: PLC0415
-    from pydantic_ai.models.function import FunctionModel  # noqa: PLC0415
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart  # noqa: PLC0415
+    from pydantic_ai.models.function import AgentInfo, FunctionModel  # noqa: PLC0415
 
     seen = Seen()
 
-    def answer(messages: list[ModelMessage], _: object) -> ModelResponse:
+    def answer(messages: list[ModelMessage], told: AgentInfo) -> ModelResponse:
         seen.note(messages)
-        return ModelResponse([TextPart(SAID)])
+        call = seen.searching(each.name for each in told.function_tools)
+        return ModelResponse([ToolCallPart(*call, "c1") if call else TextPart(SAID)])
 
-    ours = []
+    ours: list[Any] = []
     if path:
         from squidbot.plugins.pydantic_ai import Squidbot  # noqa: PLC0415
 
@@ -104,7 +120,7 @@ def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[
             past[:] = run.all_messages()
         return run
 
-    return Agent(turn, seen)
+    return Agent(turn, seen, _closing(ours))
 
 
 def llm(path: Path | None, *, lists_all: bool = False) -> Agent:
@@ -157,6 +173,10 @@ HOSTS = {
     "llm": Driver(llm, "llm", "llm/1"),
     "pydantic-ai": Driver(pydantic_ai, "pydantic_ai", "pydantic_ai/2"),
 }
+
+
+def _closing(ours: Sequence[Any]) -> Callable[[], object]:
+    return lambda: [each.hosted.close() for each in ours]
 
 
 def _text(message: object) -> str:

@@ -28,6 +28,7 @@ PARTS = {
     "vectors",
     "whole",
     "hosts",
+    "rivals",
 }
 
 
