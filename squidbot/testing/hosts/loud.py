@@ -47,7 +47,8 @@ def _checks_warnings(host: Host, folder: Path, acts: Mapping[str, Callable[[Sett
 def hygienic(host: Host, folder: Path) -> None:
     """C18: squidbot imports no host, and the plugin without its host names what installs both."""
     del folder
-    code = f"import sys, squidbot\nprint([each for each in sys.modules if each.split('.')[0] == {host.package!r}])"
+    inside = f"[each for each in sys.modules if (each + '.').startswith({host.package + '.'!r})]"
+    code = f"import sys, squidbot\nprint({inside})"
     found = _run(host, code)
     assert found.strip() == "[]", f"`import squidbot` imports no host: {found[:200]}"
     missing = _run(host, f"import sys\nsys.modules[{host.package!r}] = None\nimport {host.plugin}")

@@ -1,0 +1,313 @@
+"""Plugins for the toy agent that each break one promise, and the point of the check that finds it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from .toy_plugin import LOG, ToySquid
+from .toy_program import HOST, Program, host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from squidbot.hosting.conversations import Conversation
+    from squidbot.testing.hosts import Host
+
+    Message = dict[str, Any]
+
+
+class DropsAResult(ToySquid):
+    """Leaves the last result of calls at once out."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Drop it."""
+        made = super().before(conversation_id, listed, schemas)
+        is_many = len(made) > 1 and made[-1]["role"] == made[-2]["role"] == "tool"
+        return made[:-1] if is_many else made
+
+
+class RewritesHistory(ToySquid):
+    """Puts into the first message how long the list is."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Rewrite it."""
+        made = super().before(conversation_id, listed, schemas)
+        return [{**made[0], "content": f"{made[0]['content']} [{len(listed)}]"}, *made[1:]]
+
+
+class StoresLate(ToySquid):
+    """Records what is said behind the reply."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Record nothing."""
+        del conversation_id
+        self.late = listed, schemas
+        return listed
+
+    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+        """Record all."""
+        listed, schemas = self.late
+        super().before(conversation_id, [each for each in listed if each is not reply], schemas)
+        super().after(conversation_id, reply, usage)
+
+
+class Raises(ToySquid):
+    """Lets its failures out."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Raise."""
+        return list(self.talk(conversation_id).before(listed, tools=schemas))
+
+
+class SwallowsSilently(ToySquid):
+    """Says nothing of its failures."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Be silent."""
+        try:
+            return list(self.talk(conversation_id).before(listed, tools=schemas))
+        except Exception:  # noqa: BLE001  # this is the fault
+            return listed
+
+
+class ForgetsTheList(ToySquid):
+    """Sends the last message alone where it fails."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Send it."""
+
+        def act() -> list[Message]:
+            return list(self.talk(conversation_id).before(listed, tools=schemas))
+
+        return self.hosted.safely("a request", conversation_id, act, listed[-1:])
+
+
+class SaysItEachTime(ToySquid):
+    """Logs each failure anew."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Log it."""
+        self.hosted._failed.clear()
+        return super().before(conversation_id, listed, schemas)
+
+
+class MixesConversations(ToySquid):
+    """Keeps all of them as one."""
+
+    def talk(self, conversation_id: str) -> Conversation:
+        """Return the one."""
+        del conversation_id
+        return super().talk("all")
+
+
+class MixesSearches(ToySquid):
+    """Keeps them apart, and searches in the one that was used last."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Have the tools forget whose they are."""
+        for each in self.tools:
+            each.here = "chat-0"
+        return super().before(conversation_id, listed, schemas)
+
+
+class SendsAll(ToySquid):
+    """Records, and bounds nothing."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Send all."""
+        super().before(conversation_id, listed, schemas)
+        return listed
+
+
+class NeverShorter(ToySquid):
+    """Gives up where a request is refused."""
+
+    def shorter(self, conversation_id: str) -> list[Message] | None:
+        """Give up."""
+        del conversation_id
+        return None
+
+
+class ShorterByTheStep(ToySquid):
+    """Makes a request shorter by what was asked last."""
+
+    def shorter(self, conversation_id: str) -> list[Message] | None:
+        """Cut it."""
+        return [{"role": "user", "content": "?"}] if super().shorter(conversation_id) else None
+
+
+class RecordsTheAttempt(ToySquid):
+    """Records a request again that is made again."""
+
+    def shorter(self, conversation_id: str) -> list[Message] | None:
+        """Record it."""
+        made = super().shorter(conversation_id)
+        if made:
+            self.talk(conversation_id).session.record({"role": "user", "content": "Once more."})
+        return made
+
+
+class EditsTheList(ToySquid):
+    """Has the host keep what fits."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Edit it."""
+        listed[:] = super().before(conversation_id, listed, schemas)
+        return listed
+
+
+class StripsReasoning(ToySquid):
+    """Sends nothing of what a model has thought."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Strip it."""
+        made = super().before(conversation_id, listed, schemas)
+        return [{key: value for key, value in each.items() if key != "reasoning_details"} for each in made]
+
+
+class IgnoresUsage(ToySquid):
+    """Believes in its own counts alone."""
+
+    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+        """Ignore it."""
+        del usage
+        super().after(conversation_id, reply, {})
+
+
+class TakesCachedTokensOff(ToySquid):
+    """Takes what was read from a cache for nothing."""
+
+    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+        """Take it off."""
+        used = {**usage, "in": usage["in"] - usage["cached"], "cached": 0} if usage else usage
+        super().after(conversation_id, reply, used)
+
+
+class KeepsNoPartial(ToySquid):
+    """Takes a partial answer for a whole one."""
+
+    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+        """Take it."""
+        super().after(conversation_id, {key: value for key, value in reply.items() if key != "finish_reason"}, usage)
+
+
+class RecordsFailures(ToySquid):
+    """Makes a failure content."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Expect one."""
+        made = super().before(conversation_id, listed, schemas)
+        if listed[-1]["content"] == "What now?":
+            self.talk(conversation_id).session.record({"role": "assistant", "content": "Error: fake"})
+        return made
+
+
+class FindsNothing(ToySquid):
+    """Has tools that answer nothing."""
+
+    def talk(self, conversation_id: str) -> Conversation:
+        """Break them."""
+        for each in self.tools:
+            each.hosted = None  # type: ignore[assignment]  # this is the fault
+        return super().talk(conversation_id)
+
+
+class HoldsOnTheServer(ToySquid):
+    """Lets a switch pass."""
+
+    def started(self, conversation_id: str, **switches: object) -> None:
+        """Let it."""
+        del switches
+        super().started(conversation_id)
+
+
+class IsSilent(ToySquid):
+    """Says nothing of what keeps it from its work."""
+
+    def warn(self, text: str) -> None:
+        """Say nothing."""
+
+
+class IsNoisy(ToySquid):
+    """Says it twice."""
+
+    def warn(self, text: str) -> None:
+        """Say it."""
+        for _ in range(2):
+            LOG.warning("%s", text)
+
+
+class Doubles(ToySquid):
+    """Records a reply twice."""
+
+    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+        """Record it, and again."""
+        super().after(conversation_id, reply, usage)
+        if reply:
+            self.talk(conversation_id).session.record(reply)
+
+
+class BeginsAnew(ToySquid):
+    """Sends of a conversation what this process knows."""
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Know no other."""
+        made = super().before(conversation_id, listed, schemas)
+        return listed if len(listed) < 2 < len(made) else made
+
+
+class BypassesAwaited(Program):
+    """Asks squidbot where the host waits, and not where it is awaited."""
+
+    async def arun(self, text: str, conversation_id: str) -> str:
+        """Ask nobody."""
+        plugin, self.agent.plugin = self.agent.plugin, None
+        try:
+            return await super().arun(text, conversation_id)
+        finally:
+            self.agent.plugin = plugin
+
+
+LATE: Final = host_of(StoresLate, "tests.testing.toy_mutants:LATE")
+ANEW: Final = host_of(BeginsAnew, "tests.testing.toy_mutants:ANEW")
+TWICE: Final = host_of(Doubles, "tests.testing.toy_mutants:TWICE")
+NONE: Final = ""
+
+
+def _found(squid: type[ToySquid], *points: str) -> list[tuple[Host, str]]:
+    return [(host_of(squid, NONE), point) for point in points]
+
+
+# Each mutant, and a point that finds it.
+MUTANTS: Final[list[tuple[Host, str]]] = [
+    (LATE, "C1 restart"),
+    (ANEW, "C1 restart"),
+    (TWICE, "C1 restart"),
+    *_found(SendsAll, "C2 budget", "C15 usage"),
+    *_found(DropsAResult, "C2 budget", "C3 pairs"),
+    *_found(RewritesHistory, "C4 append-only"),
+    *_found(FindsNothing, "C5 recall"),
+    *_found(KeepsNoPartial, "C6 stream"),
+    *_found(StoresLate, "C6 stream", "C9 failed or cancelled run"),
+    (replace(HOST, make=BypassesAwaited), "C7 sync and async"),
+    *_found(Raises, "C8 fail open"),
+    *_found(SwallowsSilently, "C8 fail open"),
+    *_found(ForgetsTheList, "C8 fail open"),
+    *_found(SaysItEachTime, "C8 fail open"),
+    *_found(RecordsFailures, "C9 failed or cancelled run"),
+    *_found(MixesConversations, "C10 isolation"),
+    *_found(MixesSearches, "C10 isolation"),
+    *_found(HoldsOnTheServer, "C11 server-held state"),
+    *_found(EditsTheList, "C12 non-destructive"),
+    *_found(NeverShorter, "C13 overflow"),
+    *_found(ShorterByTheStep, "C13 overflow"),
+    *_found(RecordsTheAttempt, "C13 overflow"),
+    *_found(StripsReasoning, "C14 reasoning"),
+    *_found(IgnoresUsage, "C15 usage"),
+    *_found(TakesCachedTokensOff, "C15 usage"),
+    *_found(IsSilent, "C16 rivals", "C17 inactive is loud"),
+    *_found(IsNoisy, "C16 rivals"),
+    (replace(HOST, extra="another"), "C18 hygiene"),
+    (replace(HOST, package="squidbot"), "C18 hygiene"),
+]

@@ -1,0 +1,106 @@
+"""squidbot in the toy agent, as a stranger writes a plugin: some eighty lines over squidbot.hosting."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+try:
+    from . import toy_agent  # noqa: F401  # a host that is not installed is said
+except ImportError as error:
+    raise ImportError(f"squidbot in toy: {error}; pip install 'squidbot[toy]'") from error
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Usage
+from squidbot.hosting import toolkit
+from squidbot.hosting.hosted import Hosted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from squidbot.hosting.conversations import Conversation
+
+    Message = dict[str, Any]
+
+LOG = logging.getLogger("squidbot")
+
+
+class ToyTool:
+    """One of squidbot's tools, in the form of the host."""
+
+    def __init__(self, hosted: Hosted, tool: toolkit.Tool) -> None:
+        """Take what it is made of."""
+        self.hosted, self.name, self.here = hosted, tool.name, ""
+        self.schema = {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.schema},
+        }
+
+    async def call(self, conversation_id: str, arguments: Mapping[str, Any]) -> str:
+        """Return its result."""
+        where = self.here or conversation_id
+        return self.hosted.safely(
+            self.name,
+            where,
+            lambda: toolkit.call(self.hosted.conversation(where).session, self.name, arguments),
+            f"<{self.name} is out of order; go on without it>",
+        )
+
+
+class ToySquid:
+    """squidbot in the toy agent."""
+
+    def __init__(self, path: Path, budget: int | None = None, settings: Mapping[str, object] | None = None) -> None:
+        """Nothing is opened yet."""
+        self.hosted = Hosted(path, host="toy", form="openai.chat", telling=dict, budget=budget, settings=settings)
+        self.tools: Sequence[ToyTool] = [ToyTool(self.hosted, each) for each in toolkit.TOOLS]
+        self.warned: set[str] = set()
+
+    def beside(self, keeps: int | None) -> None:
+        """Say that the host's own limit of messages is on."""
+        if keeps:
+            self.warn(f"toy itself forgets what is older than {keeps} messages: leave `keeps` out")
+
+    def started(self, conversation_id: str, **switches: object) -> None:
+        """Refuse what nobody could bound."""
+        if switches.get("thread"):
+            raise ConfigError("thread has the provider keep the conversation, which squidbot then can't bound")
+        if not conversation_id:
+            self.warn("squidbot has no conversation_id to keep a conversation by")
+
+    def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
+        """Record what is new, and return what fits."""
+        if not conversation_id:
+            return listed
+
+        def act() -> list[Message]:
+            return list(self.talk(conversation_id).before(listed, tools=schemas))
+
+        return self.hosted.safely("a request", conversation_id, act, listed)
+
+    def shorter(self, conversation_id: str) -> list[Message] | None:
+        """Return less to send."""
+        if not conversation_id:
+            return None
+        act: Callable[[], Any] = lambda: self.talk(conversation_id).shorter()  # noqa: E731  # opened where it is safe
+        return self.hosted.safely("a shorter request", conversation_id, act, None)  # type: ignore[no-any-return]
+
+    def after(self, conversation_id: str, reply: Message, usage: Mapping[str, int]) -> None:
+        """Record the reply."""
+        if not conversation_id:
+            return
+        used = Usage(usage["in"], usage["out"], usage["cached"]) if usage else None
+        self.hosted.safely(
+            "recording a reply", conversation_id, lambda: self.talk(conversation_id).after(reply, used), None
+        )
+
+    def talk(self, conversation_id: str) -> Conversation:
+        """Return the conversation."""
+        return self.hosted.conversation(conversation_id)
+
+    def warn(self, text: str) -> None:
+        """Say something once."""
+        if text not in self.warned:
+            self.warned.add(text)
+            LOG.warning("%s", text)
