@@ -272,3 +272,22 @@ def test_payload_is_stored_once_when_messages_have_a_kilobyte(tmp_path: Path) ->
                     payload_bytes += sum(len(message.payload) for message in said)
                     store.append(str(session), seq, said)
         assert path.stat().st_size <= 1.3 * payload_bytes
+
+
+def test_a_search_finds_all_while_another_one_makes_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two first searches at once: the second begins an index of its own when the first is done with its."""
+    others = [1]
+    catch_up = SqliteStore.catch_up
+
+    def beside(store: SqliteStore, session_id: str) -> int:
+        left = catch_up(store, session_id)
+        if others and not left:
+            store._renew_index()
+            others.pop()
+        return left
+
+    monkeypatch.setattr(SqliteStore, "catch_up", beside)
+    with SqliteStore(tmp_path / "s.db") as store:
+        store.append("s", 0, [made_message(seq, f"tea own{seq}") for seq in range(20)])
+        assert [found.seq for found in store.search("s", "own7", 5)] == [7]
+    assert not others

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SqliteStore"]
 
+# How often a search takes in what appends have left for it: others may append, or make the index anew, meanwhile.
+MOST_CATCHES = 3
+
 
 class SqliteStore(OpenedFile):
     """TranscriptStore, SummaryStore and Claims in one SQLite file, created if it is missing.
@@ -195,10 +198,16 @@ class SqliteStore(OpenedFile):
             raise self._hopeless(error) from error
 
     def _search(self, session_id: str, query: Query, limit: int, after: Found | None) -> list[Found]:
-        while self.catch_up(session_id):
-            pass
-        with self._reading as connection:
-            return index.search(connection, queries.find(connection, session_id), query, limit, after)
+        attempts = MOST_CATCHES
+        while True:
+            while self.catch_up(session_id):
+                pass
+            attempts -= 1
+            with self._reading as connection:
+                session = queries.find(connection, session_id)
+                # Who searched for the first time beside us may have begun an index of its own in between.
+                if not attempts or not index.pending(connection, session, 0).left:
+                    return index.search(connection, session, query, limit, after)
 
     def catch_up(self, session_id: str) -> int:
         """Make the next messages ready to be found, and return how many are left to do.

@@ -32,7 +32,9 @@ def isolated(host: Host, folder: Path) -> None:
         answers = asyncio.run(_interleaved(run))
         for number, answer in enumerate(answers):
             found = [other for other in range(CONVERSATIONS) if f"walrus{other}." in answer]
-            assert found == [number], f"conversation {number} finds its own words alone: found those of {found}"
+            assert found == [number], (
+                f"conversation {number} finds its own words alone: found those of {found} in {answer[:400]!r}"
+            )
             users = _users(run, f"chat-{number}")
             due = [f"walrus{number}. {round_} {FILLER}" for round_ in range(ROUNDS)]
             assert users[:-1] == due, f"conversation {number} has its own turns, in order: recorded {users}"

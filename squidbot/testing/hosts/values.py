@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -134,10 +134,12 @@ class Signed:
     Attributes:
         native: the reply, or what the driver makes it from.
         opaque: what `Sent.opaque` is wherever the reply is sent as it was.
+        left: what it is where the reply's reasoning is left out: parts that are unknown are not.
     """
 
     native: object
-    opaque: str = field(default="")
+    opaque: str
+    left: str = ""
 
 
 def to_json(value: object) -> bytes:
