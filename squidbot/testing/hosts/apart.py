@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from squidbot.testing.hosts.models import FILLER
-from squidbot.testing.hosts.opened import CHAT, opened
+from squidbot.testing.hosts.opened import CHAT, home, opened
 from squidbot.testing.hosts.values import Call, Step
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ TURNS = 16
 
 def isolated(host: Host, folder: Path) -> None:
     """C10: eight conversations at once: no word of another is in a request or found, and each has all of its own."""
-    with opened(host, folder / "mem.db") as run:
+    with opened(host, home(folder, "mem")) as run:
         answers = asyncio.run(_interleaved(run))
         for number, answer in enumerate(answers):
             found = [other for other in range(CONVERSATIONS) if f"walrus{other}." in answer]
@@ -55,8 +55,8 @@ async def _interleaved(run: Opened) -> list[str]:
 
 def untouched(host: Host, folder: Path) -> None:
     """C12: the host's own list is that of a run without squidbot; history that a caller hands over comes in once."""
-    ours, users, _ = _led(host, folder / "with.db", has_squidbot=True)
-    theirs, _, history = _led(host, folder / "without.db", has_squidbot=False)
+    ours, users, _ = _led(host, home(folder, "with"), has_squidbot=True)
+    theirs, _, history = _led(host, home(folder, "without"), has_squidbot=False)
     assert theirs, "the host has a list of its own"
     assert len(users) == TURNS, f"no turn is recorded twice: {len(users)} of {TURNS} turns"
     wires = [[each.wire for each in listed] for listed in (ours, theirs)]
@@ -64,7 +64,7 @@ def untouched(host: Host, folder: Path) -> None:
     assert wires[0] == wires[1], (
         f"the host's list of {len(theirs)} messages is as without squidbot: {len(ours)}, alike up to {alike}"
     )
-    with opened(host, folder / "handed.db") as run:
+    with opened(host, home(folder, "handed")) as run:
         due = [each.text for each in theirs if each.role == "user"]
         for text in ("And now?", "And then?"):
             run.program.run(text, OTHER, history)

@@ -13,7 +13,7 @@ from squidbot.hosting.conversations import Conversation
 from squidbot.hosting.hosted import Hosted
 from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.models import FACT, FILLER, SAID
-from squidbot.testing.hosts.opened import CHAT, opened
+from squidbot.testing.hosts.opened import CHAT, home, opened
 from squidbot.testing.hosts.stores import reading
 from squidbot.testing.hosts.values import Call, Step
 
@@ -79,16 +79,16 @@ def _broken(fault: Fault) -> Iterator[Told]:
 
 def fails_open(host: Host, folder: Path) -> None:
     """C8: a bug in every entry of squidbot's, and a store that fails: output and list are those without squidbot."""
-    bare = _as_without(host, folder / "bare.db")
+    bare = _as_without(host, home(folder, "bare"))
     met = 0
     for number, fault in enumerate(entries()):
-        met += _checks_fault(host, folder / f"entry-{number}.db", fault, bare)
+        met += _checks_fault(host, home(folder, f"entry-{number}"), fault, bare)
     assert met, "the plugin is made of squidbot.hosting, whose entries were broken; none was met"
-    with opened(host, folder / "any.db") as run:
+    with opened(host, home(folder, "any")) as run:
         run.say(FACT)
-    for number, fault in enumerate(_store_faults(folder / "any.db")):
-        _checks_fault(host, folder / f"store-{number}.db", fault, bare)
-    _checks_no_store(host, folder / "none.db", bare)
+    for number, fault in enumerate(_store_faults(home(folder, "any"))):
+        _checks_fault(host, home(folder, f"store-{number}"), fault, bare)
+    _checks_no_store(host, home(folder, "none"), bare)
 
 
 def _as_without(host: Host, path: Path) -> tuple[list[str], list[list[bytes]], str]:
@@ -161,7 +161,7 @@ def broken_off(host: Host, folder: Path) -> None:
     ways: dict[str, Callable[[Opened, int], None]] = {"failed": fail, "was cancelled": hold}
     for way, ends in ways.items():
         for at in (1, 2):
-            path = folder / f"{way}-{at}.db"
+            path = home(folder, f"{way}-{at}")
             with opened(host, path) as run:
                 ends(run, at)
                 run.unscripted()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.models import Model
-from squidbot.testing.hosts.opened import BUDGET
+from squidbot.testing.hosts.opened import BUDGET, home
 from squidbot.testing.hosts.programs import Setting
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ def inactive(host: Host, folder: Path) -> None:
 
 def _checks_warnings(host: Host, folder: Path, acts: Mapping[str, Callable[[Setting], object]]) -> None:
     for number, (word, act) in enumerate(acts.items()):
-        place = folder / f"{number}"
-        place.mkdir()
         with listening() as told:
-            act(Setting(place / "mem.db", Model(None, host.search), BUDGET))
+            act(Setting(home(folder, f"{number}"), Model(None, host.search), BUDGET))
         lines = told.lines
         assert len(lines) == 1, f"one warning says {word!r}: expected one, logged {lines}"
         assert word in lines[0], f"the warning says {word!r}: logged {lines[0]!r}"

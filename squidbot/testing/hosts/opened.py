@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts.models import Script
     from squidbot.testing.hosts.programs import Host
 
-__all__ = ["BUDGET", "CHAT", "Opened", "opened", "timeless", "watched"]
+__all__ = ["BUDGET", "CHAT", "Opened", "home", "opened", "timeless", "watched"]
 
 BUDGET: Final = 4_000
 CHAT: Final = "chat-1"
@@ -84,6 +84,13 @@ class Opened:
         return b"\n".join(self.model.requests[number].wires)
 
 
+def home(folder: Path, name: str) -> Path:
+    """Return the file of a program in a folder of its own: hosts may keep files beside it."""
+    made = folder / name
+    made.mkdir(parents=True, exist_ok=True)
+    return made / "mem.db"
+
+
 def timeless(wire: bytes) -> bytes:
     """Return bytes without the times in what a search finds."""
     return _CLOCK.sub(b"then", wire)
@@ -103,7 +110,6 @@ def opened(
     Raises:
         AssertionError: one was not.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     model = Model(budget if has_squidbot else None, host.search)
     made = Opened(host, Setting(path, model, budget or BUDGET, has_squidbot, settings))
     try:

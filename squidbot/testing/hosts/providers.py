@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Usage
 from squidbot.testing.hosts.models import FACT, FILLER, SAID
-from squidbot.testing.hosts.opened import BUDGET, CHAT, opened, watched
+from squidbot.testing.hosts.opened import BUDGET, CHAT, home, opened, watched
 from squidbot.testing.hosts.values import Step
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def server_held(host: Host, folder: Path) -> None:
     """C11: each switch that has the provider hold the conversation is refused by its name, and nothing is sent."""
     assert host.server_held, "Host.server_held names the switches, or Host.otherwise says why there is none"
     for number, (name, act) in enumerate(host.server_held.items()):
-        with opened(host, folder / f"{number}.db") as run:
+        with opened(host, home(folder, f"{number}")) as run:
             try:
                 act(run.program)
             except Exception as error:  # noqa: BLE001  # the plugin's or the host's own
@@ -39,7 +39,7 @@ def server_held(host: Host, folder: Path) -> None:
 def overflowed(host: Host, folder: Path) -> None:
     """C13: a request that the provider refuses as too long is sent once more, smaller, and recorded once."""
     for way in ("run", "stream"):
-        with opened(host, folder / f"{way}.db") as run:
+        with opened(host, home(folder, way)) as run:
             run.say(FACT)
             for number in range(4):
                 run.say(f"{number}: {FILLER}")
@@ -62,12 +62,12 @@ def reasoned(host: Host, folder: Path) -> None:
     due = host.signed.opaque
     assert due, "Host.signed says what only its provider can read"
     native = host.signed.native
-    with opened(host, folder / "mem.db") as run:
+    with opened(host, home(folder, "mem")) as run:
         run.scripted(lambda heard: Step("Yes.", native=native) if heard.number == 1 else None)
         run.say(FACT)
         run.say("And?")
         _checks_opaque(run, due)
-    with opened(host, folder / "mem.db") as run, watched(run):
+    with opened(host, home(folder, "mem")) as run, watched(run):
         run.say("And then?")
         _checks_opaque(run, due)
         run.scripted(lambda _heard: Step("Yes.", native=native))
@@ -92,7 +92,7 @@ def calibrated(host: Host, folder: Path) -> None:
     """C15: what the provider reports, cached tokens included, moves what is believed to fit."""
     known = {}
     for share in (1, 2):
-        with opened(host, folder / f"{share}.db") as run:
+        with opened(host, home(folder, f"{share}")) as run:
             # This provider counts twice what the first one does, half of it read from its cache.
             run.model.budget = BUDGET // share
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.testing.hosts.children import KILLED, killed
 from squidbot.testing.hosts.models import FACT, SAID
-from squidbot.testing.hosts.opened import BUDGET, CHAT, opened, watched
+from squidbot.testing.hosts.opened import BUDGET, CHAT, home, opened, watched
 from squidbot.testing.hosts.rules import broken_prefixes
 from squidbot.testing.hosts.values import TOKEN_BYTES, Call, Step, ToolFailed
 
@@ -25,10 +25,10 @@ LARGE_AT = 6
 
 def restarted(host: Host, folder: Path) -> None:
     """C1: another program, and one behind a killed process, has every item in order, and sends the same prefix."""
-    with opened(host, folder / "closed.db") as first:
+    with opened(host, home(folder, "closed")) as first:
         first.say(FACT)
         first.say("And the seal?")
-    with opened(host, folder / "closed.db") as second:
+    with opened(host, home(folder, "closed")) as second:
         second.say("And the cat?")
         before = first.wires()
         assert second.wires()[: len(before)] == before, "a new program sends the same prefix as the one before"
@@ -36,12 +36,12 @@ def restarted(host: Host, folder: Path) -> None:
             line for text in (FACT, "And the seal?", "And the cat?") for line in (("user", text), ("assistant", SAID))
         ]
         assert second.said() == due, f"all is there, in order: expected {due}, recorded {second.said()}"
-    ended = killed(host, {"killed in a tool": folder / "tool.db", "killed before an answer": folder / "answer.db"})
+    ended = killed(host, {"killed in a tool": home(folder, "tool"), "killed before an answer": home(folder, "answer")})
     for scene, code in ended.items():
         assert code == KILLED, f"the process that is {scene} gets there: it ended with {code}"
     known = [("user", FACT), ("assistant", SAID), ("user", "Look!"), ("call", "c1"), ("result", "c1")]
     for name in ("tool", "answer"):
-        with opened(host, folder / f"{name}.db") as run:
+        with opened(host, home(folder, name)) as run:
             left = run.said()
             # What was called last may be without a result: it gets one before the next request.
             assert left in (known, known[:-1]), f"a killed process leaves {known}: recorded {left}"
@@ -56,7 +56,7 @@ def restarted(host: Host, folder: Path) -> None:
 
 def bounded(host: Host, folder: Path) -> None:
     """C2: within budget in every call, inside of a turn of tools, too, with a result of three times the budget."""
-    with opened(host, folder / "mem.db") as run:
+    with opened(host, home(folder, "mem")) as run:
         run.talk()
         run.model.looks = lambda at: (
             f"result {at} " + "of a look at the shelf " * (3 * BUDGET * TOKEN_BYTES // 23 if at == LARGE_AT else 10)
@@ -85,7 +85,7 @@ def pairs(host: Host, folder: Path) -> None:
             raise ToolFailed("there is no such shelf")
         return f"result {at}"
 
-    with opened(host, folder / "mem.db") as run:
+    with opened(host, home(folder, "mem")) as run:
         run.say(FACT)
         run.model.looks = looks
         calls = tuple(Call("look", {"at": at}, f"c{at}") for at in (1, 2, 3))
@@ -98,7 +98,7 @@ def pairs(host: Host, folder: Path) -> None:
         held = (Call("look", {"at": -1}, "h1"), Call("look", {"at": -1}, "h2"))
         run.scripted(lambda heard: Step(calls=held) if heard.number == 1 else None)
         run.program.cancel("Wait!", CHAT)
-    with opened(host, folder / "mem.db") as run:
+    with opened(host, home(folder, "mem")) as run:
         assert run.say("What now?") == SAID, "the run behind a broken off one goes on"
         assert b"cancelled" in run.whole(), "a call that was broken off has a result that says so"
         found = sorted(line for line in run.said() if line[1] in ("h1", "h2"))
@@ -108,7 +108,7 @@ def pairs(host: Host, folder: Path) -> None:
 
 def append_only(host: Host, folder: Path) -> None:
     """C4: each request begins with the one before, byte for byte, but where a view plan was recorded between."""
-    with opened(host, folder / "mem.db") as run, watched(run):
+    with opened(host, home(folder, "mem")) as run, watched(run):
         run.talk()
         run.scripted(lambda heard: _looks(heard, 1) if heard.number <= 5 else None)
         run.say("Look around.")
@@ -122,7 +122,7 @@ def append_only(host: Host, folder: Path) -> None:
 
 def recalled(host: Host, folder: Path) -> None:
     """C5: the model searches for what is no longer in view, gets the original words, and answers with them."""
-    with opened(host, folder / "mem.db") as run:
+    with opened(host, home(folder, "mem")) as run:
         turns = run.talk() + 1
         answer = run.say("RECALL what the walrus is called.")
         assert FACT.encode() not in run.whole(-2), "the fact is out of view when it is asked for"

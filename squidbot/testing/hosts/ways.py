@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from squidbot.testing.hosts.models import FACT, FILLER, SAID
-from squidbot.testing.hosts.opened import CHAT, opened, timeless
+from squidbot.testing.hosts.opened import CHAT, home, opened, timeless
 from squidbot.testing.hosts.stores import rows
 from squidbot.testing.hosts.values import Call, Step
 
@@ -34,12 +34,12 @@ def streamed(host: Host, folder: Path) -> None:
     """C6: a stream leaves what a run leaves; abandoned, failed and cancelled ones leave the prompt and what came."""
     _compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
     for way, ends in (("abandoned", _abandon), ("failed", _fail), ("cancelled", _cancel)):
-        with opened(host, folder / f"{way}.db") as run:
+        with opened(host, home(folder, way)) as run:
             run.say(FACT)
             ends(run)
             run.unscripted()
             _checks_left(run, way)
-        with opened(host, folder / f"{way}.db") as run:
+        with opened(host, home(folder, way)) as run:
             answer = run.say("And the cat?")
             assert answer == SAID, f"the run behind a stream that was {way} goes on: it said {answer!r}"
             assert b"And the seal?" in run.whole(), f"the prompt of a stream that was {way} is sent again"
@@ -48,7 +48,7 @@ def streamed(host: Host, folder: Path) -> None:
 def _compares(host: Host, folder: Path, way: str, act: Callable[[Opened, str], object]) -> None:
     found = {}
     for name, say in (("run", lambda run, text: run.say(text)), (way, act)):
-        with opened(host, folder / f"{way}-{name}.db") as run:
+        with opened(host, home(folder, f"{way}-{name}")) as run:
             run.model.script = lambda heard: (
                 Step(calls=(Call("look", {"at": 1}, "c1"), Call("look", {"at": 2}, "c2")))
                 if heard.text == "Look!"
