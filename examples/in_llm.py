@@ -21,12 +21,10 @@ class Offline(llm.Model):
 
 
 @llm.hookimpl
-def register_models(register: Callable[[llm.Model], None]) -> None:
-    """Offer it, as a plugin does."""
+def register_models(register: Callable[[llm.Model], None]) -> None:  # noqa: D103  # as plugins offer theirs
     register(Offline())
 
 
 llm.plugins.pm.register(sys.modules[__name__])
-conversation = llm.get_model("offline").conversation(tools=[Squidbot()])
-for text in ("My boat is called Heron.", "What is it called?"):
-    print(conversation.chain(text).text())
+talk = llm.get_model("offline").conversation(tools=[Squidbot()])
+print([talk.chain(text).text() for text in ("My boat is called Heron.", "What is it called?")])
