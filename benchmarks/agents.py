@@ -22,7 +22,8 @@ SAID = "Done: the price index is rebuilt, and the cache holds it for ten minutes
 class Seen:
     """What a model is sent: the newest request and, if `keeps`, how long the longest one was, in characters.
 
-    `asked` is what it looks for, once, by the first of its tools that searches; "": it calls no tool.
+    `asked` is what it looks for, once, by the first of its tools that searches; "": it calls no tool. `hands` is how
+    many of its last messages a bare program hands over with the next turn.
     """
 
     def __init__(self) -> None:
@@ -31,12 +32,18 @@ class Seen:
         self.longest_chars = 0
         self.keeps = False
         self.asked = ""
+        self.hands = 0
 
     def note(self, request: Sequence[Any]) -> None:
         """Take a request."""
         self.newest = request
         if self.keeps:
             self.longest_chars = max(self.longest_chars, len(self.text))
+
+    def last(self, past: list[Any]) -> list[Any]:
+        """Return the messages to hand over, and let go of older ones."""
+        past[:] = past[-self.hands :] if self.hands else []
+        return past
 
     def searching(self, tools: Iterable[str]) -> tuple[str, dict[str, Any]] | None:
         """Return the call of a tool that looks for what is asked; None where nothing is, or none of these does that."""
@@ -90,7 +97,15 @@ def langchain(path: Path | None, *, lists_all: bool = False, others: Sequence[An
     )
     run: Any = agent.invoke
     thread = {"configurable": {"thread_id": TALK}}
-    return Agent(lambda text: run({"messages": [("user", text)]}, thread), seen, _closing(ours))
+    past: list[Any] = []
+
+    def turn(text: str) -> object:
+        said = run({"messages": [*seen.last(past), ("user", text)]}, thread)["messages"]
+        if not (ours or lists_all):
+            past[:] = said
+        return said
+
+    return Agent(turn, seen, _closing(ours))
 
 
 def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[Any] = ()) -> Agent:
@@ -115,8 +130,9 @@ def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[
     past: list[ModelMessage] = []
 
     def turn(text: str) -> object:
-        run = agent.run_sync(text, conversation_id=TALK, message_history=past or None)
-        if lists_all or others:
+        handed = past if lists_all or others else seen.last(past)
+        run = agent.run_sync(text, conversation_id=TALK, message_history=[*handed] or None)
+        if lists_all or others or not ours:
             past[:] = run.all_messages()
         return run
 
@@ -144,13 +160,13 @@ def llm(path: Path | None, *, lists_all: bool = False) -> Agent:
         os.environ["LLM_USER_PATH"] = str(path.parent)
         switches.write(path.parent / plugin.SWITCH, switches.Switch(str(path), BUDGET))
         plugin.register_models(None, [host.models.ModelWithAliases(model, None, set())])  # type: ignore[arg-type]
-    held = [model.conversation()]
+    talk = model.conversation()
+    talk.id = TALK
 
     def turn(text: str) -> object:
         if not lists_all:
-            held[0] = model.conversation()
-        held[0].id = TALK
-        return held[0].prompt(text).text()
+            talk.responses.clear()
+        return talk.prompt(text).text()
 
     return Agent(turn, seen)
 

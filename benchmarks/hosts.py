@@ -2,7 +2,8 @@
 
 Each program runs the same turns by turns, one call of a model that answers at once in each. Its conversation has many
 messages before: all in squidbot's store and none in the host's list, as a program has it that leaves the past to
-squidbot, or all in both.
+squidbot, or all in both. The program without squidbot hands its model as many messages as squidbot's has just had
+(llm's, which can't, the turn alone); where it lists all, all.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def _beside(ours: Agent, bare: Agent, turns: int) -> tuple[Times, Times]:
     for number in range(WARM + turns):
         text = f"{number}: {host.question().text}"
         for one, spent in zip((ours, bare), times, strict=True):
+            bare.seen.hands = len(ours.seen.newest) - 1
             if number < WARM:
                 one.turn(text)
             else:
