@@ -81,10 +81,7 @@ class Conversation:
         """
         with self._lock:
             self._newest = None
-            # What other processes have recorded is taken in, too.
-            recorded = self.session.wired.store.head(self.session.session_id)[0]
-            self._is_settled = self._is_settled and recorded == len(self._known)
-            self._known.grow(recorded)
+            self._grow()
             names = Made(len(listed), lambda place: self._form.identity(listed[place]))
             place = self._first_new(listed, names)
             said = [self._form.codec.to_message(each) for each in listed[place:]]
@@ -97,6 +94,25 @@ class Conversation:
             made = self._assembled(said[behind:])
             self._record(made.incoming, names[place + behind :])
             return self._sent(made)
+
+    def said(self, listed: Sequence[Payload]) -> None:
+        """Record what is new in what a host lists, durably, with no request: for hosts that hand over what was said.
+
+        Calls stay open until something else than their results is said: more of these may come.
+
+        Raises:
+            ValueError: a message is not of the host's form.
+            StoreError: nothing was stored.
+        """
+        with self._lock:
+            self._grow()
+            names = [self._form.identity(each) for each in listed]
+            place = self._first_new(listed, names)
+            said = [self._form.codec.to_message(each) for each in listed[place:]]
+            if any(each.role != "tool" for each in said):
+                self._settle(said)
+                self._is_settled = not any(each.calls for each in said)
+            self._record(said, names[place:])
 
     def after(self, reply: Payload, usage: Usage | None = None, further: Sequence[Payload] = ()) -> None:
         """Record a model's reply, durably; `usage` is what the provider reported, `further` messages that it is of.
@@ -135,6 +151,12 @@ class Conversation:
             except (BudgetError, ConfigError):
                 self.session = before
             return None
+
+    def _grow(self) -> None:
+        """Take in what other processes have recorded."""
+        recorded = self.session.wired.store.head(self.session.session_id)[0]
+        self._is_settled = self._is_settled and recorded == len(self._known)
+        self._known.grow(recorded)
 
     def _first_new(self, listed: Sequence[Payload], names: Sequence[str]) -> int:
         if not self._form.is_whole:

@@ -15,7 +15,7 @@ from squidbot.core.memories import Scope
 from squidbot.hosting.conversations import Conversation, Form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from squidbot.engines import Engine
 
@@ -105,6 +105,18 @@ class Hosted:
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)
             return held
+
+    def forget(self, session_id: str, seqs: Sequence[int], reason: str) -> None:
+        """Take messages out for good, as `Session.forget` does; none of them is known any more, if it is said again.
+
+        Raises:
+            NotFoundError: a message is not there; nothing was forgotten.
+            StoreError: nothing was forgotten.
+        """
+        with self._lock:
+            if seqs:
+                self.conversation(session_id).session.forget(*seqs, reason=reason)
+            self._held.pop(session_id, None)
 
     def safely(self, what: str, session_id: str, act: Callable[[], Value], otherwise: Value) -> Value:
         """Return what comes of an act of ours, or `otherwise` where it fails: the host goes on without squidbot (H1).

@@ -185,3 +185,37 @@ def test_what_stands_for_a_result_that_never_came_is_of_now(tmp_path: Path) -> N
     assert settled.time is not None
     assert settled.time >= begun
     one.close()
+
+
+def test_what_a_host_hands_over_is_recorded_without_a_request(tmp_path: Path) -> None:
+    """Once; calls stay open until something else than results is said, and each then has a result of its own."""
+    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.responses", telling=dict, budget=2_000)
+    talk = one.conversation("a")
+    calls = [{"type": "function_call", "call_id": key, "name": "look", "arguments": "{}"} for key in ("c1", "c2", "c3")]
+    done = {"type": "function_call_output", "call_id": "c1", "output": "a boat"}
+    talk.said([USER, {"output": calls}])
+    talk.said([USER, {"output": calls}, done])
+    assert talk.session.core.room().open_calls == ("c2", "c3")
+    more = {"role": "user", "content": "Never mind."}
+    talk.said([more])
+    rows = talk.session.wired.store.read("a", 0, 9)
+    assert [row.result_ids for row in rows] == [(), (), ("c1",), ("c2",), ("c3",), ()]
+    sent = talk.before([])
+    assert [each.get("call_id") for each in sent] == [None, "c1", "c2", "c3", "c1", "c2", "c3", None]
+    one.close()
+
+
+def test_what_is_forgotten_can_be_said_again(tmp_path: Path) -> None:
+    """Nothing of it is known any more."""
+    one = hosted(tmp_path / "mem.db")
+    one.forget("a", [], "there is nothing")
+    one.conversation("a").said([USER, REPLY])
+    one.forget("a", [1], "a test")
+    one.conversation("a").said([REPLY])
+    texts = [OpenAIChat().text(row.payload) for row in one.engine.wired.store.read("a", 0, 9)]
+    assert len(texts) == 3
+    assert [text == REPLY["content"] for text in texts] == [False, False, True]
+    one.forget("a", [0, 2], "a test")
+    rows = one.engine.wired.store.read("a", 0, 9)
+    assert not any(word in row.payload for row in rows for word in ("harbour", "Where"))
+    one.close()

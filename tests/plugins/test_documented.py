@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from . import program_langchain, program_llm, program_pydantic_ai
+from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 
 if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
-HOSTS = [program_langchain.HOST, program_llm.HOST, program_pydantic_ai.HOST]
+HOSTS = [program_langchain.HOST, program_llm.HOST, program_openai_agents.HOST, program_pydantic_ai.HOST]
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)

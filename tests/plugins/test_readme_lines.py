@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import re
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import agents
 import llm
 import pytest
+from agents.testing import ModelStep, ScriptedModel, assistant_message
 from click.testing import CliRunner
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeListChatModel
@@ -95,7 +99,28 @@ def in_llm(line: str) -> None:
         llm.plugins.pm.unregister(brings)
 
 
-RUNS: dict[str, Callable[[str], None]] = {"langchain": in_langchain, "llm": in_llm, "pydantic_ai": in_pydantic_ai}
+def in_openai_agents(line: str) -> None:
+    """Run an agent."""
+    agents.set_tracing_disabled(disabled=True)
+    agent = agents.Agent("captain", model=ScriptedModel([ModelStep([assistant_message("Aye.")])]))
+
+    def act() -> None:
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        executed(line, "openai_agents", Runner=agents.Runner, agent=agent, text=FACT)
+        loop.close()
+
+    # The SDK ends all that the thread's own loop has to do, which other hosts would use again.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(act).result()
+
+
+RUNS: dict[str, Callable[[str], None]] = {
+    "langchain": in_langchain,
+    "llm": in_llm,
+    "openai_agents": in_openai_agents,
+    "pydantic_ai": in_pydantic_ai,
+}
 
 
 @pytest.mark.parametrize("extra", sorted(RUNS))

@@ -53,6 +53,13 @@ HOSTS = (
     Host("llm", "llm", {"llm": "0.36"}, "llm/1", "llm squidbot on"),
     Host("MCP", "mcp", {"mcp": "2.1"}, "", "squidbot mcp --store mem.db, in the client's file of servers"),
     Host(
+        "OpenAI Agents SDK",
+        "openai_agents",
+        {"openai-agents": "0.19"},
+        "openai.responses",
+        'Runner.run(agent, "hi", **Squidbot("mem.db").options("chat-1"))',
+    ),
+    Host(
         "pydantic-ai",
         "pydantic_ai",
         {"pydantic-ai-slim": "2.68"},
