@@ -9,11 +9,12 @@ import pytest
 from langchain_core.messages import message_to_dict, messages_from_dict
 
 from squidbot.core.errors import ConfigError
-from squidbot.testing import HOST_CHECKS, check_host_plugin
+from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import Model, Setting
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
 
+from .points import POINTS
 from .program_langchain import HOST, KEEPING, Program
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", HOST_CHECKS)
+@pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("host", [HOST, KEEPING], ids=["bare", "checkpointer"])
 def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """Whether the graph keeps its messages itself, too, or the thread is all that is known."""

@@ -16,11 +16,12 @@ from llm.parts import StreamEvent
 from llm.plugins import pm
 
 from squidbot.plugins import llm as plugin
-from squidbot.testing import HOST_CHECKS, check_host_plugin
+from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import FACT, SAID, Call, Model, Setting, Step
 from squidbot.testing.hosts.opened import BUDGET, CHAT, Opened, opened
 from squidbot.testing.hosts.stores import rows
 
+from .points import POINTS
 from .program_llm import HOST, KEYED, ROOT, Plain, Program, command
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", HOST_CHECKS)
+@pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("host", [HOST, KEYED], ids=["plain", "keyed"])
 def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """Where it is switched on; for models with a key and without."""

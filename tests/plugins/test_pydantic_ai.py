@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 
-from squidbot.testing import HOST_CHECKS, check_host_plugin
+from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
 
+from .points import POINTS
 from .program_pydantic_ai import HOST, KEEPING
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", HOST_CHECKS)
+@pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("host", [HOST, KEEPING], ids=["bare", "message_history"])
 def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """Whether the conversation is known by its id alone, or its messages are handed over each time, too."""

@@ -272,6 +272,8 @@ class BypassesAwaited(Program):
 LATE: Final = host_of(StoresLate, "tests.testing.toy_mutants:LATE")
 ANEW: Final = host_of(BeginsAnew, "tests.testing.toy_mutants:ANEW")
 TWICE: Final = host_of(Doubles, "tests.testing.toy_mutants:TWICE")
+ALL: Final = host_of(SendsAll, "tests.testing.toy_mutants:ALL")
+REWRITTEN: Final = host_of(RewritesHistory, "tests.testing.toy_mutants:REWRITTEN")
 NONE: Final = ""
 
 
@@ -308,6 +310,8 @@ MUTANTS: Final[list[tuple[Host, str]]] = [
     *_found(TakesCachedTokensOff, "C15 usage"),
     *_found(IsSilent, "C16 rivals", "C17 inactive is loud"),
     *_found(IsNoisy, "C16 rivals"),
+    (ALL, "300 steps"),
+    (REWRITTEN, "300 steps"),
     (replace(HOST, extra="another"), "C18 hygiene"),
     (replace(HOST, package="squidbot"), "C18 hygiene"),
 ]

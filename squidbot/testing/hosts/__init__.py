@@ -9,6 +9,7 @@
 | apart     | points C10 and C12: conversations, and the host's own list |
 | providers | points C11 and C13 to C15: switches, refusals, reasoning, usage |
 | loud      | points C16 to C18: rivals, reasons for doing nothing, imports |
+| lasting   | three hundred steps, killed half-way |
 | children  | processes that are killed |
 | opened    | a program while it is checked |
 | listening | what squidbot logs and tells meanwhile |
@@ -20,6 +21,7 @@
 """
 
 from squidbot.testing.hosts.checking import HOST_CHECKS, check_host_plugin
+from squidbot.testing.hosts.children import main
 from squidbot.testing.hosts.models import FACT, FILLER, SAID, Model, broken_off
 from squidbot.testing.hosts.programs import Host, HostProgram, Otherwise, Setting
 from squidbot.testing.hosts.values import Call, Heard, Request, Sent, Signed, Step, ToolFailed, to_json
@@ -43,5 +45,6 @@ __all__ = [
     "ToolFailed",
     "broken_off",
     "check_host_plugin",
+    "main",
     "to_json",
 ]

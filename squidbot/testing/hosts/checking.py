@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from squidbot.testing.hosts import apart, failing, loud, providers, talks, ways
+from squidbot.testing.hosts import apart, failing, lasting, loud, providers, talks, ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,7 @@ HOST_CHECKS: Final[dict[str, Callable[[Host, Path], None]]] = {
     "C16 rivals": loud.rivalled,
     "C17 inactive is loud": loud.inactive,
     "C18 hygiene": loud.hygienic,
+    "300 steps": lasting.lasting,
 }
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from squidbot.testing.hosts.programs import Host
 
-__all__ = ["KILLED", "SCENES", "killed", "main"]
+__all__ = ["KILLED", "SCENES", "die", "killed", "main"]
 
 # By what a child ends that is killed where it should be: no clean-up of Python's runs.
 KILLED: Final = 9
 MOST_SECONDS: Final = 300
-_CODE: Final = "import sys; from squidbot.testing.hosts.children import main; main(*sys.argv[1:])"
+_CODE: Final = "import sys; from squidbot.testing.hosts import main; main(*sys.argv[1:])"
 
 
 def killed(host: Host, scenes: Mapping[str, Path], budget: int = BUDGET) -> dict[str, int]:
@@ -46,9 +46,9 @@ def main(origin: str, path: str, scene: str, budget: str) -> None:
     SCENES[scene](Opened(host, Setting(Path(path), Model(int(budget), host.search), int(budget))))
 
 
-def die() -> str:
+def die(code: int = KILLED) -> str:
     """End this process as a killed one ends."""
-    os._exit(KILLED)
+    os._exit(code)
 
 
 def _in_a_tool(run: Opened) -> None:
