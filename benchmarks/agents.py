@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["BUDGET", "HOSTS", "SAID", "TALK", "Agent", "Seen", "langchain", "pydantic_ai"]
+__all__ = ["BUDGET", "HOSTS", "SAID", "TALK", "Agent", "Seen", "langchain", "openai_agents", "pydantic_ai"]
 
 BUDGET = 8_000
 TALK = "benchmark"
@@ -116,7 +116,7 @@ def pydantic_ai(path: Path | None, *, lists_all: bool = False, others: Sequence[
 
     seen = Seen()
 
-    def answer(messages: list[ModelMessage], told: AgentInfo) -> ModelResponse:
+    async def answer(messages: list[ModelMessage], told: AgentInfo) -> ModelResponse:
         seen.note(messages)
         call = seen.searching(each.name for each in told.function_tools)
         return ModelResponse([ToolCallPart(*call, "c1") if call else TextPart(SAID)])
@@ -171,6 +171,44 @@ def llm(path: Path | None, *, lists_all: bool = False) -> Agent:
     return Agent(turn, seen)
 
 
+def openai_agents(path: Path | None, *, lists_all: bool = False, session: object = None) -> Agent:
+    """Return an agent of the OpenAI Agents SDK; one that lists all has the host's own session, in memory or given."""
+    import agents as host  # noqa: PLC0415
+    from agents.models.interface import Model  # noqa: PLC0415
+    from agents.testing import assistant_message, function_call  # noqa: PLC0415
+
+    from squidbot.plugins.openai_agents import Squidbot  # noqa: PLC0415
+
+    host.set_tracing_disabled(disabled=True)
+    seen, past = Seen(), list[Any]()
+
+    class Answering(Model):  # type: ignore[misc]  # mypy reads no types of the host
+        async def get_response(self, *_: object, **told: Any) -> Any:  # noqa: ANN401
+            given = told["input"]
+            seen.note([given] if isinstance(given, str) else given)
+            call = seen.searching(each.name for each in told["tools"])
+            said = function_call(call[0], call[1], call_id="c1") if call else assistant_message(SAID)
+            return host.ModelResponse([said], host.Usage(), None)
+
+        def stream_response(self, *_: object, **__: object) -> Any:  # noqa: ANN401
+            raise NotImplementedError
+
+    squid = Squidbot(path, budget=BUDGET) if path else None
+    agent = host.Agent("a", model=Answering(), tools=[*squid.tools] if squid else [])
+    kept = session or (host.SQLiteSession(TALK) if lists_all and not squid else None)
+
+    def turn(text: str) -> object:
+        if squid:
+            return host.Runner.run_sync(agent, text, **squid.options(TALK))
+        if kept:
+            return host.Runner.run_sync(agent, text, session=kept)
+        run = host.Runner.run_sync(agent, [*seen.last(past), {"role": "user", "content": text}])
+        past[:] = run.to_input_list()
+        return run
+
+    return Agent(turn, seen, _closing([squid] if squid else []))
+
+
 class Driver(NamedTuple):
     """How an agent of a host is made, which package that takes, and the form of its messages."""
 
@@ -187,6 +225,7 @@ class Driver(NamedTuple):
 HOSTS = {
     "LangChain": Driver(langchain, "langchain", "lc/1"),
     "llm": Driver(llm, "llm", "llm/1"),
+    "OpenAI Agents SDK": Driver(openai_agents, "agents", "openai.responses"),
     "pydantic-ai": Driver(pydantic_ai, "pydantic_ai", "pydantic_ai/2"),
 }
 
@@ -197,7 +236,7 @@ def _closing(ours: Sequence[Any]) -> Callable[[], object]:
 
 def _text(message: object) -> str:
     if isinstance(message, dict):
-        return str(message.get("content", message))
+        return str(message.get("content") or message)
     parts = getattr(message, "parts", None)
     if parts is not None:
         return "\n".join(str(getattr(part, "content", getattr(part, "text", ""))) for part in parts)

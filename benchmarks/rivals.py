@@ -109,6 +109,13 @@ def _summarizing(_: Path) -> Agent:
     return agents.langchain(None, others=[shipped])
 
 
+def _session(place: Path) -> Agent:
+    """Return the OpenAI Agents SDK with the session that its own pages show first."""
+    from agents import SQLiteSession  # noqa: PLC0415
+
+    return agents.openai_agents(None, session=SQLiteSession(agents.TALK, place / "sessions.db"))
+
+
 def _harness(place: Path) -> Agent:
     """Return pydantic-ai with its harness, as the page of its conversation search sets it up."""
     from pydantic_ai_harness import (  # noqa: PLC0415
@@ -128,6 +135,8 @@ def _harness(place: Path) -> Agent:
 RIVALS = (
     Rival("squidbot in LangChain", lambda place: agents.langchain(place / "squid.db")),
     Rival("SummarizationMiddleware", _summarizing),
+    Rival("squidbot in OpenAI Agents", lambda place: agents.openai_agents(place / "squid.db")),
+    Rival("SQLiteSession", _session),
     Rival("squidbot in pydantic-ai", lambda place: agents.pydantic_ai(place / "squid.db")),
     Rival("pydantic-ai-harness", _harness),
 )
