@@ -201,6 +201,7 @@ def test_what_could_not_be_recorded_is_recorded_with_the_next_request(
             assert "result 1" in run.say("Look!")
         assert run.say("Hello!") == SAID
         assert [role for role, _ in run.said()] == ["user", "call", "result", "assistant", "user", "assistant"]
+        assert not run.program.squidbot._waiting  # type: ignore[attr-defined]  # of this host
 
 
 def test_what_can_t_be_is_refused_when_options_are_made(tmp_path: Path) -> None:

@@ -267,6 +267,30 @@ def test_a_stream_without_items_at_its_end_is_recorded_by_what_came(tmp_path: Pa
     assert said(tmp_path / "mem.db", CHAT) == [("user", FACT), ("assistant", SAID)]
 
 
+def test_a_stream_that_can_t_be_closed_is_read_as_it_is(tmp_path: Path) -> None:
+    """The host asks for an iterator, and no more."""
+
+    class Events:
+        def __init__(self, events: Any) -> None:
+            self.events = events
+
+        def __aiter__(self) -> Events:
+            return self
+
+        async def __anext__(self) -> Any:
+            return await anext(self.events)
+
+    class Plain(Fake):
+        def stream_response(self, *given: Any, **further: Any) -> Any:
+            return Events(super().stream_response(*given, **further))
+
+    mind = Model(4_000)
+    program = Program(Setting(tmp_path / "mem.db", mind), agent={"model": Plain(mind)})
+    assert program.stream(FACT, CHAT) == SAID
+    program.close()
+    assert said(tmp_path / "mem.db", CHAT) == [("user", FACT), ("assistant", SAID)]
+
+
 def test_what_a_tool_of_the_provider_made_is_kept(leads: Any) -> None:
     """A step of several items is one message; its call has a result, its own items are sent again."""
     from openai.types.responses import ResponseFunctionWebSearch  # noqa: PLC0415  # of one test

@@ -55,7 +55,7 @@ HOSTS = (
     Host(
         "OpenAI Agents SDK",
         "openai_agents",
-        {"openai-agents": "0.19"},
+        {"openai-agents": "0.20"},
         "openai.responses",
         'Runner.run(agent, "hi", **Squidbot("mem.db").options("chat-1"))',
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -134,7 +134,7 @@ def _stream_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a c
             for attempt in range(MOST_ATTEMPTS):
                 try:
                     events = kind.stream_response(self, sent.instructions, sent.input, *rest, **further)
-                    async with aclosing(events):
+                    async with aclosing(events) if hasattr(events, "aclose") else nullcontext():
                         async for event in events:
                             heard.take(event)
                             yield event

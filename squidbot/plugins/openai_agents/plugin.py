@@ -87,8 +87,7 @@ class Squidbot:
         given = RunConfig(**run_config) if isinstance(run_config, Mapping) else run_config or RunConfig()
         refuse_held(given.model_settings)
         self.warn(*rivals(given))
-        waiting = self._waiting.setdefault(conversation_id, [])
-        session = RunSession(self.hosted, conversation_id, given.model, waiting, self.warn)
+        session = RunSession(self.hosted, conversation_id, given.model, self._waiting, self.warn)
         manage(given.model, self.warn)
         config = replace(
             given,

@@ -30,7 +30,7 @@ class RunSession:
     """The host's `Session` for a run, and behind it what calls of its model go through.
 
     A run's own list begins with its input: what was said before is added to each request. None of what the host calls
-    raises. `waiting` is what could not be recorded yet, which runs of a conversation share.
+    raises. `waiting` is what could not be recorded yet, by conversation, which all of a program's runs share.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class RunSession:
         hosted: Hosted,
         conversation_id: str,
         model: object,
-        waiting: list[Item],
+        waiting: dict[str, list[Item]],
         warn: Callable[..., None],
     ) -> None:
         """Take the conversation's id, and the run's model, if that is known; nothing is opened yet."""
@@ -108,8 +108,8 @@ class RunSession:
         # Streams record what a run begins with behind `takes`.
         self._is_due = False
         self._model = self._model or model_name(model)
-        made = self._conversation().before(self._waiting, system=system, tools=tools)
-        self._waiting.clear()
+        made = self._conversation().before(self._waiting.get(self.session_id, []), system=system, tools=tools)
+        self._waiting.pop(self.session_id, None)
         self._begins = False
         return made
 
@@ -149,11 +149,12 @@ class RunSession:
         self._has_replied = False
         if self._reported and steps and _is_step(steps[0]):
             self._conversation().after(steps.pop(0), self._reported.pop())
-        self._waiting += steps
+        waiting = self._waiting.setdefault(self.session_id, [])
+        waiting += steps
         # Input waits for the first request, which knows the model, and so the window.
-        if self._waiting and not self._begins:
-            self._conversation().said(self._waiting)
-            self._waiting.clear()
+        if not self._begins:
+            self._conversation().said(waiting)
+            self._waiting.pop(self.session_id, None)
 
     def _conversation(self) -> Conversation:
         return self._hosted.conversation(self.session_id, self._model)
