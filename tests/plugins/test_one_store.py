@@ -12,7 +12,7 @@ from squidbot.testing.hosts.opened import CHAT, home, opened, watched
 from squidbot.testing.hosts.rules import broken_prefixes
 from squidbot.testing.hosts.stores import rows
 
-from . import program_langchain, program_llm, program_pydantic_ai
+from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 from .test_mcp import call, over, program
 
 if TYPE_CHECKING:
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from squidbot.testing.hosts.opened import Opened
 
-HOSTS = {host.name: host for host in (program_pydantic_ai.HOST, program_langchain.HOST, program_llm.HOST)}
+PROGRAMS = (program_pydantic_ai, program_langchain, program_llm, program_openai_agents)
+HOSTS = {program.HOST.name: program.HOST for program in PROGRAMS}
 PAIRS = [pytest.param(*pair, id=" to ".join(pair)) for pair in permutations(HOSTS, 2)]
-FORMS = {"pydantic-ai": "pydantic_ai/2", "LangChain": "lc/1", "llm": "llm/1"}
+FORMS = {"pydantic-ai": "pydantic_ai/2", "LangChain": "lc/1", "llm": "llm/1", "openai-agents": "openai.responses"}
 
 
 def look_about(run: Opened, prefix: str) -> None:

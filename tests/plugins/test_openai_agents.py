@@ -13,19 +13,20 @@ from agents.run import ModelInputData
 from squidbot.core.errors import ConfigError
 from squidbot.hosting.conversations import Conversation
 from squidbot.plugins.openai_agents import Squidbot
-from squidbot.testing import HOST_CHECKS, check_host_plugin
+from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Model, Setting, Step
 from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
 
+from .points import POINTS
 from .program_openai_agents import HOST, UNTRACED, Fake, Program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("point", HOST_CHECKS)
+@pytest.mark.parametrize("point", POINTS)
 def test_the_plugin_conforms(point: str, tmp_path: Path) -> None:
     """In whatever way the agent is run."""
     check_host_plugin(HOST, tmp_path, point)
