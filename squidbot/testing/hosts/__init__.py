@@ -13,6 +13,7 @@
 | children  | processes that are killed |
 | opened    | a program while it is checked |
 | listening | what squidbot logs and tells meanwhile |
+| summarizers | a language model that should write summaries, and does not |
 | stores    | what a program has recorded |
 | programs  | what the test of a host supplies: a program, and what is known of the host |
 | models    | what a fake model asks: it hears, holds to the rules, follows a script |

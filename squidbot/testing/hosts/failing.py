@@ -15,6 +15,7 @@ from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.models import FACT, FILLER, SAID
 from squidbot.testing.hosts.opened import CHAT, home, opened
 from squidbot.testing.hosts.stores import reading
+from squidbot.testing.hosts.summarizers import Useless, summarized_by
 from squidbot.testing.hosts.values import Call, Step
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["broken_off", "fails_open"]
 
 OTHER: Final = "chat-2"
+# How long a thread behind the turns may take until it asks for a summary.
+ASKED_SECONDS: Final = 10.0
 TURNS: Final = (FACT, FILLER, "And now?")
 # What of `Hosted` a run never meets: what keeps failures inside, and the end of the program.
 _INNER: Final = frozenset({"safely", "close"})
@@ -89,6 +92,8 @@ def fails_open(host: Host, folder: Path) -> None:
     for number, fault in enumerate(_store_faults(home(folder, "any"))):
         _checks_fault(host, home(folder, f"store-{number}"), fault, bare)
     _checks_no_store(host, home(folder, "none"), bare)
+    for hangs in (False, True):
+        _checks_summarizer(host, home(folder, f"hangs-{hangs}"), Useless(hangs=hangs))
 
 
 def _as_without(host: Host, path: Path) -> tuple[list[str], list[list[bytes]], str]:
@@ -143,6 +148,16 @@ def _checks_no_store(host: Host, path: Path, bare: tuple[list[str], list[list[by
     assert any("which goes on without it" in line for line in told.lines), (
         f"the log says that nothing is kept where the store is no database: {told.lines}"
     )
+
+
+def _checks_summarizer(host: Host, path: Path, model: Useless) -> None:
+    """Have all go on, within budget, beside a summarizer that raises or hangs."""
+    with summarized_by(model), opened(host, path, budget=8_192) as run:
+        run.talk()
+        assert model.asked.wait(ASKED_SECONDS), "the settings' summarizer is asked behind a long talk"
+        answer = run.say("And now?")
+        assert answer == SAID, f"all goes on beside a summarizer that fails: it said {answer!r}"
+        model.let_go.set()
 
 
 def broken_off(host: Host, folder: Path) -> None:
