@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from contextlib import suppress
 from dataclasses import replace
@@ -146,7 +147,7 @@ class Program:
         switch = setting.path.parent / plugin.SWITCH
         switch.unlink(missing_ok=True)
         if setting.has_squidbot:
-            switches.write(switch, switches.Switch(str(setting.path), float(setting.budget)))
+            switches.write(switch, _switch(setting))
         self.models = kind(self.mind), Waiting(self.mind)
         self.talks: dict[tuple[str, bool], Any] = {}
         load_plugins()  # type: ignore[no-untyped-call]  # as it is
@@ -226,6 +227,19 @@ class Program:
             os.environ.pop(FOLDER, None)
         else:
             os.environ[FOLDER] = self.before
+
+
+def _switch(setting: Setting) -> switches.Switch:
+    """Return how squidbot is switched on: by a file, or by a file of settings."""
+    if not setting.settings:
+        return switches.Switch(str(setting.path), float(setting.budget))
+    told: dict[str, Any] = {"store": {"path": str(setting.path)}, **setting.settings}
+    lines = [
+        f"[{table}]\n" + "\n".join(f"{key} = {json.dumps(told[table][key])}" for key in told[table]) for table in told
+    ]
+    made = setting.path.with_name("squidbot.toml")
+    made.write_text("\n".join(lines), "utf-8")
+    return switches.Switch("", float(setting.budget), str(made))
 
 
 def command(*words: str) -> Result:
