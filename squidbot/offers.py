@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.hermes import Hermes
 from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -170,8 +171,8 @@ class BuiltIn:
             register.probe(name, partial(_probe, name))
         for name, opens in RUNTIMES.items():
             register.runtime(name, opens)
-        for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), LangChain(), LLMMessages(), PydanticAI()):
-            register.codec(codec)
+        for form in (OpenAIChat, AnthropicMessages, OpenAIResponses, Hermes, LangChain, LLMMessages, PydanticAI):
+            register.codec(form())
 
 
 def _named(name: str) -> Callable[[str], TokenCounter]:

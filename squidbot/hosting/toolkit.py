@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from squidbot.sessions import Session
     from squidbot.tools import Answer
 
-__all__ = ["TOOLS", "Tool", "call"]
+__all__ = ["SEARCH", "TOOLS", "Tool", "call"]
 
 
 class Tool(NamedTuple):

@@ -2,6 +2,7 @@
 
 | file           | host |
 |----------------|------|
+| hermes/        | hermes-agent: its context engine, once switched on; its own map inside |
 | langchain      | LangChain and LangGraph: a middleware of an agent |
 | mcp            | clients of the Model Context Protocol: a server, for recall from any of them |
 | llm            | llm, the command and the library: its models, once switched on |

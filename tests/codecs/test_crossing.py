@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.hermes import Hermes
 from squidbot.codecs.langchain import LangChain
 from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 
 CODECS: dict[str, Codec] = {
     codec.tag: codec
-    for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses(), PydanticAI(), LangChain(), LLMMessages())
+    for codec in (
+        OpenAIChat(),
+        AnthropicMessages(),
+        OpenAIResponses(),
+        Hermes(),
+        PydanticAI(),
+        LangChain(),
+        LLMMessages(),
+    )
 }
 TAGS = st.sampled_from(sorted(CODECS))
 
@@ -105,10 +114,28 @@ LLM: dict[str, object] = {
     ],
     "provider_metadata": {"openai": {"id": "resp_1"}},
 }
+HERMES: dict[str, object] = {
+    "role": "assistant",
+    "content": "I look.",
+    "reasoning": "THOUGHT",
+    "codex_reasoning_items": [{"id": "rs_1", "type": "reasoning", "encrypted_content": "SEALED"}],
+    "codex_message_items": [{"id": "msg_1"}],
+    "tool_calls": [
+        {
+            "id": "toolu_1",
+            "call_id": "toolu_1",
+            "response_item_id": "fc_1",
+            "type": "function",
+            "function": {"name": "read", "arguments": '{"at": 1}'},
+        }
+    ],
+    "finish_reason": "tool_calls",
+}
 STEPS = {
     "anthropic.messages": ANTHROPIC,
     "openai.responses": RESPONSES,
     "openai.chat": CHAT,
+    "hermes/1": HERMES,
     "pydantic_ai/2": PYDANTIC,
     "lc/1": LANGCHAIN,
     "llm/1": LLM,

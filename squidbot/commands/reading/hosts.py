@@ -1,4 +1,4 @@
-"""Which hosts are installed, whether squidbot takes part in them, and if not, why. No host is imported but llm."""
+"""Which hosts are installed, whether squidbot takes part in them, and if not, why; llm and hermes are imported."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ class Host(NamedTuple):
 
 
 HOSTS = (
+    Host(
+        "hermes",
+        "hermes",
+        {"hermes-agent": "0.19"},
+        "hermes/1",
+        "plugins: {enabled: [squidbot]} and context: {engine: squidbot} in its config.yaml",
+    ),
     Host("LangChain", "langchain", {"langchain": "1.4", "langgraph": "1.0"}, "lc/1", 'middleware=[Squidbot("mem.db")]'),
     Host("llm", "llm", {"llm": "0.36"}, "llm/1", "llm squidbot on"),
     Host("MCP", "mcp", {"mcp": "2.1"}, "", "squidbot mcp --store mem.db, in the client's file of servers"),
@@ -116,8 +123,8 @@ def _found(host: Host, forms: Mapping[str, int], where: str, folders: tuple[Path
         if _numbers(versions[name]) < _numbers(least):
             older = f"{name} {versions[name]} is installed, {least} or newer is needed: {host.command}"
             return HostFound(host, versions, older)
-    if host.extra == "llm":
-        return _llm(HostFound(host, versions, ""))
+    if host.extra in _SWITCHED:
+        return _SWITCHED[host.extra](HostFound(host, versions, ""))
     if host.extra == "mcp":
         return _mcp(HostFound(host, versions, ""), folders)
     return _in_code(HostFound(host, versions, ""), forms, where)
@@ -145,6 +152,15 @@ def _llm(found: HostFound) -> HostFound:
     return found._replace(active=True, reason=f"switched on; {kept}")
 
 
+def _hermes(found: HostFound) -> HostFound:
+    """Say whether hermes's config.yaml switches squidbot on."""
+    from squidbot.plugins import hermes  # noqa: PLC0415  # two seconds
+
+    if why := hermes.inactive():
+        return found._replace(reason=f"{why}; it takes {found.host.line}")
+    return found._replace(active=True, reason="switched on in its config.yaml")
+
+
 def _mcp(found: HostFound, folders: tuple[Path, Path]) -> HostFound:
     """Say whether a client of MCP starts `squidbot mcp`."""
     files = [folder / name for folder, names in zip(folders, (CLIENT_FILES, USER_FILES), strict=True) for name in names]
@@ -153,6 +169,10 @@ def _mcp(found: HostFound, folders: tuple[Path, Path]) -> HostFound:
         return found._replace(active=True, reason=f"started by {', '.join(naming)}")
     none = f"none of {', '.join(CLIENT_FILES)} here or at home starts it"
     return found._replace(reason=f"{none}: docs/hosts.md has the lines")
+
+
+# Hosts that load plugins by themselves, and have a switch for ours.
+_SWITCHED = {"hermes": _hermes, "llm": _llm}
 
 
 def _names_us(path: Path) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["FACT", "FILLER", "SAID", "Model", "broken_off"]
 
 FACT: Final = "The walrus at the harbour is called Brunhilde."
-FILLER: Final = "Tell me about sorting. " + "It need not be short. " * 12
-SAID: Final = "Sorting puts things in order. " * 12
+FILLER: Final = ("Tell me about sorting. " + "It need not be short. " * 12).strip()
+SAID: Final = ("Sorting puts things in order. " * 12).strip()
 # How long something that is held waits to be broken off.
 HELD_SECONDS: Final = 60.0
 # How often it is looked whether it is held by now.

@@ -1,0 +1,30 @@
+"""hermes-agent with squidbot in it; run it by `python examples/in_hermes.py`, where `squidbot[hermes]` is installed.
+
+Offline, with a server that says how much it sees. For a real one put its address in the place of `URL`.
+"""
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+HOME = Path("hermes").absolute()  # without it hermes lives in ~/.hermes
+HOME.mkdir(exist_ok=True)
+HOME.joinpath("config.yaml").write_text("plugins: {enabled: [squidbot]}\ncontext: {engine: squidbot}\n")
+os.environ["HERMES_HOME"] = str(HOME)
+
+
+class Offline(BaseHTTPRequestHandler):  # noqa: D101
+    def do_POST(self) -> None:  # noqa: D102
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        delta = {"content": f"I see {len(body.get('messages', []))} messages."}
+        event = json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]})
+        self.wfile.write(f"HTTP/1.0 200 OK\r\n\r\ndata: {event}\n\ndata: [DONE]\n\n".encode())
+
+
+server = HTTPServer(("127.0.0.1", 0), Offline)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+URL = f"http://127.0.0.1:{server.server_port}/v1"
+agent = __import__("run_agent").AIAgent(URL, "key", model="offline", session_id="harbour", quiet_mode=True)
+print([agent.run_conversation(text)["final_response"] for text in ("My boat is Heron.", "What is it called?")])

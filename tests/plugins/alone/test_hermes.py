@@ -1,0 +1,343 @@
+"""squidbot in hermes-agent: the real package, its own agent loop, a server on this machine that holds it to the rules.
+
+hermes pins all that it needs: these run in an environment of their own, which test_own_environments.py starts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from agent.prompt_caching import apply_anthropic_cache_control
+from agent.transports import get_transport
+from hypothesis import given
+from hypothesis import strategies as st
+
+from squidbot.commands.reading.hosts import hosts_found
+from squidbot.core.errors import ConfigError
+from squidbot.plugins import hermes
+from squidbot.plugins.hermes import Squidbot, lists, wire
+from squidbot.testing.hosts import FACT, FILLER, HOST_CHECKS, SAID, Call, Model, Setting, Step, check_host_plugin
+from squidbot.testing.hosts.listening import listening
+from squidbot.testing.hosts.opened import CHAT, opened
+
+from .program_hermes import ECHOING, HOST, SEALING, Program, program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts.opened import Opened
+
+pytestmark = [
+    pytest.mark.hermes,
+    # hermes leaves connections and files to the garbage collector, and uses what its packages call old.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+@pytest.mark.parametrize("point", HOST_CHECKS)
+def test_hermes_passes_the_check_of_hosts(point: str, tmp_path: Path) -> None:
+    """Each point of the conformance list."""
+    check_host_plugin(HOST, tmp_path, point)
+
+
+@pytest.mark.parametrize("host", [SEALING, ECHOING], ids=["sealed", "echoed"])
+def test_what_a_model_thought_is_sent_back_whole_or_not_at_all(host: Host, tmp_path: Path) -> None:
+    """C14, for providers that are sent reasoning back: sealed, or as they wrote it."""
+    check_host_plugin(host, tmp_path, "C14 reasoning")
+
+
+# -- what only hermes does --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Opened]:
+    """A program with squidbot in it."""
+    with opened(HOST, tmp_path / "mem.db") as made:
+        yield made
+
+
+def _engine(run: Opened) -> Squidbot:
+    engine = run.program.agent(CHAT).context_compressor  # type: ignore[attr-defined]  # ours
+    assert isinstance(engine, Squidbot)
+    return engine
+
+
+def _native(run: Opened) -> list[dict[str, Any]]:
+    listed: Any = run.program.history(CHAT)
+    return [*listed]
+
+
+def test_an_engine_that_is_at_work_is_copied_for_another_agent(run: Opened) -> None:
+    """A deep copy, whatever the engine has open."""
+    run.say(FACT)
+    engine = _engine(run)
+    copied = deepcopy(engine)
+    assert copied is not engine
+    assert copied._inside is engine._inside
+    assert (copied.conversation_id, engine.conversation_id) == ("", CHAT)
+    copied.update_model("other", 100_000)
+    assert (engine.context_length, copied.context_length) == (1_000_000, 100_000)
+
+
+def test_calls_of_our_tools_at_once_are_all_answered(run: Opened) -> None:
+    """Each in a thread of its own."""
+    calls = tuple(Call("memory_search", {"query": word}, word) for word in ("walrus", "harbour"))
+    run.say(FACT)
+    run.scripted(lambda heard: Step(calls=calls) if heard.number == 1 else None)
+    answer = run.say("Look twice.")
+    assert answer.count("Brunhilde") >= 2
+    run.scripted(
+        lambda heard: (
+            Step(calls=(Call("memory_add", {"text": "The seal is old."}, "a1"),)) if heard.number == 1 else None
+        )
+    )
+    run.say("Keep it.")
+    run.scripted(lambda heard: Step(calls=(Call("history", {"id": "m0"}, "h9"),)) if heard.number == 1 else None)
+    assert FACT in run.say("What did I say first?")
+    run.unscripted()
+    assert "The seal is old." in run.say("RECALL seal")
+
+
+def test_what_hermes_asks_beside_a_conversation_is_left_alone(run: Opened) -> None:
+    """Its review of a conversation goes on under the conversation's id, with words that nobody said."""
+    run.say(FACT)
+    before = run.said()
+    run.program.agent(CHAT)._memory_write_origin = "background_review"  # type: ignore[attr-defined]  # ours
+    run.say("Review the conversation above.")
+    assert run.said() == before
+    run.program.agent(CHAT)._memory_write_origin = "assistant_tool"  # type: ignore[attr-defined]  # ours
+    run.say("And now?")
+    assert run.said()[-2:] == [("user", "And now?"), ("assistant", SAID)]
+
+
+def test_the_list_is_made_shorter_by_hand(run: Opened) -> None:
+    """`/compress`: all is recorded, what is left is valid, and the next request has what fits, as before."""
+    run.talk()
+    before, listed = run.said(), _native(run)
+    made, _ = run.program.agent(CHAT)._compress_context(listed, None, force=True)  # type: ignore[attr-defined]  # ours
+    assert 0 < len(made) < len(listed)
+    assert made[0]["role"] == "user"
+    assert _engine(run).compression_count == 1
+    assert run.program.run("And now?", CHAT, made) == SAID
+    assert run.said() == [*before, ("user", "And now?"), ("assistant", SAID)]
+    assert FACT in run.say("RECALL what the walrus is called.")
+
+
+def test_a_conversation_goes_on_when_hermes_gives_it_another_id(tmp_path: Path) -> None:
+    """Behind a list that was made shorter hermes goes on under a new id, in a new process, too."""
+    host = replace(HOST, make=partial(Program, config={"compression": {"in_place": False}}))
+    with opened(host, tmp_path / "mem.db") as run:
+        for number in range(4):
+            run.say(f"{number}: {FILLER}")
+        run.scripted(lambda heard: Step(error="too_long") if heard.number == 1 else None)
+        run.say("Once more.")
+        moved = run.program.agent(CHAT).session_id  # type: ignore[attr-defined]  # ours
+        assert moved != CHAT
+        run.unscripted()
+        run.say("And then?")
+        assert run.said(moved) == []
+        assert len([line for line in run.said() if line[0] == "user"]) == 6
+    with opened(host, tmp_path / "mem.db") as run:
+        run.say("And the cat?", moved)
+        assert run.said()[-2:] == [("user", "And the cat?"), ("assistant", SAID)]
+        assert b"Once more." in run.whole()
+
+
+def test_words_that_hermes_merges_are_recorded_once(run: Opened) -> None:
+    """What nobody answered hermes joins with what is said next."""
+    run.scripted(lambda heard: Step(error="failed") if heard.number == 1 else None)
+    assert run.fails("Look!")
+    run.unscripted()
+    for text in ("What now?", "And then?"):
+        run.say(text)
+    assert [text for role, text in run.said() if role == "user"] == ["Look!", "What now?", "And then?"]
+    assert run.model.requests[-2].messages[1].text == "Look!\n\nWhat now?"
+
+
+def test_a_reply_that_hermes_drops_is_not_recorded(run: Opened) -> None:
+    """Calls whose arguments are no JSON it asks for again."""
+    run.say(FACT)
+    broken = {"role": "assistant", "content": "", "tool_calls": [
+        {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1'[:-1] + "}x}"}}
+    ]}  # fmt: skip
+    run.scripted(lambda heard: Step(native=broken) if heard.number == 1 else None)
+    assert run.say("Look!") == SAID
+    assert run.said()[2:] == [("user", "Look!"), ("assistant", SAID)]
+
+
+def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
+    """What hermes sends as `input` goes out as it is; that is said once."""
+    with opened(HOST, tmp_path / "mem.db") as run, listening() as told:
+        inside = _engine(run)._inside
+        asked: list[dict[str, Any]] = []
+        request = {"input": [{"role": "user", "content": "Hi"}]}
+        for number in range(2):
+            inside.listed(api_request_id=f"{number}", conversation_history=[{"role": "user", "content": "Hi"}])
+            inside.asked(
+                request=request,
+                next_call=asked.append,
+                session_id=CHAT,
+                api_request_id=f"{number}",
+                api_mode="codex_responses",
+            )
+        assert [each is request for each in asked] == [True, True]
+        assert len(told.lines) == 1
+        assert "does not bound them" in told.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"stor": "x"}, "squidbot.stor is unknown"),
+        ({"budget": -1}, "budget = -1"),
+        ({"store": "x.db", "settings": "squidbot.toml"}, "a store and a file of settings"),
+    ],
+)
+def test_what_config_yaml_says_wrongly_is_named(told: dict[str, object], why: str) -> None:
+    """The text names the key; hermes shows it, and goes on with its own engine."""
+    with pytest.raises(ConfigError, match=why):
+        hermes.opened(told)
+
+
+def test_why_squidbot_does_nothing_is_told_without_an_agent(tmp_path: Path) -> None:
+    """By the switch that is missing."""
+    model = Model(None)
+    for config, why in (
+        ({}, ""),
+        ({"plugins": {"enabled": []}}, "plugins.enabled"),
+        ({"plugins": {"enabled": ["squidbot"], "disabled": ["squidbot"]}}, "plugins.enabled"),
+        ({"context": {"engine": "lcm"}}, "'lcm'"),
+    ):
+        with program(Setting(tmp_path / "mem.db", model), config=config):
+            assert why in hermes.inactive()
+            assert bool(why) == bool(hermes.inactive())
+            (found,) = [each for each in hosts_found({}, "", (tmp_path, tmp_path)) if each.host.extra == "hermes"]
+            assert found.active == (not why)
+            assert why in found.reason
+
+
+# -- requests of other providers --------------------------------------------------------------------------------------
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}
+LISTED: list[dict[str, Any]] = [
+    {"role": "user", "content": "First. " * 9},
+    {"role": "assistant", "content": "Aye."},
+    {"role": "user", "content": "Look!"},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "a seal"},
+]
+SEEN: list[dict[str, Any]] = [{"role": "user", "content": "[notes]"}, *LISTED[2:]]
+TOOL = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}}
+
+
+def _marks(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return int(isinstance(value, dict) and "cache_control" in value) + sum(map(_marks, inner))
+
+
+def test_marks_for_a_cache_stand_where_hermes_puts_them() -> None:
+    """On its own text and the last three messages of what is sent; never more than providers take."""
+    chat = [{"role": "system", "content": "You are kind."}, *LISTED]
+    request = {"messages": apply_anthropic_cache_control(chat, "1h"), "tools": [TOOL]}
+    made = wire.bounded(request, LISTED, SEEN, api_mode="chat_completions", url="")
+    assert made["messages"][0] == request["messages"][0]
+    assert _marks(made["messages"]) == 3
+    bare = wire.bounded({"messages": chat}, LISTED, SEEN, api_mode="chat_completions", url="")
+    assert _marks(bare) == 0
+    assert [each["role"] for each in bare["messages"]] == ["system", "user", "assistant", "tool"]
+    assert bare["messages"][1]["content"] == "[notes]\n\nLook!"
+
+
+@pytest.mark.parametrize("is_oauth", [False, True])
+def test_requests_of_anthropic_are_made_as_hermes_makes_them(*, is_oauth: bool) -> None:
+    """From what is seen, with its own text, its names of tools and its marks."""
+    chat = apply_anthropic_cache_control(
+        [{"role": "system", "content": "You are kind."}, *LISTED], native_anthropic=True
+    )
+    transport = get_transport("anthropic_messages")
+    request = transport.build_kwargs("claude-opus-5", chat, [TOOL], max_tokens=99, is_oauth=is_oauth)
+    made = wire.bounded(request, LISTED, SEEN, api_mode="anthropic_messages", url="")
+    assert {key: value for key, value in made.items() if key != "messages"} == {
+        key: value for key, value in request.items() if key != "messages"
+    }
+    assert made["messages"][-2:] == request["messages"][-2:]
+    assert "First." not in str(made["messages"])
+    assert _marks(made) == _marks(request) == 4
+    assert wire.names(wire.tools(request)) == {"mcp__look" if is_oauth else "look"}
+    assert "You are kind." in wire.system_text(request)
+    moded = wire.bounded(
+        request, LISTED, [{"role": "system", "content": "Be short."}, *SEEN], api_mode="anthropic_messages", url=""
+    )
+    assert "Be short." in wire.system_text(moded)
+
+
+# -- shorter lists ----------------------------------------------------------------------------------------------------
+
+STEPS = st.lists(st.integers(0, 3), min_size=0, max_size=6)
+
+
+def _talk(turns: list[list[int]]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    for turn, steps in enumerate(turns):
+        made.append({"role": "user", "content": f"u{turn}"})
+        for step, calls in enumerate(steps):
+            ids = [f"c{turn}-{step}-{call}" for call in range(calls)]
+            made.append({"role": "assistant", "content": "", "tool_calls": [{**CALL, "id": each} for each in ids]})
+            made += [{"role": "tool", "tool_call_id": each, "content": "r" * 2_000} for each in ids]
+    return made
+
+
+@given(st.lists(STEPS, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_a_list_that_is_asked_for_gets_shorter_and_stays_valid(turns: list[list[int]], random: Random) -> None:
+    """Whatever is wanted of it, and again and again; it has the newest words of the user, and the newest step."""
+    listed = _talk(turns)
+    while True:
+        made = lists.shortened(listed, lambda _: random.random() < 0.8)
+        sizes = [sum(len(str(each)) for each in one) for one in (made, listed)]
+        assert (sizes[0] < sizes[1]) or made == listed
+        assert made[0]["role"] == "user"
+        assert made[-1].get("tool_call_id") == listed[-1].get("tool_call_id")
+        assert [each for each in made if each["role"] == "user"][-1]["content"] == f"u{len(turns) - 1}"
+        open_calls: list[str] = []
+        for each in made:
+            if each["role"] == "tool":
+                open_calls.remove(each["tool_call_id"])
+            else:
+                assert not open_calls
+                open_calls = [call["id"] for call in each.get("tool_calls", ())]
+        assert not open_calls
+        if made == listed:
+            break
+        listed = made
+    last = _talk(turns[-1:])
+    assert len(listed) <= 1 + len(last)
+
+
+def test_what_tells_a_message_from_others_outlasts_what_hermes_does_to_it() -> None:
+    """It cuts, joins, takes off thoughts, and puts words of the user behind a result."""
+    result = {"role": "tool", "tool_call_id": "c1", "content": "r" * 900}
+    assert lists.telling(result) == lists.telling({**result, "content": "r" * 900 + "\n\n[the user: faster!]"})
+    assert lists.telling(result) != lists.telling({**result, "content": "other"})
+    said = {"role": "assistant", "content": "Yes,  indeed."}
+    assert lists.telling(said) == lists.telling({**said, "content": "<think>Hm.</think>\nYes, indeed. ", "_x": 1})
+    asked = {"role": "user", "content": "Hi", "api_content": "Hi\n\n<memory>rain</memory>"}
+    assert lists.telling(asked) == lists.telling({"role": "user", "content": [{"text": "Hi <memory>rain</memory>"}]})
+
+
+def test_an_example_tells_what_it_remembers(tmp_path: Path) -> None:
+    """examples/in_hermes.py, as it stands there."""
+    file = Path(__file__).parents[3] / "examples" / "in_hermes.py"
+    assert file.read_text("utf-8").count("\n") <= 30
+    ended = subprocess.run(
+        [sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert "['I see 2 messages.', 'I see 4 messages.']" in ended.stdout, ended.stdout + ended.stderr
