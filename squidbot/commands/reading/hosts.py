@@ -54,7 +54,7 @@ HOSTS = (
         "hermes",
         {"hermes-agent": "0.19"},
         "hermes/1",
-        "plugins: {enabled: [squidbot]} and context: {engine: squidbot} in its config.yaml",
+        "hermes plugins enable squidbot && hermes config set context.engine squidbot",
     ),
     Host("LangChain", "langchain", {"langchain": "1.4", "langgraph": "1.0"}, "lc/1", 'middleware=[Squidbot("mem.db")]'),
     Host("llm", "llm", {"llm": "0.36"}, "llm/1", "llm squidbot on"),
@@ -157,7 +157,7 @@ def _hermes(found: HostFound) -> HostFound:
     from squidbot.plugins import hermes  # noqa: PLC0415  # two seconds
 
     if why := hermes.inactive():
-        return found._replace(reason=f"{why}; it takes {found.host.line}")
+        return found._replace(reason=f"{why}: {found.host.line}")
     return found._replace(active=True, reason="switched on in its config.yaml")
 
 

@@ -405,7 +405,7 @@ HOST = Host(
     },
     otherwise={
         "C6 stream": Otherwise("hermes goes on by itself behind a stream that fails", streamed),
-        "C14 reasoning": Otherwise("of this model hermes sends no reasoning back: SEALING and ECHOING have others"),
+        "C14 reasoning": Otherwise("to most models hermes sends no reasoning back"),
         "C11 server-held state": Otherwise("hermes has no switch that leaves the conversation with the provider"),
     },
 )

@@ -5,6 +5,8 @@ hermes pins all that it needs: these run in an environment of their own, which t
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from copy import deepcopy
@@ -19,6 +21,7 @@ from agent.transports import get_transport
 from hypothesis import given
 from hypothesis import strategies as st
 
+import squidbot
 from squidbot.commands.reading.hosts import hosts_found
 from squidbot.core.errors import ConfigError
 from squidbot.plugins import hermes
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 
     from squidbot.testing.hosts import Host
     from squidbot.testing.hosts.opened import Opened
+
+ROOT = Path(__file__).parents[3]
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}
 
 pytestmark = [
     pytest.mark.hermes,
@@ -225,9 +231,84 @@ def test_why_squidbot_does_nothing_is_told_without_an_agent(tmp_path: Path) -> N
             assert why in found.reason
 
 
+# -- what is told of it, and what it shares with others ----------------------------------------------------------------
+
+
+def test_points_that_hermes_can_t_meet_are_documented() -> None:
+    """Word by word, as the driver gives the reason."""
+    page = " ".join((ROOT / "docs" / "hosts.md").read_text("utf-8").split())
+    for point, otherwise in HOST.otherwise.items():
+        assert otherwise.reason in page, point
+
+
+def test_the_line_in_readme_switches_squidbot_on(tmp_path: Path) -> None:
+    """By hermes's own commands, in a home of its own."""
+    (line,) = re.findall(
+        r"^\| .+ \| `'squidbot\[hermes]'` \| `(.+)` \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    told = {**os.environ, "HERMES_HOME": str(tmp_path), "PATH": path}
+    asks = f"{sys.executable} -c 'from squidbot.plugins import hermes; print([hermes.inactive()])'"
+    found = [
+        subprocess.run(  # noqa: S602  # what is written is what is tested
+            command,
+            cwd=tmp_path,
+            env=told,
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        ).stdout
+        for command in (asks, line, asks)
+    ]
+    assert "plugins.enabled" in found[0]
+    assert found[2].endswith("['']\n"), found
+
+
+SAID_ELSEWHERE: dict[str, list[dict[str, Any]]] = {
+    "openai.chat": [
+        {"role": "user", "content": FACT},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a seal"},
+        {"role": "assistant", "content": "Aye."},
+    ],
+    "anthropic.messages": [
+        {"role": "user", "content": FACT},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "a seal"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Aye."}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("form", SAID_ELSEWHERE)
+def test_a_conversation_of_another_host_goes_on_in_hermes(form: str, tmp_path: Path) -> None:
+    """By its id alone: valid there, found there, and recorded once."""
+    path = tmp_path / "mem.db"
+    with squidbot.load({"store": {"path": str(path)}}) as engine:
+        engine.session(CHAT, form=form).record(*SAID_ELSEWHERE[form])
+    with opened(HOST, path) as run:
+        for text in ("And now?", "And then?"):
+            run.say(text)
+        request = run.model.requests[-1].messages
+        assert [each.text for each in request if each.role == "user"] == [FACT, "And now?", "And then?"]
+        assert [name for each in request for name in (*each.call_ids, *each.result_ids)] == ["c1", "c1"]
+        assert [text for role, text in run.said() if role == "user"] == [FACT, "And now?", "And then?"]
+
+
+def test_wrong_settings_are_said_and_stop_nothing(tmp_path: Path) -> None:
+    """C8, C17: a key that there is none of."""
+    with opened(HOST, tmp_path / "mem.db", settings={"budget": {"countre": "bytes"}}) as run:
+        run.model.budget = None
+        with listening() as told:
+            assert [run.say("Hello!"), run.say("Hello again!")] == [SAID, SAID]
+        assert any("countre" in line for line in told.lines)
+        assert len(told.lines) == len(set(told.lines))
+
+
 # -- requests of other providers --------------------------------------------------------------------------------------
 
-CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}
 LISTED: list[dict[str, Any]] = [
     {"role": "user", "content": "First. " * 9},
     {"role": "assistant", "content": "Aye."},
@@ -335,7 +416,7 @@ def test_what_tells_a_message_from_others_outlasts_what_hermes_does_to_it() -> N
 
 def test_an_example_tells_what_it_remembers(tmp_path: Path) -> None:
     """examples/in_hermes.py, as it stands there."""
-    file = Path(__file__).parents[3] / "examples" / "in_hermes.py"
+    file = ROOT / "examples" / "in_hermes.py"
     assert file.read_text("utf-8").count("\n") <= 30
     ended = subprocess.run(
         [sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100
