@@ -102,7 +102,7 @@ def _hosted() -> Hosted | None:
         return None
     try:
         return opened(switched())
-    except ConfigError as error:
+    except Exception as error:  # noqa: BLE001  # a model answers without squidbot, too
         _say_once(f"squidbot is not active in llm: {error}")
         return None
 
@@ -182,19 +182,15 @@ class _Run:
         self._id = conversation.id
         setattr(response, MARK, self._id)
         self._system = [each for each in prompt.messages if each.role == "system"]
-        seen = hosted.safely("a request", self._id, self._seen, None)
-        self.prompt = prompt if seen is None else _prompt_of(prompt, seen)
+        self.prompt = hosted.safely("a request", self._id, lambda: _prompt_of(prompt, self._seen()), prompt)
 
     def retries(self, error: Exception) -> bool:
         """Say whether to ask again, with less: nothing has come yet, and the provider calls the request too long."""
-        if self._hosted is None or self.has_begun or self._attempts >= MOST_ATTEMPTS or not is_too_long(error):
+        if self._hosted is None or self.has_begun or self._attempts >= MOST_ATTEMPTS:
             return False
-        self._attempts += 1
-        made = self._hosted.safely("a shorter request", self._id, lambda: self._conversation().shorter(), None)
-        if made is None:
-            return False
-        self.prompt = _prompt_of(self.prompt, self._natives(made))
-        return True
+        made = self._hosted.safely("a shorter request", self._id, lambda: self._shorter(error), None)
+        self._attempts, self.prompt = self._attempts + 1, made or self.prompt
+        return made is not None
 
     def end(self) -> None:
         """Record what the model has said."""
@@ -207,6 +203,10 @@ class _Run:
         system = "\n\n".join(str(getattr(part, "text", "")) for each in self._system for part in each.parts)
         listed = Made(len(said), lambda place: said[place].to_dict())
         return self._natives(self._conversation().before(listed, system=system, tools=_tools(self.prompt)))
+
+    def _shorter(self, error: Exception) -> Prompt | None:
+        made = self._conversation().shorter() if is_too_long(error) else None
+        return None if made is None else _prompt_of(self.prompt, self._natives(made))
 
     def _natives(self, payloads: Iterable[Mapping[str, object]]) -> list[llm.Message]:
         return [*self._system, *(llm.Message.from_dict(each) for each in payloads)]  # type: ignore[arg-type]

@@ -10,14 +10,14 @@ from squidbot.testing.hosts import FACT, SAID
 from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.opened import home, opened
 
-from . import program_langchain, program_llm, program_pydantic_ai
+from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.testing.hosts import Host
 
-HOSTS = [program_langchain.HOST, program_llm.HOST, program_pydantic_ai.HOST]
+HOSTS = [program_langchain.HOST, program_llm.HOST, program_openai_agents.HOST, program_pydantic_ai.HOST]
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from squidbot.hosting.refusals import is_too_long
+
 from .toy_plugin import LOG, ToySquid
 from .toy_program import HOST, Program, host_of
 
@@ -58,6 +60,14 @@ class Raises(ToySquid):
     def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Raise."""
         return list(self.talk(conversation_id).before(listed, tools=schemas))
+
+
+class AsksUnsafely(ToySquid):
+    """Lets the failure out of a function that it has imported."""
+
+    def shorter(self, conversation_id: str) -> list[Message] | None:
+        """Ask it."""
+        return super().shorter(conversation_id) if is_too_long(ValueError("prompt is too long")) else None
 
 
 class SwallowsSilently(ToySquid):
@@ -294,6 +304,7 @@ MUTANTS: Final[list[tuple[Host, str]]] = [
     *_found(StoresLate, "C6 stream", "C9 failed or cancelled run"),
     (replace(HOST, make=BypassesAwaited), "C7 sync and async"),
     *_found(Raises, "C8 fail open"),
+    (replace(host_of(AsksUnsafely, NONE), plugin=__name__), "C8 fail open"),
     *_found(SwallowsSilently, "C8 fail open"),
     *_found(ForgetsTheList, "C8 fail open"),
     *_found(SaysItEachTime, "C8 fail open"),

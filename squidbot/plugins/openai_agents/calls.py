@@ -52,9 +52,8 @@ class Call:
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
         """Return what to ask again with; None where the error says nothing of the length, or nothing is shorter."""
-        if not is_too_long(error):
-            return None
-        made = self.session.safely("a shorter request", self.session.shorter, None)
+        act = self.session.shorter
+        made = self.session.safely("a shorter request", lambda: act() if is_too_long(error) else None, None)
         return None if made is None else await self._sent(made)
 
     def replied(self, response: ModelResponse, reported: object) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
+from inspect import isfunction, ismodule
 from typing import TYPE_CHECKING, Final, NamedTuple
 from unittest.mock import patch
 
@@ -21,6 +23,7 @@ from squidbot.testing.hosts.values import Call, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import ModuleType
 
     from squidbot.testing.hosts.listening import Told
     from squidbot.testing.hosts.opened import Opened
@@ -54,13 +57,31 @@ class Fault(NamedTuple):
         raise self.error
 
 
-def entries() -> list[Fault]:
-    """Return every public entry of `squidbot.hosting` that a plugin calls in a run, broken by a bug of ours."""
+def entries(plugin: str) -> list[Fault]:
+    """Return every public entry of `squidbot.hosting` that a plugin calls in a run, broken by a bug of ours.
+
+    These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
+    """
     found: list[tuple[object, str]] = [(toolkit, "call")]
-    for owner in (Conversation, Hosted):
-        names = [name for name, value in vars(owner).items() if callable(value) or isinstance(value, property)]
-        found += [(owner, name) for name in names if not name.startswith("_") and name not in _INNER]
-    return [Fault(owner, name, RuntimeError("a bug of ours"), []) for owner, name in found]
+    found += [(owner, name) for owner in (Conversation, Hosted) for name in _methods(owner)]
+    for module in [value for name, value in sys.modules.items() if f"{name}.".startswith(f"{plugin}.")]:
+        found += _functions(module)
+        found += [each for value in vars(module).values() if ismodule(value) for each in _functions(value)]
+    return [Fault(owner, name, RuntimeError("a bug of ours"), []) for owner, name in dict.fromkeys(found)]
+
+
+def _methods(owner: type) -> list[str]:
+    made = [name for name, value in vars(owner).items() if callable(value) or isinstance(value, property)]
+    return [name for name in made if not name.startswith("_") and name not in _INNER]
+
+
+def _functions(module: ModuleType) -> list[tuple[object, str]]:
+    """Return the functions of squidbot.hosting in a module; none of those that write what a user switches on."""
+    return [
+        (module, name)
+        for name, value in vars(module).items()
+        if isfunction(value) and value.__module__.startswith("squidbot.hosting.") and not name.startswith("_")
+    ]
 
 
 def _store_faults(path: Path) -> list[Fault]:
@@ -84,7 +105,7 @@ def fails_open(host: Host, folder: Path) -> None:
     """C8: a bug in every entry of squidbot's, and a store that fails: output and list are those without squidbot."""
     bare = _as_without(host, home(folder, "bare"))
     met = 0
-    for number, fault in enumerate(entries()):
+    for number, fault in enumerate(entries(host.plugin)):
         met += _checks_fault(host, home(folder, f"entry-{number}"), fault, bare)
     assert met, "the plugin is made of squidbot.hosting, whose entries were broken; none was met"
     with opened(host, home(folder, "any")) as run:
