@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["ENOUGH", "first_new", "first_unknown", "identity"]
 
 # So many messages, one behind the other, nobody says twice: with what was answered to each.
-ENOUGH: Final = 64
+ENOUGH: Final = 24
 
 
 def identity(payload: object, volatile: Collection[str]) -> str:
