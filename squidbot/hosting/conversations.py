@@ -87,12 +87,13 @@ class Conversation:
             said = [self._form.codec.to_message(each) for each in listed[place:]]
             behind = max((number for number, each in enumerate(said, 1) if each.role == "assistant"), default=0)
             self._settle(said)
-            self._is_settled = not any(each.calls for each in said)
+            self._is_settled = False  # until all of it is recorded
             if behind:
                 self._record(said[:behind], names[place : place + behind])
             self._given = system, list(tools)
             made = self._assembled(said[behind:])
             self._record(made.incoming, names[place + behind :])
+            self._is_settled = not any(each.calls for each in said)
             return self._sent(made)
 
     def said(self, listed: Sequence[Payload]) -> None:
@@ -111,7 +112,7 @@ class Conversation:
             said = [self._form.codec.to_message(each) for each in listed[place:]]
             if any(each.role != "tool" for each in said):
                 self._settle(said)
-                self._is_settled = not any(each.calls for each in said)
+            self._is_settled = False
             self._record(said, names[place:])
 
     def after(self, reply: Payload, usage: Usage | None = None, further: Sequence[Payload] = ()) -> None:

@@ -133,6 +133,29 @@ def test_calls_that_were_broken_off_are_all_answered(tmp_path: Path, *, in_anoth
     one.close()
 
 
+def test_a_result_that_could_not_be_recorded_leaves_its_call_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store fails, and the host gives its run up: the call is answered with the next turn."""
+    one = hosted(tmp_path / "mem.db")
+    talk = one.conversation("a")
+    talk.before([USER])
+    made = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    call = {"role": "assistant", "content": None, "tool_calls": made}
+    talk.after(call)
+
+    def fails(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(talk.session.core, "record", fails)
+        with pytest.raises(StoreError):
+            talk.before([USER, call, {"role": "tool", "tool_call_id": "c1", "content": "a boat"}])
+    sent = talk.before([{"role": "user", "content": "Never mind."}])
+    assert "cancelled" in str(sent[2])
+    one.close()
+
+
 def test_a_failure_stays_inside_and_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """One event each time, one line of each kind; what ends a program passes."""
     told: list[Event] = []
