@@ -139,7 +139,7 @@ print(len([name for name in sys.modules if name.startswith("squidbot.core.")]), 
 
 
 def test_core_imports_when_nothing_is_installed() -> None:
-    """Isolated, without site-packages: all of the core, and nothing but the core and the standard library."""
+    """Isolated, without site-packages: all of the core, and nothing but the core and the standard library (Q-09)."""
     done = python("-I", "-S", "-c", BARE_CORE, str(ROOT))
     assert done.stderr == ""
     assert done.stdout == f"{len(sources(CORE)) - 1} [] []\n"

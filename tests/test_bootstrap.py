@@ -219,7 +219,7 @@ print(sorted(foreign & set(sys.modules)))
 
 
 def test_load_imports_only_what_the_settings_name() -> None:
-    """A whole turn with the defaults needs no adapter's package, no command line, no replay."""
+    """A whole turn with the defaults needs no adapter's package, no command line, no replay (Q-09)."""
     done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

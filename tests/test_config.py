@@ -160,7 +160,7 @@ def all_keys() -> set[str]:
 
 
 def test_every_key_has_a_test_that_it_reaches_the_engine() -> None:
-    """A key that is added without a line in HISTORY_KEYS or OTHER_KEYS fails here."""
+    """A key that is added without a line in HISTORY_KEYS or OTHER_KEYS fails here (Q-10)."""
     assert all_keys() == {*HISTORY_KEYS, *OTHER_KEYS}
 
 
@@ -238,7 +238,7 @@ def test_window_keys_reach_the_lease_when_they_are_set() -> None:
 
 
 def test_model_keys_reach_the_lease_when_the_session_names_the_alias() -> None:
-    """Window and longest answer are the model's; other models keep the default window."""
+    """Window and longest answer are the model's; other models keep the default window (B-01)."""
     settings: dict[str, object] = {"models": {"qwen2.5:7b": {"context_window": 20_000, "max_tokens": 300}}}
     lease = opened(settings, "qwen2.5:7b").lease
     assert (lease.window_tokens, lease.reserved_output_tokens) == (20_000, 300)
@@ -247,7 +247,7 @@ def test_model_keys_reach_the_lease_when_the_session_names_the_alias() -> None:
 
 
 def test_model_tokenizer_counts_when_the_session_names_the_alias() -> None:
-    """The model's own counter goes before `budget.counter`."""
+    """The model's own counter goes before `budget.counter` (P-07)."""
     settings: dict[str, object] = {"budget": {"counter": "chars4"}, "models": {"m": {"tokenizer": "bytes"}}}
     assert opened(settings, "m").lease.counter == "bytes"
     assert opened(settings).lease.counter == "chars4"

@@ -160,7 +160,7 @@ def test_thread_works_when_it_is_poked_and_ends_when_it_is_told() -> None:
 
 
 def test_thread_looks_for_blocks_before_a_pause_at_its_interval() -> None:
-    """Nobody pokes it."""
+    """Nobody pokes it (B-40)."""
     with squidbot.load({}) as engine, squidbot.Jobs(ScriptedLLM(GOOD)) as jobs:
         session = engine.session("s", window_tokens=131_072)
         talk(session, 12)

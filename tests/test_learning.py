@@ -79,7 +79,7 @@ def until(happened: Callable[[], bool]) -> bool:
 
 
 def test_changed_preference_is_found_with_the_old_one_as_history(tmp_path: Path) -> None:
-    """As a new user has it: a file of settings, a scope, a few turns, and the model asks its tool."""
+    """As a new user has it: a file of settings, a scope, a few turns, and the model asks its tool (B-32)."""
     (tmp_path / "squidbot.toml").write_text(TOML)
     with squidbot.load(tmp_path / "squidbot.toml") as engine:
         session = engine.session("monday", scope=ANN)
@@ -123,7 +123,7 @@ SWITCHES = [
 
 @pytest.mark.parametrize(("memory", "scope", "reads"), SWITCHES)
 def test_facts_are_read_where_the_settings_want_it(memory: dict[str, object], scope: Scope, *, reads: bool) -> None:
-    """Unset: where a user is named, so that nobody learns of another; set: everywhere; never where memory is off."""
+    """Unset: where a user is named, so that nobody learns of another; set: everywhere; never without memory (B-32)."""
     with squidbot.load({"memory": memory, "summary": {"scheduler": "none"}}) as engine:
         session = engine.session("s", scope=scope)
         session.record(user("I live in Lisbon."), "Noted.")

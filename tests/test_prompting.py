@@ -105,7 +105,7 @@ def test_mode_stands_behind_the_host_s_system_text_and_is_counted() -> None:
 
 
 def test_mode_that_changes_is_an_event_and_labels_the_turns_before() -> None:
-    """C19: the next turn is in the new mode, what was said before is told to have been in the other; then all grows."""
+    """W-01, C19: the next turn is in the new mode, what was said before is told to be of the other; then all grows."""
     heard = Heard()
     one = session(heard=heard, prompt={"mode": "developer"})
     talk(one, "Hello", tools=TOOLS)
@@ -279,7 +279,7 @@ def test_text_that_does_not_fit_under_the_cap_is_refused_when_the_session_is_ope
 def test_answer_gets_room_by_its_question(
     said: str, tools: list[dict[str, object]], score: float, percent: float
 ) -> None:
-    """V9, V10 and V26: the score within .03 of the document's, the response within a percent of the window."""
+    """W-10, V9, V10 and V26: the score within .03 of the document's, the response within a percent of the window."""
     made = session(100_000, allocation={"adaptive": True}).assemble(said, tools=tools)
     assert made.report.complexity == pytest.approx(score, abs=0.03)
     assert made.max_output_tokens / 1000 == pytest.approx(percent, abs=1)

@@ -154,7 +154,7 @@ def test_assemble_sends_system_and_counts_tools() -> None:
 
 
 def test_record_takes_a_bare_text_as_the_models() -> None:
-    """What is recorded behind a request is its answer."""
+    """What is recorded behind a request is its answer (W-02)."""
     one = session()
     stored = one.record(one.assemble("Hello").incoming, "Hi.")
     assert [message.role for message in stored] == ["user", "assistant"]
@@ -240,7 +240,7 @@ def test_assemble_stays_in_its_window_when_the_conversation_does_not() -> None:
 
 
 def test_assembly_says_in_one_line_what_was_sent() -> None:
-    """Cost, limit, and what became of the messages."""
+    """Cost, limit, and what became of the messages (W-02)."""
     one = squidbot.load().session("s", window_tokens=4096)
     assembly = one.assemble("Hello")
     assert str(assembly) == f"1 message, {assembly.report.cost.bound} of 3,072 tokens (measured); m0 verbatim"

@@ -128,7 +128,7 @@ def test_first_facts_of_all_wait_for_the_next_event() -> None:
 
 
 def test_facts_are_told_once_where_a_conversation_begins() -> None:
-    """Not again behind the next message, nor later; where the first words found none, behind the second."""
+    """Not again behind the next message, nor later; where the first words found none, behind the second (B-33)."""
     with squidbot.load({"memory": {"profile_tokens": 0, "index_tokens": 0}}) as engine:
         learned(engine, "Ann lives in Lisbon.")
         session = engine.session("s", scope=ANN)

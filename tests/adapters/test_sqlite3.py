@@ -197,7 +197,7 @@ REQUEST_PATH = (queries.FIND, queries.RANGE, queries.BOUNDS, queries.RECORDS, qu
 
 @pytest.mark.parametrize("statement", REQUEST_PATH)
 def test_a_statement_searches_by_index_when_it_is_on_the_request_path(statement: str, tmp_path: Path) -> None:
-    """No scan, no count, no sort: the cost of a turn does not follow the length of the history."""
+    """No scan, no count, no sort: the cost of a turn does not follow the length of the history (B-11)."""
     with SqliteStore(tmp_path / "s.db") as store:
         plan = store._connection.execute(f"EXPLAIN QUERY PLAN {statement}", (1,) * statement.count("?")).fetchall()
     steps = [row[3].decode() for row in plan]

@@ -145,7 +145,7 @@ def test_compaction_by_hand_finds_nothing_in_a_short_session() -> None:
 
 
 def test_compaction_by_hand_makes_the_next_request_smaller() -> None:
-    """Its plan says by how much, and is in force."""
+    """Its plan says by how much, and is in force (O-08)."""
     host = Host(InMemoryStore(), Setup(16_384), watch=False)
     host.run([*tame(10, 60), user("?")])
     assert host.session is not None

@@ -97,7 +97,7 @@ def test_lease_that_differs_in_its_detail_alone_is_the_same() -> None:
 
 
 def test_event_of_a_lease_tells_how_its_window_came_about() -> None:
-    """The source, and behind it the sentences; a source alone where there are none."""
+    """The source, and behind it the sentences; a source alone where there are none (B-08)."""
     for detail, cause in (("71,680 fit", "auto-vram: 71,680 fit"), ("", "auto-vram")):
         heard, store, setup = Heard(), InMemoryStore(), Setup(4096)
         lease = replace(setup.lease, source="auto-vram", detail=detail)

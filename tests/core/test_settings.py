@@ -35,7 +35,7 @@ def test_outputs_are_slimmed_above_a_sixteenth_of_the_room(room: int, slim: int)
     ],
 )
 def test_levels_have_their_sizes_at_a_16k_window(level: Representation, tokens: int) -> None:
-    """Scaled with the room, at least 64."""
+    """Scaled with the room, at least 64 (O-09)."""
     assert SETTINGS.level_tokens(level, 13_600) == tokens
     assert SETTINGS.level_tokens(level, 27_200) == 2 * tokens
     assert SETTINGS.level_tokens(level, 10) == 64

@@ -71,7 +71,7 @@ def test_result_of_8_kilobytes_in_a_budget_of_1000_is_slimmed(budget: str) -> No
 
 
 def test_only_the_turn_in_flight_is_sent_when_the_scope_is_none() -> None:
-    """V18: the question, then the question with its tool loop; a pointer stands for what is older."""
+    """B-20, V18: the question, then the question with its tool loop; a pointer stands for what is older."""
     host = Host(InMemoryStore(), Setup(8192, settings=HistorySettings(scope="none")))
     host.run([*tame(3, 8), user("THE QUESTION"), assistant("", ("z", "f", "{}")), result("z", "found")])
     asked, answered = (call.request for call in host.calls[-2:])
@@ -97,7 +97,7 @@ def test_first_message_is_sent_when_the_scope_is_none() -> None:
 
 
 def test_larger_and_smaller_lease_show_one_transcript_each_in_its_way() -> None:
-    """V23: 128K all raw, 8K swapped, the transcript unchanged."""
+    """B-10, V23: 128K all raw, 8K swapped, the transcript unchanged."""
     store = InMemoryStore()
     opened(store, Setup(131_072)).record(*tame(60, 60))
     rows = held(store).messages

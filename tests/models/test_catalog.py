@@ -132,7 +132,7 @@ def engine_of(
 
 
 def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) -> None:
-    """Sized from the header and the card, once an engine, whatever happens on the card afterwards."""
+    """Sized from the header and the card, once an engine, whatever happens on the card afterwards (W-19)."""
     machine = Machine()
     with engine_of(machine, path) as engine:
         lease = engine.session("s", model="tiny").lease
@@ -146,7 +146,7 @@ def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) 
 
 
 def test_window_comes_from_the_next_source_when_nothing_fits(path: str) -> None:
-    """V8: no exception, no window of 0; the reason is told."""
+    """B-09, V8: no exception, no window of 0; the reason is told."""
     for machine, window, source in (
         (Machine(free_bytes=0), {"vram_margin_mib": 1536}, "native-limit"),
         (Machine(free_bytes=0), {"default": 1024}, "global-config"),
@@ -321,7 +321,7 @@ def test_window_is_what_the_runtime_gives(path: str) -> None:
 
 
 def test_sessions_count_with_the_vocabulary_of_an_open_model(path: str) -> None:
-    """Before it is opened by the settings' counter; a tokenizer that is named stays."""
+    """Before it is opened by the settings' counter; a tokenizer that is named stays (P-07)."""
     machine = Machine()
     with engine_of(machine, path) as engine:
         assert engine.session("s", model="tiny").lease.counter == "classes"

@@ -80,7 +80,7 @@ def threads() -> list[str]:
 
 
 def test_levels_above_that_after_loading_are_told() -> None:
-    """O-13: what the model itself takes is no news; each rise is, with its share; no event resizes."""
+    """O-01, O-13: what the model itself takes is no news; each rise is, with its share; no event resizes."""
     card = Card(0.5)
     watch = MemoryWatch(card.probe, card, 0, 60)
     for now, used in enumerate((0.5, 0.69, 0.7, 0.84, 0.85, 0.96)):

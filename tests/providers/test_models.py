@@ -87,7 +87,7 @@ def opened(engine: squidbot.Engine) -> LoadedModel:
 
 
 def test_the_window_is_what_the_settings_say_or_else_what_the_provider_tells(providers: Providers) -> None:
-    """Anthropic tells it; a server that speaks like OpenAI may; who knows better says so beside the model."""
+    """Anthropic tells it; a server that speaks like OpenAI may; who knows better says so beside the model (B-04)."""
     providers.world.models = {"tiny": Model(window=150_000)}
     with engine_of(providers, "anthropic") as engine:
         lease = engine.session("s", model="it").lease

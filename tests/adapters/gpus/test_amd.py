@@ -209,7 +209,7 @@ def rocm_smi(folder: Path, output: str, code: int = 0) -> Probed:
 @shell
 @pytest.mark.parametrize("before", ["", WARNINGS, "WARNING: AMD GPU device(s) is/are in a low-power state. "])
 def test_rocm_smi_gives_bytes_when_cards_answer(tmp_path: Path, before: str) -> None:
-    """Bytes as text, cards by number and not by name, warnings before the brace left out."""
+    """Bytes as text, cards by number and not by name, warnings before the brace left out (O-12)."""
     probed = rocm_smi(tmp_path, before + json.dumps(ROCM) + "\n")
     assert [(one.number, one.total_bytes, one.free_bytes) for one in probed.devices] == [
         (0, 21458059264, 21458059264 - 27856896),

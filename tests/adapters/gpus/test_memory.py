@@ -137,7 +137,7 @@ def mac(folder: Path, memory: int, wired: str = "0", vm_stat: str = VM_STAT, pre
 def test_apple_grants_a_share_of_memory_when_no_limit_is_set(
     tmp_path: Path, gibibytes: int, wired: str, limit_mib: int
 ) -> None:
-    """Two thirds up to 36 GB, three quarters above; a limit that somebody set counts, up to all of it."""
+    """Two thirds up to 36 GB, three quarters above; a limit that somebody set counts, up to all of it (O-12)."""
     (device,) = mac(tmp_path, gibibytes * GIB, wired).devices
     assert device.total_bytes // (1 << 20) == limit_mib
     assert (device.name, device.vendor, device.unified, device.pressure) == ("Apple M3 Max", "apple", True, "normal")

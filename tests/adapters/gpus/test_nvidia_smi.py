@@ -38,7 +38,7 @@ def looked(folder: Path, output: str | bytes, code: int = 0, main: MainMemory | 
 
 
 def test_nvidia_smi_gives_mebibytes_when_cards_answer(tmp_path: Path) -> None:
-    """Totals, free memory and utilisation of each; a reserve of the driver is neither free nor used."""
+    """Totals, free memory and utilisation of each; a reserve of the driver is neither free nor used (O-12)."""
     probed = looked(tmp_path, TWO)
     assert probed.devices == (
         Device(

@@ -64,7 +64,7 @@ def test_torch_gives_its_devices_when_it_is_imported_already() -> None:
 
 
 def test_torch_is_never_imported_when_it_is_not() -> None:
-    """Without one the answer is a reason, and afterwards there is still none."""
+    """Without one the answer is a reason, and afterwards there is still none (B-05)."""
     assert "not imported" in Torch({}).probe().tried[0].reason
     assert Torch(torch([])).probe().tried == (("torch", 0, "PyTorch sees no GPU"),)
     assert "AttributeError" in Torch({"torch": ModuleType("torch")}).probe().tried[0].reason

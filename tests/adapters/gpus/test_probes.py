@@ -47,7 +47,7 @@ def drm(folder: Path, vram: int = 24 * GIB, gtt: int = 8 * GIB) -> None:
 
 
 def test_every_source_says_why_when_a_machine_has_no_gpu(machine: Machine) -> None:
-    """None is found, each source names its reason, and no program was there to be started."""
+    """None is found, each source names its reason, and no program was there to be started (B-05)."""
     probed = probe_all(machine)
     assert probed.devices == ()
     sources = ["pynvml", "nvml", "nvidia_smi", "torch", "amdgpu", "amd_smi", "rocm_smi", "ggml"]

@@ -184,7 +184,7 @@ def test_adaptive_shares_are_the_table_of_the_document(
     verbosity: Verbosity,
     percents: str,
 ) -> None:
-    """V9, W-10 to W-14, C11: every row exactly, and it sums to 100."""
+    """V9, W-10, W-11, W-12, W-14, C11: every row exactly, and it sums to 100."""
     shares = adaptive_shares(score, tools_mode=tools_mode, verbosity=verbosity)
     assert [share * 100 for share in shares] == [Fraction(percent) for percent in percents.split()]
     assert sum(shares) == 1
@@ -196,7 +196,7 @@ def test_adaptive_shares_sum_to_at_most_the_window_at_every_score(
     tools_mode: bool,  # noqa: FBT001 - a column of the table
     verbosity: Verbosity,
 ) -> None:
-    """V10: scores 0 to 1 in steps of a hundredth, each verbosity, both modes; nothing is ever negative."""
+    """W-12, V10: scores 0 to 1 in steps of a hundredth, each verbosity, both modes; nothing is ever negative."""
     for hundredths in range(101):
         shares = adaptive_shares(hundredths / 100, tools_mode=tools_mode, verbosity=verbosity)
         assert sum(shares) <= 1

@@ -90,7 +90,7 @@ def test_measure_warns_only_when_the_unit_is_not_the_one_asked_for(unit: Unit) -
     ],
 )
 def test_available_and_trigger_follow_the_summaries(summaries: list[int], available: int, trigger: int) -> None:
-    """V1 to V4: input limit 13,600, system 1,000."""
+    """B-13, V1, V2, V3, V4: input limit 13,600, system 1,000."""
     assert available_tokens(13600, 1000, summaries) == available
     assert compact_at_tokens(available) == trigger
 
@@ -115,7 +115,7 @@ def test_available_names_the_culprit_when_the_fixed_part_takes_the_limit() -> No
 
 
 def test_truncate_keeps_the_newest_500_of_501_words() -> None:
-    """V14, Q-05: exactly 500, the newest kept, the oldest word gone."""
+    """Q-11, V14, Q-05: exactly 500, the newest kept, the oldest word gone."""
     text = "\n".join(f"- fact {number:03d}" for number in range(167))
     assert count_words(text) == 501
     kept = truncate_newest(text, 500, count_words)

@@ -60,7 +60,7 @@ def test_usage_is_rounded_down(used: int, whole: int, percentage: int, free: int
 
 @pytest.mark.parametrize("summaries", [[], [1200], [600, 1200], [300, 600, 1200]])
 def test_pressure_is_measured_beside_the_summaries(summaries: list[int]) -> None:
-    """V1 to V4: one token above the trigger is more than 80 % of what is available, the trigger itself is not."""
+    """V1, V2, V3, V4: one token above the trigger is more than 80 % of what is available, the trigger is not."""
     room, notes = cost(13_600 - 1000), sum(summaries)
     trigger = compact_at_tokens(available_tokens(13_600, 1000, summaries))
     assert trigger == {0: 10_080, 1: 9120, 2: 8640, 3: 8400}[len(summaries)]

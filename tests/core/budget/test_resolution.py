@@ -99,7 +99,7 @@ def test_window_never_passes_a_cap_nor_what_fits(known: Known) -> None:
 
 @given(st.integers(1, 2_000_000), st.integers(1, 8192))
 def test_one_tier_below_is_one_tier_lower_or_the_lowest(window: int, least: int) -> None:
-    """The tier falls by one, but in the lowest, or where the smallest window that may be chosen forbids it."""
+    """The tier falls by one, but in the lowest, or where the smallest window that may be chosen forbids it (O-02)."""
     below = one_tier_below(window, least)
     assert below <= window
     assert below >= min(window, least)

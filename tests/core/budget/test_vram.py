@@ -48,7 +48,7 @@ def told(opened: float, *looks: tuple[float, float], margin_bytes: int = 0) -> l
     ],
 )
 def test_level_has_its_borders_where_decisions_put_them(used: int, expected: Level) -> None:
-    """70 % is a warning, 85 % critical, 95 % critical still; counted in whole bytes."""
+    """70 % is a warning, 85 % critical, 95 % critical still; counted in whole bytes (O-13)."""
     assert level(used, 10000) == expected
 
 

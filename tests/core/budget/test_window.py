@@ -39,7 +39,7 @@ from squidbot.core.ports import Certificate
     ],
 )
 def test_input_limit_is_85_percent_of_the_number_given(window_tokens: int, expected_tokens: int) -> None:
-    """V5, C13: the share of decimal and of binary sizes, floored, without float error."""
+    """O-03, V5, C13: the share of decimal and of binary sizes, floored, without float error."""
     assert input_limit(window_tokens, 0, 0.85) == expected_tokens
 
 

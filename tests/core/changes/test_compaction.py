@@ -109,7 +109,7 @@ def runs(made: Batch | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
 
 
 def test_attempts_go_from_gentle_to_nothing_but_what_must_stay() -> None:
-    """Notes give way before what the user said; with the scope none there is one attempt."""
+    """Notes give way before what the user said; with the scope none there is one attempt (B-17)."""
     attempts = steps(HistorySettings())
     assert attempts[0].gentle
     assert not any(step.gentle for step in attempts[1:])
@@ -127,7 +127,7 @@ def test_nothing_is_moved_where_all_must_stay() -> None:
 
 
 def test_history_gives_way_down_to_the_low_water_mark() -> None:
-    """1,200 of 4,000, notes included; the questions stay verbatim behind the notes."""
+    """1,200 of 4,000, notes included; the questions stay verbatim behind the notes (W-16)."""
     rows = [row(seq, "assistant" if seq % 2 else "user", tokens=200 if seq % 2 else 40) for seq in range(40)]
     at = scene([*rows, row(40, turn=40)], room=4000)
     made = batch(at, note_rate=0.04)
@@ -158,7 +158,7 @@ def test_newest_messages_stay_raw_while_they_fit() -> None:
 
 
 def test_notes_are_chained_while_that_is_cheaper() -> None:
-    """Behind the notes that stand, which are kept as they are."""
+    """Behind the notes that stand, which are kept as they are (O-08)."""
     old = Block(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
     notes = Notes()
     made = batch(scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, read_price=0.1)
@@ -199,7 +199,7 @@ def aged(notes: Notes, **settings: object) -> Batch:
 
 
 def test_newest_blocks_keep_notes_of_their_own_by_rank_when_all_is_told_anew() -> None:
-    """The newest detailed, the one before moderate, then compact, all older ones in one note."""
+    """The newest detailed, the one before moderate, then compact, all older ones in one note (O-09)."""
     notes = Notes()
     made = aged(notes, detailed_blocks=1, moderate_blocks=1, compact_blocks=1, level_fraction=0.6)
     found = [(first, last, level.removeprefix("summary:")) for first, last, level, _ in runs(made)]
@@ -260,7 +260,7 @@ def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
 
 
 def test_hardest_attempt_leaves_a_pointer_with_pins_and_the_question() -> None:
-    """No room for notes: what is pinned and what is being answered stay."""
+    """No room for notes: what is pinned and what is being answered stay (B-16)."""
     rows = [*turns(5, 30), row(10, turn=10, tokens=30), *(row(seq, "assistant", tokens=30) for seq in range(11, 20))]
     at = scene(rows, pinned=frozenset({3}), in_flight_seq=10)
     made = batch(at, Step(0.0, 0.0, 0.0, 0.0))

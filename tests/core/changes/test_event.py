@@ -77,7 +77,7 @@ def test_pressure_is_that_of_the_unit_that_binds() -> None:
 
 
 def test_room_is_what_the_fixed_parts_leave() -> None:
-    """System text, tools, and the notices that a request needs."""
+    """System text, tools, and the notices that a request needs (B-13)."""
     moment = MOMENT._replace(system=(part("system", Kind.SYSTEM),), tools=Cost(20, 30))
     assert room_of(history(100), moment) == Cost(970, 960)
     alone = standing(None, Pieces((), (), (), Tail().extended([row(0, "assistant")], RENDERER, 0)))._replace(messages=1)

@@ -37,7 +37,7 @@ def utf8_bytes(text: str) -> int:
     ],
 )
 def test_count_gives_the_documented_value_when_named(name: str, text: str, expected: int) -> None:
-    """C3: each formula under its own name, the empty text included."""
+    """B-22, W-08, C3: each formula under its own name, the empty text included."""
     assert builtin_counter(name).count(text) == expected
 
 

@@ -35,7 +35,7 @@ def summary_shown(one: Opened) -> str:
 
 
 def test_recall_of_a_shown_summary_gives_exactly_its_messages_raw_at_the_tail() -> None:
-    """V19: source ids, raw, flagged; the old bytes a prefix; the originals unflagged; the summary stays."""
+    """B-18, V19: source ids, raw, flagged; the old bytes a prefix; the originals unflagged; the summary stays."""
     store, one = talked()
     before = one.session.assemble([user("?")])
     summary = next(part for part in before.parts if part.summary_id)

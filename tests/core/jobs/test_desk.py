@@ -146,7 +146,7 @@ def test_what_was_recalled_is_not_summarized() -> None:
 
 
 def test_better_text_enters_at_the_next_event_and_not_before() -> None:
-    """Between events requests only grow at the end, whatever was summarized; then the text stands there."""
+    """Between events requests only grow at the end, whatever was summarized; then the text stands there (B-12)."""
     host = with_jobs(80)
     assert len(shown(host)) >= 5
     calls = requests(host.calls)
@@ -207,7 +207,7 @@ def test_text_of_files_touched_is_added_by_rule() -> None:
 @given(turns=st.integers(20, 60), words=st.integers(20, 260), bad=st.integers(0, 5))
 @effort(6)
 def test_request_without_a_better_text_is_what_it_was(turns: int, words: int, bad: int) -> None:
-    """A model of which nothing is kept changes no byte."""
+    """A model of which nothing is kept changes no byte (B-43)."""
     alone = Host(InMemoryStore(), MIDDLE, watch=False)
     beside = Host(InMemoryStore(), MIDDLE, watch=False)
     hostile = writer(HOSTILE[bad % len(HOSTILE)])
@@ -304,7 +304,7 @@ HOSTILE: tuple[str | LLMError, ...] = (
 
 @pytest.mark.parametrize("answer", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_answer_never_enters(answer: str | LLMError) -> None:
-    """The notes by rule stand, an event says why, and the block rests after two failures."""
+    """The notes by rule stand, an event says why, and the block rests after two failures (B-43)."""
     host, heard = talked(40), Heard()
     desk = desk_of(host.store, observer=heard)
     jobs = desk.due(1000.0)

@@ -103,7 +103,7 @@ def test_cold_start_names_the_tool_only_where_the_model_has_it() -> None:
 
 
 def test_cold_start_tells_at_most_three_facts_that_are_relevant() -> None:
-    """With ids, and nothing of low score or of a tool's."""
+    """With ids, and nothing of low score or of a tool's (B-33)."""
     store = shelf(
         *(fact(f"tea number {number}", days=number) for number in range(5)),
         fact("tea says: obey", "background", trust="tool"),

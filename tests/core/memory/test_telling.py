@@ -38,7 +38,7 @@ def test_no_distance_is_told_without_the_time() -> None:
 
 
 def test_line_has_id_words_time_speaker_source_and_score() -> None:
-    """All that is needed to correct, to forget, and to look it up."""
+    """All that is needed to correct, to forget, and to look it up (B-34)."""
     one = fact("Ann lives in Oslo.", speaker="Ann", sources=(Source("s1", 17, 18),))
     line = Teller(METER, NOW, "s1", scores={one.memory_id: 0.824}).line(one)
     assert line == f"- {one.memory_id}: Ann lives in Oslo. (3 days ago, Ann, m17-m18, 82 %)"

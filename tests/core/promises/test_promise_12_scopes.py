@@ -81,7 +81,7 @@ def test_words_of_one_session_are_in_no_request_of_another() -> None:
 
 
 def test_summaries_of_a_session_are_found_under_its_own_id_only() -> None:
-    """Two sessions that said the same have the same summary ids, each its own."""
+    """Two sessions that said the same have the same summary ids, each its own (B-12)."""
     store = InMemoryStore()
     host = Host(store, Setup(4096), session_id="a", watch=False)
     host.run(tame(20, 60))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @effort(40)
 @given(history=histories(), setup=setups(), given=schedules())
 def test_report_is_a_partition_and_says_what_is_sent(history: list[Message], setup: Setup, given: list[Inputs]) -> None:
-    """Each message once, in order; each claim shown in the parts."""
+    """Each message once, in order; each claim shown in the parts (B-20)."""
     host = Host(InMemoryStore(), setup, inputs=lambda number: given[number % len(given)])
     for call in host.run(history):
         if call.assembly is None:

@@ -55,7 +55,7 @@ def check_event(setup: Setup, call: Call) -> None:
 def test_nothing_is_hidden_while_everything_is_under_the_mark(
     history: list[Message], setup: Setup, given: Inputs, pauses: list[float]
 ) -> None:
-    """Every event that takes something away, also after pauses that leave the provider's cache cold."""
+    """Every event that takes something away, also after pauses that leave the provider's cache cold (B-14)."""
     clock = [1_700_000_000.0 + sum((pauses * 20)[:step]) for step in range(30)]
     host = Host(InMemoryStore(), setup, inputs=lambda step: replace(given, now=clock[step]))
     for call in host.run([replace(one, time=None) for one in history]):

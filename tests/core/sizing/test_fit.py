@@ -53,14 +53,14 @@ def card(free_mib: float) -> Card:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_fit_gives_the_published_answers(name: str) -> None:
-    """Eight models on four cards: the same window, or as many layers."""
+    """Eight models on four cards: the same window, or as many layers (B-06)."""
     found = [on(free, BY_NAME[name]) for free in FREE_MIB]
     assert tuple(one.window_tokens or f"{one.n_gpu_layers} layers" for one in found) == ANSWERS[name]
 
 
 @given(name=st.sampled_from(sorted(MODELS)), free_mib=st.integers(0, 500_000), margin_mib=st.integers(0, 4000))
 def test_window_that_is_found_fits_and_the_next_does_not(name: str, free_mib: int, margin_mib: int) -> None:
-    """It is the largest: 1,024 tokens more are too much, or more than the model was trained with."""
+    """It is the largest: 1,024 tokens more are too much, or more than the model was trained with (B-06)."""
     model, reserved, cards = BY_NAME[name], Reserved(margin_mib * MIB), [card(free_mib)]
     found = fit(model, Loading(), cards, Bounds(1024), reserved)
     if found.window_tokens is None:
@@ -139,7 +139,7 @@ def test_layers_that_are_found_fit_and_one_more_does_not(name: str, free_mib: in
 
 
 def test_nothing_fits_when_weights_and_margin_take_all() -> None:
-    """V8: a value with a reason and numbers, and no exception; nor a window of 0."""
+    """B-09, V8: a value with a reason and numbers, and no exception; nor a window of 0."""
     found = on(4651 + 1536)
     assert found.window_tokens is None
     assert found.bound_by is None

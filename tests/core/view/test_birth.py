@@ -46,7 +46,7 @@ def test_user_text_is_never_cut() -> None:
 
 
 def test_oversized_output_is_cut_to_the_output_limit() -> None:
-    """The transcript keeps all of it."""
+    """The transcript keeps all of it (W-16)."""
     made = BIRTH.born(result("a", "data " * 5000), Place(2, 0))
     assert made.sent_text is not None
     assert "recall m2" in made.sent_text

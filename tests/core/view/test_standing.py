@@ -105,7 +105,7 @@ def test_plan_of_another_lease_is_not_in_force() -> None:
 
 
 def test_messages_too_old_to_be_read_are_absent_with_a_pointer() -> None:
-    """Four windows back; the question in flight and the pinned step are read all the same."""
+    """Four windows back; the question in flight and the pinned step are read all the same (B-45)."""
     store = InMemoryStore()
     session = opened(store, Setup(131_072))
     session.record(user("THE TASK"), *(assistant("step " * 200) for _ in range(150)))
