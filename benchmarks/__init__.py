@@ -15,6 +15,7 @@
 | whole    | a whole search of durable facts by words and vectors, at 20,000 and 1,000,000 |
 | memories | durable facts found, added, opened at 20,000 and 1,000,000 |
 | hosts    | what is added to a model call of each host, beside the host without squidbot |
+| alone    | what `hosts` runs of hermes, in a process of its own |
 | rivals   | squidbot in hosts beside what these ship themselves: time, room, what is still known |
 | agents   | agent programs of hosts, with a model that answers at once |
 | policy   | a long conversation replayed: cache reuse, price, requests over budget |

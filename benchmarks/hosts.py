@@ -3,12 +3,17 @@
 Each program runs the same turns by turns, one call of a model that answers at once in each. Its conversation has many
 messages before: all in squidbot's store and none in the host's list, as a program has it that leaves the past to
 squidbot, or all in both. The program without squidbot hands its model as many messages as squidbot's has just had
-(llm's, which can't, the turn alone); where it lists all, all.
+(llm's, which can't, the turn alone); where it lists all, all. hermes, which keeps its own list, runs with squidbot and
+without in processes of their own.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import squidbot
@@ -31,6 +36,8 @@ MOST_MS = 5.0
 BATCH = 1_000
 # The first turns make the first plan, and fill caches.
 WARM = 4
+# hermes's own environment has no other host.
+ALONE, HERMES_FORM = "run_agent", "hermes/1"
 # Where the host lists all: so many at most, since a host itself takes seconds for more.
 MOST_LISTED = 2_000
 
@@ -53,11 +60,21 @@ def measure(sizes: Sequence[int], turns: int, folder: Path, progress: Callable[[
         columns.append(
             (f"listed {listed:,}", _listed(driver, folder / f"{driver.package}-all" / "squid.db", listed, turns))
         )
-        result.tables.append(_table(name, columns))
-        label, (ours, bare) = columns[len(sizes) - 1]
-        at = f"{name}: a call at {label} stored messages, more than without squidbot, wall ms p50"
-        result.bars.append(Bar(at, _more_ms(ours.wall, bare.wall), at_most=MOST_MS))
+        _put(result, name, columns, len(sizes) - 1)
+    if find_spec(ALONE):
+        columns = []
+        for count in sizes:
+            progress(f"hosts: hermes, {count:,} messages")
+            columns.append((f"{count:,}", _alone(folder / f"hermes-{count}", count, turns)))
+        _put(result, "hermes", columns, len(sizes) - 1)
     return result
+
+
+def _put(result: Result, name: str, columns: Sequence[tuple[str, tuple[Times, Times]]], largest: int) -> None:
+    result.tables.append(_table(name, columns))
+    label, (ours, bare) = columns[largest]
+    at = f"{name}: a call at {label} stored messages, more than without squidbot, wall ms p50"
+    result.bars.append(Bar(at, _more_ms(ours.wall, bare.wall), at_most=MOST_MS))
 
 
 def _stored(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, Times]:
@@ -75,6 +92,21 @@ def _listed(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, 
         for one in (ours, bare):
             one.turn(f"{number}: and the next one?")
     return _beside(ours, bare, turns)
+
+
+def _alone(folder: Path, count: int, turns: int) -> tuple[Times, Times]:
+    """Measure hermes, with squidbot and without in processes of their own, the same turns."""
+    found = []
+    for part in ("squidbot", ""):
+        place = folder / (part or "bare")
+        place.mkdir(parents=True)
+        if part:
+            _fill(place / "squid.db", HERMES_FORM, count)
+        command = [sys.executable, "-m", "benchmarks.alone", str(place), str(turns), *([part] if part else [])]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)  # noqa: S603  # our own module
+        told = json.loads(done.stdout.splitlines()[-1])
+        found.append(Times(told["cpu"], told["wall"]))
+    return found[0], found[1]
 
 
 def _beside(ours: Agent, bare: Agent, turns: int) -> tuple[Times, Times]:
