@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import re
 import tomllib
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -22,6 +23,9 @@ from squidbot.core import events
 from squidbot.core.events import Event
 from squidbot.offers import BuiltIn, Registry
 from squidbot.probes import PROBES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,6 +64,17 @@ def table_rows(text: str) -> dict[str, list[str]]:
 # -- what is written runs ---------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def event_loop() -> Iterator[None]:
+    """Give the thread an event loop, and close it: hosts that run something synchronously leave theirs open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("event_loop")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_and_print_what_stands_below_them(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
