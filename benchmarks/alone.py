@@ -1,9 +1,9 @@
 """What `hosts` runs of hermes, which one process can hold with squidbot or without; prints one JSON object.
 
-python -m benchmarks.alone FOLDER TURNS [squidbot]
+python -m benchmarks.alone FOLDER TURNS HANDS [squidbot]
 
 hermes lives in FOLDER then, and squidbot's store is squid.db there. Its model is a server of this process, which
-answers at once.
+answers at once. With each turn its caller hands over as many of the last messages as HANDS says.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from benchmarks.clocks import Times
+from benchmarks.clocks import Times, median
 from benchmarks.host import Host
 
 if TYPE_CHECKING:
@@ -32,9 +32,12 @@ TALK = "benchmark"
 class Answering(BaseHTTPRequestHandler):
     """A model by OpenAI's chat completions, streamed."""
 
+    messages: ClassVar[list[int]] = []
+
     def do_POST(self) -> None:  # the server's own name
-        """Answer."""
-        self.rfile.read(int(self.headers["Content-Length"]))
+        """Answer, and note how many messages were sent."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.messages.append(len(asked.get("messages", ())))
         said = {"content": "Done: the price index is rebuilt, and the cache holds it for ten minutes. " * 12}
         event = json.dumps({"choices": [{"index": 0, "delta": said, "finish_reason": "stop"}]})
         self.send_response(200)
@@ -45,7 +48,7 @@ class Answering(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def program(folder: Path, *, has_squidbot: bool) -> Callable[[str], object]:
+def program(folder: Path, hands: int, *, has_squidbot: bool) -> Callable[[str], object]:
     """Return what runs a turn of an agent that lives in a folder."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -66,7 +69,7 @@ def program(folder: Path, *, has_squidbot: bool) -> Callable[[str], object]:
 
     def turn(text: str) -> object:
         done = agent.run_conversation(text, conversation_history=[*past])
-        past[:] = done["messages"]
+        past[:] = done["messages"][-hands:] if hands else []
         return done
 
     return turn
@@ -74,15 +77,17 @@ def program(folder: Path, *, has_squidbot: bool) -> Callable[[str], object]:
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, and print what the turns took, in seconds; return the exit code."""
-    folder, turns = Path(arguments[0]), int(arguments[1])
-    run, host, times = program(folder, has_squidbot="squidbot" in arguments[2:]), Host(), Times()
+    folder, turns, hands = Path(arguments[0]), int(arguments[1]), int(arguments[2])
+    run, host, times = program(folder, hands, has_squidbot="squidbot" in arguments[3:]), Host(), Times()
     for number in range(WARM + turns):
         text = f"{number}: {host.question().text}"
         if number < WARM:
             run(text)
         else:
             times.of(lambda: run(text))  # noqa: B023  # called at once
-    print(json.dumps({"wall": times.wall, "cpu": times.cpu}), flush=True)
+    # Of each request without hermes's own text, and what the turn adds.
+    handed = int(median(Answering.messages[WARM:])) - 2
+    print(json.dumps({"wall": times.wall, "cpu": times.cpu, "handed": handed}), flush=True)
     # hermes has threads that would go on.
     os._exit(0)
 

@@ -3,8 +3,8 @@
 Each program runs the same turns by turns, one call of a model that answers at once in each. Its conversation has many
 messages before: all in squidbot's store and none in the host's list, as a program has it that leaves the past to
 squidbot, or all in both. The program without squidbot hands its model as many messages as squidbot's has just had
-(llm's, which can't, the turn alone); where it lists all, all. hermes, which keeps its own list, runs with squidbot and
-without in processes of their own.
+(llm's, which can't, the turn alone); where it lists all, all. hermes runs with squidbot and without in processes of
+their own.
 """
 
 from __future__ import annotations
@@ -96,16 +96,25 @@ def _listed(driver: Driver, path: Path, count: int, turns: int) -> tuple[Times, 
 
 def _alone(folder: Path, count: int, turns: int) -> tuple[Times, Times]:
     """Measure hermes, with squidbot and without in processes of their own, the same turns."""
-    found = []
+    found, hands = [], 0
     for part in ("squidbot", ""):
         place = folder / (part or "bare")
         place.mkdir(parents=True)
         if part:
             _fill(place / "squid.db", HERMES_FORM, count)
-        command = [sys.executable, "-m", "benchmarks.alone", str(place), str(turns), *([part] if part else [])]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.alone",
+            str(place),
+            str(turns),
+            str(hands),
+            *([part] if part else []),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)  # noqa: S603  # our own module
         told = json.loads(done.stdout.splitlines()[-1])
         found.append(Times(told["cpu"], told["wall"]))
+        hands = told["handed"] // 2 * 2
     return found[0], found[1]
 
 
