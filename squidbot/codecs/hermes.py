@@ -84,7 +84,7 @@ class Hermes:
         """
         if part.payload is None:
             return self._chat.encode(part)
-        if part.text is None and part.arguments is None and part.notice is None and not part.drop_thinking:
+        if part.is_uncut:
             return part.payload
         return self._chat.encode(part._replace(payload=_plain(part.payload)))
 

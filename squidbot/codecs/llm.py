@@ -79,7 +79,7 @@ class LLMMessages:
         """
         if part.payload is None:
             sent = _made(part.role, part.text or "")
-        elif part.text is None and part.arguments is None and part.notice is None and not part.drop_thinking:
+        elif part.is_uncut:
             return part.payload
         else:
             sent = as_object(part.payload)

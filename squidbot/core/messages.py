@@ -308,6 +308,11 @@ class Part(NamedTuple):
     result_ids: tuple[str, ...] = ()
     summary_id: str | None = None
 
+    @property
+    def is_uncut(self) -> bool:
+        """Whether nothing is cut out of what it stands for, taken from it, or put behind it."""
+        return self.text is None and self.arguments is None and self.notice is None and not self.drop_thinking
+
 
 class Record(NamedTuple):
     """A numbered note beside a transcript: `kind` is "plan", "lease", "pin", "request", ...; JSON in `body`.

@@ -9,6 +9,6 @@
 | toolkit       | the tools that a host's model gets, and what executes them |
 | served        | `Served`: what a store answers where no conversation is led |
 | overview      | what can be told of a conversation at a glance |
-| refusals      | which errors of a model mean that a request was too long |
+| refusals      | which errors of a model mean that a request was too long; the error for a switch that is refused |
 | switches      | whether and how squidbot is switched on, where a host loads it by itself |
 """

@@ -1,11 +1,13 @@
-"""What an error of a host's model says, where the host has no error of its own for a request that is too long."""
+"""What is refused: by a provider a request that is too long, where a host has no error for that; by us a switch."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["is_too_long"]
+from squidbot.core.errors import ConfigError
+
+__all__ = ["is_too_long", "server_held"]
 
 # The words of Anthropic, OpenAI, Gemini, Mistral, vLLM, llama.cpp and LM Studio. Tokens alone are no sign: limits of a
 # minute are counted in them, too.
@@ -24,3 +26,11 @@ def is_too_long(error: BaseException) -> bool:
     if getattr(error, "status_code", None) not in _REFUSED:
         return False
     return _WORDS.search(f"{getattr(error, 'code', '')} {error}") is not None
+
+
+def server_held(switch: str) -> ConfigError:
+    """Return the error for a switch that has the provider hold the conversation, by the switch's name (V10)."""
+    return ConfigError(
+        f"{switch} has the provider keep the conversation, which squidbot then can't bound: leave it out, or leave "
+        "squidbot out"
+    )

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from squidbot.sessions import Session
     from squidbot.tools import Answer
 
-__all__ = ["SEARCH", "TOOLS", "Tool", "call"]
+__all__ = ["OUT_OF_ORDER", "SEARCH", "TOOLS", "Tool", "call"]
+
+# What a model reads of a tool, by its name, where squidbot itself has failed.
+OUT_OF_ORDER: Final = "<{} is out of order; go on without it>"
 
 
 class Tool(NamedTuple):

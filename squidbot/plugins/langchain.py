@@ -23,11 +23,11 @@ try:
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.langchain: {error}; pip install 'squidbot[langchain]'") from error
 
-from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
 from squidbot.hosting.hosted import Hosted
 from squidbot.hosting.listing import Made
+from squidbot.hosting.refusals import server_held
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -184,7 +184,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             thread = str(runtime.config.get("configurable", {}).get("thread_id") or "")
             if not thread:
                 return f"<{NO_THREAD}>"
-            failed = f"<{tool.name} is out of order; go on without it>"
+            failed = toolkit.OUT_OF_ORDER.format(tool.name)
             return self.hosted.safely(
                 tool.name,
                 thread,
@@ -207,10 +207,7 @@ def _refuse_server_held(request: ModelRequest[Any]) -> None:
     if getattr(request.model, "use_previous_response_id", False):
         held.append("use_previous_response_id")
     if held:
-        raise ConfigError(
-            f"{held[0]} has the provider keep the conversation, which squidbot then can't bound: leave it out, or "
-            "leave squidbot out"
-        )
+        raise server_held(held[0])
 
 
 def _telling(payload: Mapping[str, object]) -> object:

@@ -299,7 +299,7 @@ def _tool(tool: toolkit.Tool) -> llm.Tool:
                 tool.name,
                 talk_id,
                 lambda: toolkit.call(hosted.conversation(talk_id).session, tool.name, arguments),
-                f"<{tool.name} is out of order; go on without it>",
+                toolkit.OUT_OF_ORDER.format(tool.name),
             )
         )
 

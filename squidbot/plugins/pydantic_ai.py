@@ -30,11 +30,11 @@ try:
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; pip install 'squidbot[pydantic_ai]'") from error
 
-from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
 from squidbot.hosting.hosted import Hosted
 from squidbot.hosting.listing import Made
+from squidbot.hosting.refusals import server_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -173,7 +173,7 @@ class Squidbot(AbstractCapability[Any]):
 
     def _tool(self, tool: toolkit.Tool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
-            failed = f"<{tool.name} is out of order; go on without it>"
+            failed = toolkit.OUT_OF_ORDER.format(tool.name)
             return self._safely(
                 tool.name, ctx, lambda: toolkit.call(self._conversation(ctx).session, tool.name, arguments), failed
             )
@@ -192,10 +192,7 @@ def _refuse_server_held(asked: ModelRequestContext) -> None:
     settings: Mapping[str, object] = asked.model_settings or {}
     for key in SERVER_HELD:
         if settings.get(key):
-            raise ConfigError(
-                f"model_settings[{key!r}] has the provider keep the conversation, which squidbot then can't bound: "
-                "leave it out, or leave squidbot out"
-            )
+            raise server_held(f"model_settings[{key!r}]")
 
 
 def _is_made_up(conversation_id: str) -> bool:

@@ -97,7 +97,7 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
             name,
             self.conversation_id,
             lambda: toolkit.call(self._talk().session, name, args),
-            f"<{name} is out of order; go on without it>",
+            toolkit.OUT_OF_ORDER.format(name),
         )
 
     # -- shorter ------------------------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ class RunSession:
             given = json.loads(arguments or "{}")
             return toolkit.call(self._conversation().session, tool, given if isinstance(given, dict) else {})
 
-        return self.safely(tool, act, f"<{tool} is out of order; go on without it>")
+        return self.safely(tool, act, toolkit.OUT_OF_ORDER.format(tool))
 
     def safely(self, what: str, act: Callable[[], Value], otherwise: Value) -> Value:
         """Return what comes of an act of ours, or `otherwise` where it fails."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from squidbot.codecs.fields import adopted
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core import messages
-from squidbot.core.errors import ConfigError
+from squidbot.hosting.refusals import server_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,10 +58,7 @@ def refuse_held(settings: ModelSettings | None, further: Mapping[str, object] | 
         given = getattr(settings, place, None)
         held += [f"{place}[{key!r}]" for key in SERVER_HELD if isinstance(given, dict) and given.get(key)]
     if held:
-        raise ConfigError(
-            f"{held[0]} has the provider keep the conversation, which squidbot then can't bound: leave it out, or "
-            "leave squidbot out"
-        )
+        raise server_held(held[0])
 
 
 def rivals(given: RunConfig | ModelSettings) -> list[str]:
