@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AUTO_LAYERS",
     "KV_TYPES",
+    "NO_NAMES",
     "Amount",
     "Api",
     "Day",
@@ -72,6 +73,7 @@ Extract = NewType("Extract", str)
 Shares = NewType("Shares", tuple[float, ...])
 Sizing = NewType("Sizing", str)
 
+NO_NAMES = Names(())
 SCOPES = ("inline+summaries", "none")
 # Who reads facts out of sessions.
 EXTRACTORS = ("rules", "model", "off")

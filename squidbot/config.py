@@ -1,6 +1,6 @@
 """squidbot.toml, read: a wrong key or value is named with its path, and each value says where it is from.
 
-The tables are in tables.py; what a key does stands in docs/configuration.md.
+The tables are in tables/; what a key does stands in docs/configuration.md.
 """
 
 from __future__ import annotations

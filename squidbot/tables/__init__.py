@@ -1,0 +1,41 @@
+"""The tables of squidbot.toml as frozen settings: a class for each, a field for each key.
+
+What a key does stands in docs/configuration.md. None means: as the strategy, the counter or the model has it.
+
+| file     | holds |
+|----------|-------|
+| settings | `Settings`: all of them as one value; `[compat]` |
+| windows  | `[window]` and `[gpu]` |
+| models   | `[models.<alias>]` and `[prices]` |
+| budget   | `[budget]`: counting, the room for answers, caps |
+| answers  | `[allocation]` and `[prompt]` |
+| history  | `[pressure]`, `[history]`, `[summary]` and `[snapshots]` |
+| stores   | `[store]` and `[memory]` |
+"""
+
+from squidbot.tables.answers import Allocation, Prompt, Words
+from squidbot.tables.budget import Budget
+from squidbot.tables.history import History, Pressure, Snapshots, Summary
+from squidbot.tables.models import Model, Prices
+from squidbot.tables.settings import Compat, Settings
+from squidbot.tables.stores import Memory, Store
+from squidbot.tables.windows import Gpu, Window
+
+__all__ = [
+    "Allocation",
+    "Budget",
+    "Compat",
+    "Gpu",
+    "History",
+    "Memory",
+    "Model",
+    "Pressure",
+    "Prices",
+    "Prompt",
+    "Settings",
+    "Snapshots",
+    "Store",
+    "Summary",
+    "Window",
+    "Words",
+]

@@ -1,0 +1,56 @@
+"""`[allocation]` and `[prompt]`: how much room an answer gets, and the system text of a mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import attrs
+
+from squidbot.checks import NO_NAMES, Names, Verbosity
+from squidbot.core.budget.complexity import WordLists
+
+if TYPE_CHECKING:
+    from squidbot.core.budget.allocate import Verbosity as Level
+
+__all__ = ["Allocation", "Prompt", "Words"]
+
+VERBOSITY = Verbosity("balanced")
+
+
+@attrs.frozen
+class Words:
+    """`[allocation.words.<language>]`: by which words and marks of a language a question is known for a large one."""
+
+    create: Names = NO_NAMES
+    analyse: Names = NO_NAMES
+    request: Names = NO_NAMES
+    question_marks: str = "?"
+    spaced: bool = True
+
+    @property
+    def lists(self) -> WordLists:
+        """The same as the core takes it."""
+        create, analyse, request = (frozenset(map(str.lower, one)) for one in (self.create, self.analyse, self.request))
+        return WordLists(create, analyse, request, self.question_marks, self.spaced)
+
+
+@attrs.frozen
+class Allocation:
+    """`[allocation]`: how much room an answer gets, by how much its question asks for."""
+
+    adaptive: bool = False
+    verbosity: Verbosity = VERBOSITY
+    words: dict[str, Words] = attrs.Factory(dict)
+
+    @property
+    def level(self) -> Level:
+        """The verbosity as the core takes it."""
+        return cast("Level", self.verbosity)
+
+
+@attrs.frozen
+class Prompt:
+    """`[prompt]`: the system text of a mode, and where the user's own ones are."""
+
+    mode: str = "off"
+    folder: str = ""

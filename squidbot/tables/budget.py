@@ -1,0 +1,43 @@
+"""`[budget]`: how tokens are counted, and the caps of document 001."""
+
+from __future__ import annotations
+
+import attrs
+
+from squidbot.checks import Whole
+from squidbot.core.budget.caps import Caps
+
+__all__ = ["Budget"]
+
+
+@attrs.frozen
+class Budget:
+    """`[budget]`: how tokens are counted, the room for the answer, and the caps of document 001 by their own names."""
+
+    counter: str = "classes"
+    reserved_output_tokens: Whole | None = None
+    policy: bool | None = None
+    context_budget_mode: str = "words"
+    context_memory_max_words: int = 300
+    context_summary_max_words: int = 500
+    context_history_max_words: int = 2500
+    context_total_max_words: int = 4500
+    context_min_recent_messages: int = 2
+    context_dedupe_summary_against_memory: bool = True
+
+    @property
+    def caps(self) -> Caps:
+        """The caps as the core takes them.
+
+        Raises:
+            ConfigError: a cap is out of its range.
+        """
+        return Caps(
+            memory=self.context_memory_max_words,
+            summary=self.context_summary_max_words,
+            history=self.context_history_max_words,
+            total=self.context_total_max_words,
+            min_recent_messages=self.context_min_recent_messages,
+            unit=self.context_budget_mode,  # type: ignore[arg-type]  # Caps refuses what is no unit, in its own words
+            dedupe=self.context_dedupe_summary_against_memory,
+        )

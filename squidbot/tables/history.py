@@ -1,0 +1,93 @@
+"""`[pressure]`, `[history]`, `[summary]` and `[snapshots]`: when history gives way, to what, and how to get back."""
+
+from __future__ import annotations
+
+import attrs
+
+from squidbot.checks import Amount, Minutes, Mode, Portion, Scheduler, Scope, Share, Strategy, Tokens, Whole
+from squidbot.core.snapshots import Retention
+
+__all__ = ["History", "Pressure", "Snapshots", "Summary"]
+
+STRATEGY = Strategy("balanced")
+SCOPE = Scope("inline+summaries")
+# B-40: every 15 to 30 minutes.
+INTERVAL_MINUTES = Minutes(30)
+SCHEDULER = Scheduler("thread")
+# The core's own (decisions.md, section 11).
+KEEPING = Retention()
+SNAPSHOTS_MAX, SNAPSHOTS_NTH = Whole(KEEPING.most_named), Whole(KEEPING.keep_every_nth)
+SNAPSHOTS_AUTO = Portion(KEEPING.auto_fraction)
+SNAPSHOTS_HOURS, SNAPSHOTS_DAYS = Amount(KEEPING.keep_all_hours), Amount(KEEPING.most_days)
+
+
+@attrs.frozen
+class Pressure:
+    """`[pressure]`: when history gives way, and how far."""
+
+    strategy: Strategy = STRATEGY
+    compact_at_fraction: Share | None = None
+    low_water_fraction: Portion | None = None
+    patience: Amount | None = None
+    min_saving_fraction: Portion | None = None
+    backoff_seconds: Amount | None = None
+    warn_fraction: Portion | None = None
+    journal_fraction: Portion | None = None
+    critical_fraction: Portion | None = None
+    emergency_fraction: Portion | None = None
+    notice: bool | None = None
+    compact_at_tokens: Whole | None = None
+    compact_at_messages: Whole | None = None
+
+
+@attrs.frozen
+class History:
+    """`[history]`: what stays verbatim."""
+
+    scope: Scope = SCOPE
+    keep_fraction: Portion | None = None
+    slim_fraction: Portion | None = None
+    user_verbatim_fraction: Portion | None = None
+    user_low_fraction: Portion | None = None
+    birth_fraction: Portion | None = None
+    step_fraction: Portion | None = None
+
+
+@attrs.frozen
+class Summary:
+    """`[summary]`: where session blocks end, how much of the room notes take, and which model writes summaries."""
+
+    gap_seconds: Amount | None = None
+    notes_fraction: Portion | None = None
+    note_rate: Portion | None = None
+    chain: bool | None = None
+    fold_fraction: Portion | None = None
+    detailed_blocks: Whole | None = None
+    moderate_blocks: Whole | None = None
+    compact_blocks: Whole | None = None
+    level_fraction: Portion | None = None
+    min_note_tokens: Whole | None = None
+    llm: str | None = None
+    mode: Mode | None = None
+    min_messages: Whole | None = None
+    min_input_tokens: Whole | None = None
+    source_tokens: Tokens | None = None
+    backoff_seconds: Amount | None = None
+    scheduler: Scheduler = SCHEDULER
+    interval_minutes: Minutes = INTERVAL_MINUTES
+
+
+@attrs.frozen
+class Snapshots:
+    """`[snapshots]`: when a restore point is made unasked, and which are kept."""
+
+    max: Whole = SNAPSHOTS_MAX
+    auto_fraction: Portion = SNAPSHOTS_AUTO
+    keep_all_hours: Amount = SNAPSHOTS_HOURS
+    keep_every_nth: Whole = SNAPSHOTS_NTH
+    max_age_days: Amount = SNAPSHOTS_DAYS
+
+    @property
+    def retention(self) -> Retention:
+        """The same as the core takes it."""
+        return Retention(self.max, self.auto_fraction, self.keep_all_hours, self.keep_every_nth, self.max_age_days)

@@ -1,0 +1,50 @@
+"""`Settings`: all tables of squidbot.toml as one value."""
+
+from __future__ import annotations
+
+import attrs
+
+from squidbot.checks import NO_NAMES, Names
+from squidbot.prices import Entry
+from squidbot.tables.answers import Allocation, Prompt
+from squidbot.tables.budget import Budget
+from squidbot.tables.history import History, Pressure, Snapshots, Summary
+from squidbot.tables.models import Model, Prices
+from squidbot.tables.stores import Memory, Store
+from squidbot.tables.windows import Gpu, Window
+
+__all__ = ["Compat", "Settings"]
+
+
+@attrs.frozen
+class Compat:
+    """`[compat]`: how other systems are met."""
+
+    env: bool = False
+
+
+@attrs.frozen
+class Settings:
+    """All of squidbot.toml."""
+
+    window: Window = attrs.Factory(Window)
+    gpu: Gpu = attrs.Factory(Gpu)
+    models: dict[str, Model] = attrs.Factory(dict)
+    prices: Prices = attrs.Factory(Prices)
+    price_table: dict[str, Entry] = attrs.Factory(dict)
+    budget: Budget = attrs.Factory(Budget)
+    allocation: Allocation = attrs.Factory(Allocation)
+    prompt: Prompt = attrs.Factory(Prompt)
+    pressure: Pressure = attrs.Factory(Pressure)
+    history: History = attrs.Factory(History)
+    summary: Summary = attrs.Factory(Summary)
+    snapshots: Snapshots = attrs.Factory(Snapshots)
+    memory: Memory = attrs.Factory(Memory)
+    store: Store = attrs.Factory(Store)
+    observers: Names = NO_NAMES
+    extensions: Names = NO_NAMES
+    compat: Compat = attrs.Factory(Compat)
+
+    def model(self, alias: str) -> Model:
+        """Return what is known of a model; nothing but defaults for one that is not named."""
+        return self.models.get(alias, Model())

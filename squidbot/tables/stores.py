@@ -1,0 +1,48 @@
+"""`[store]` and `[memory]`: where sessions and durable facts are kept."""
+
+from __future__ import annotations
+
+import attrs
+
+from squidbot.checks import NO_NAMES, Extract, Isolated, Names, Portion, Whole
+
+__all__ = ["Memory", "Store"]
+
+# 1.3 million words; what is longer is data.
+INDEX_BYTES = Whole(8 << 20)
+# Decisions, section 11; B-33.
+ISOLATION, MIN_RELEVANCE = Isolated("bot"), Portion(0.3)
+MEMORY_INDEX, MEMORY_PROFILE, MEMORY_COLD_START = Whole(200), Whole(300), Whole(200)
+
+
+@attrs.frozen
+class Store:
+    """`[store]`: where sessions are kept. Without a path, and without an adapter: in memory."""
+
+    path: str = ""
+    adapter: str | None = None
+
+
+@attrs.frozen
+class Memory:
+    """`[memory]`: durable facts, beyond sessions."""
+
+    enabled: bool = True
+    provider: str = "auto"
+    path: str = ""
+    isolation: Isolated = ISOLATION
+    min_relevance: Portion = MIN_RELEVANCE
+    write: bool = True
+    in_prompt: bool = True
+    index_tokens: Whole = MEMORY_INDEX
+    profile_tokens: Whole = MEMORY_PROFILE
+    cold_start_tokens: Whole = MEMORY_COLD_START
+    extract: Extract | None = None
+    llm: str | None = None
+    merge: bool = False
+    embedder: str = "none"
+    index: str = "auto"
+    redact_names: Names | None = None
+    redact_patterns: Names = NO_NAMES
+    index_paths: Names = NO_NAMES
+    index_most_bytes: Whole = INDEX_BYTES
