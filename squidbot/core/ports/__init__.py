@@ -1,0 +1,33 @@
+"""What the core asks of the outside. A port is a small promise; nobody has to inherit.
+
+| file     | holds |
+|----------|-------|
+| stores   | `TranscriptStore`, `SummaryStore`; `Claims`, which a store may have beside them |
+| models   | `LLM`, `Chat`, `LoadedModel`, `Summarizer`; `Embedder`, and what it may have beside: `Calibrated` |
+| counting | `TokenCounter`, and how far it can be trusted |
+| codecs   | `Codec`: one host's form of messages |
+| around   | `GpuProbe`, `Observer` |
+"""
+
+from squidbot.core.ports.around import GpuProbe, Observer
+from squidbot.core.ports.codecs import Codec
+from squidbot.core.ports.counting import Certificate, TokenCounter
+from squidbot.core.ports.models import LLM, Calibrated, Chat, Embedder, LoadedModel, Summarizer
+from squidbot.core.ports.stores import Claims, SummaryStore, TranscriptStore
+
+__all__ = [
+    "LLM",
+    "Calibrated",
+    "Certificate",
+    "Chat",
+    "Claims",
+    "Codec",
+    "Embedder",
+    "GpuProbe",
+    "LoadedModel",
+    "Observer",
+    "Summarizer",
+    "SummaryStore",
+    "TokenCounter",
+    "TranscriptStore",
+]
