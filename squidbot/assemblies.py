@@ -1,10 +1,10 @@
-"""What a host hands over for one model call, and what it gets, in its own form."""
+"""What a host hands over for one model call, as messages, and what it gets, in its own form."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -12,24 +12,53 @@ from typing import TYPE_CHECKING
 from squidbot.core.messages import Message, StoredMessage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from squidbot.core.plan import PlanRecord
+    from squidbot.core.ports import Codec
     from squidbot.core.prompts.building import SystemPrompt
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
-__all__ = ["Assembly", "Said", "flat"]
+__all__ = ["Assembly", "Said", "spoken", "unstored"]
 
 # What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
 Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
 
 
-def flat(said: Iterable[Said]) -> Iterator[str | Mapping[str, object] | Message | StoredMessage]:
+def spoken(
+    said: Iterable[Said], role: str, codec: Codec, marked: Callable[[Message], Message]
+) -> Iterator[Message | StoredMessage]:
+    """Yield what a host hands over as messages, in order; a bare text has that role, `marked` is asked of new ones.
+
+    Raises:
+        ValueError: something is not a message of the codec's form.
+    """
+    for one in _flat(said):
+        if isinstance(one, StoredMessage):
+            yield one
+        elif isinstance(one, Message):
+            yield marked(one)
+        else:
+            yield marked(codec.to_message({"role": role, "content": one} if isinstance(one, str) else one))
+
+
+def unstored(messages: Iterable[Message | StoredMessage], codecs: Mapping[str, Codec]) -> Iterator[Message]:
+    """Yield messages as they were before they were stored, with their times."""
+    for message in messages:
+        if isinstance(message, Message):
+            yield message
+        else:
+            yield replace(codecs[message.codec].decode(message.payload), time=message.time)
+
+
+def _flat(said: Iterable[Said]) -> Iterator[str | Mapping[str, object] | Message | StoredMessage]:
     """Return what a host hands over one by one, in order."""
     for one in said:
         if isinstance(one, (str, Mapping, Message, StoredMessage)):
             yield one
         else:
-            yield from flat(one)
+            yield from _flat(one)
 
 
 @dataclass(frozen=True)

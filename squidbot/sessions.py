@@ -8,16 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from squidbot import heard
-from squidbot.assemblies import Assembly, Said, flat
+from squidbot.assemblies import Assembly, Said, spoken, unstored
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
 from squidbot.core.engine import Inputs
-from squidbot.core.messages import Message, StoredMessage, Usage
+from squidbot.core.messages import Usage
 from squidbot.documents import Documents, Policy
 from squidbot.extending import Place
+from squidbot.lookups import Lookups
 from squidbot.prompting import Prompting
 from squidbot.remembering import NOBODY
-from squidbot.tools import Answer, answer, history_tool
+from squidbot.tools import Answer
 from squidbot.unasked import Call, Unasked, is_searchable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Lease
+    from squidbot.core.messages import Lease, StoredMessage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.snapshots import Snapshot
@@ -64,8 +65,8 @@ class Session:
         self._inputs: Inputs | None = None
         self._asked_tokens = lease.window_tokens
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
-        self._history = wired.engine.history(self.core, meter)
         self._place = Place(wired.hooks, session_id, scope, meter)
+        self._lookups = Lookups(wired, self.core, meter, self._place)
 
     @property
     def session_id(self) -> str:
@@ -127,7 +128,7 @@ class Session:
             unasked=Unasked(self.wired, asked),
             extended=self._place.asking(now),
         )
-        incoming = [self._unstored(self._message(one, "user")) for one in flat(said)]
+        incoming = [*unstored(spoken(said, "user", self._codec, self._place.marked), self.wired.codecs)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
@@ -167,7 +168,7 @@ class Session:
             ValueError: something said is not a message of the session's form.
             StoreError: nothing was stored.
         """
-        messages = [self._message(one, "assistant") for one in flat(said)]
+        messages = [*spoken(said, "assistant", self._codec, self._place.marked)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
         if self._recorded is not None:
@@ -300,9 +301,7 @@ class Session:
             InvalidRequestError: results of tool calls are awaited; record these first.
             StoreError: nothing was written.
         """
-        page = self._history.recall(handle, offset, now=time.time() if now is None else now)
-        self._place.recalled("history", page.text)
-        return page
+        return self._lookups.recall(handle, offset, time.time() if now is None else now)
 
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
@@ -312,9 +311,7 @@ class Session:
             BudgetError: there is no room.
             StoreError: the store failed.
         """
-        page = self._history.expand(handle, offset, now=time.time() if now is None else now)
-        self._place.recalled("history", page.text)
-        return page
+        return self._lookups.expand(handle, offset, time.time() if now is None else now)
 
     def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
         """Return the messages of the whole transcript that answer a query, best first, as a page.
@@ -327,7 +324,7 @@ class Session:
             BudgetError: there is no room.
             StoreError: the store failed.
         """
-        return self._history.search(query, limit=limit, offset=offset, now=time.time() if now is None else now)
+        return self._lookups.search(query, limit, offset, time.time() if now is None else now)
 
     def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
@@ -338,9 +335,7 @@ class Session:
         Raises:
             StoreError: the store failed.
         """
-        told = answer(self._history, arguments, time.time() if now is None else now)
-        self._place.recalled("history", told.text)
-        return told
+        return self._lookups.history(arguments, time.time() if now is None else now)
 
     def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
@@ -352,17 +347,7 @@ class Session:
             ConfigError: memory is switched off, or its settings are wrong.
             StoreError: the store failed.
         """
-        from squidbot.tool_memory import answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
-
-        memories = self.wired.memories(self.meter, self.scope, self.session_id)
-        # In words or tokens: nothing has more words than tokens.
-        limit_tokens = min(memories.limit_tokens, *self._history.free())
-        writes = self.wired.loaded.settings.memory.write
-        caller = caller_in(self.wired.store, self.session_id, time.time() if now is None else now, write=writes)
-        told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
-        self._history.hand_out(self.meter.message(told.text))
-        self._place.recalled("memory", told.text)
-        return told
+        return self._lookups.memory(arguments, time.time() if now is None else now)
 
     @cached_property
     def tools(self) -> tuple[dict[str, object], ...]:
@@ -374,24 +359,4 @@ class Session:
         Raises:
             ConfigError: no tools are known in the session's form of messages.
         """
-        from squidbot.tool_memory import memory_tool  # noqa: PLC0415  # few sessions ask
-
-        form, memory = self._codec.tag, self.wired.loaded.settings.memory
-        every = {"history": history_tool(form)}
-        if memory.enabled:
-            every["memory"] = memory_tool(form, write=memory.write)
-        return tuple(every[name] for name in self._place.granted(self.lease.model, tuple(every)))
-
-    def _message(
-        self, said: str | Mapping[str, object] | Message | StoredMessage, role: str
-    ) -> Message | StoredMessage:
-        if isinstance(said, StoredMessage):
-            return said
-        if not isinstance(said, Message):
-            said = self._codec.to_message({"role": role, "content": said} if isinstance(said, str) else said)
-        return self._place.marked(said)
-
-    def _unstored(self, message: Message | StoredMessage) -> Message:
-        if isinstance(message, Message):
-            return message
-        return replace(self.wired.codecs[message.codec].decode(message.payload), time=message.time)
+        return self._lookups.tools(self._codec.tag, self.lease.model)

@@ -350,7 +350,7 @@ def test_snapshot_comes_back_by_its_name() -> None:
 def test_preview_is_what_would_be_sent_next() -> None:
     """In the process that talked, and in one that was never told system text and tools."""
     one = talked()
-    one.record(one._unstored(one._message("and now?", "user")))
+    one.record(one._codec.to_message({"role": "user", "content": "and now?"}))
     seen = one.preview()
     other = squidbot.sessions.Session(one.wired, "s", one.lease, one._codec)
     assert other.preview().messages == seen.messages[1:]

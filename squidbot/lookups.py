@@ -1,0 +1,84 @@
+"""What a session looks up for its host and its model: what was said before, durable facts, and the tools for both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from squidbot.tools import answer, history_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.counting.meter import Meter
+    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.history.hits import Hits
+    from squidbot.core.history.pages import Page
+    from squidbot.extending import Place
+    from squidbot.tools import Answer
+
+__all__ = ["Lookups"]
+
+
+class Lookups:
+    """What was said in a session, and the durable facts of its scope. All times are in seconds since 1970.
+
+    What is raised stands at the methods of `Session`, which say what these do.
+    """
+
+    def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: Place) -> None:
+        """Use `Session`; `place` tells extensions what was looked up, and where."""
+        self._wired = wired
+        self._history = wired.engine.history(core, meter)
+        self._meter = meter
+        self._place = place
+
+    def recall(self, handle: str, offset: int, now: float) -> Page:
+        """Return a page of what was said, which is recorded behind the transcript."""
+        return self._told(self._history.recall(handle, offset, now=now))
+
+    def expand(self, handle: str, offset: int, now: float) -> Page:
+        """Return a page of what was said, and write nothing."""
+        return self._told(self._history.expand(handle, offset, now=now))
+
+    def search(self, query: str, limit: int, offset: int, now: float) -> Hits:
+        """Return the messages that answer a query, best first, as a page."""
+        return self._history.search(query, limit=limit, offset=offset, now=now)
+
+    def history(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of the tool `history` answers."""
+        told = answer(self._history, arguments, now)
+        self._place.recalled("history", told.text)
+        return told
+
+    def memory(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of the tool `memory` answers, never more than the next request has free."""
+        from squidbot.tool_memory import answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
+
+        wired, session_id = self._wired, self._place.session_id
+        memories = wired.memories(self._meter, self._place.scope, session_id)
+        # In words or tokens: nothing has more words than tokens.
+        limit_tokens = min(memories.limit_tokens, *self._history.free())
+        caller = caller_in(wired.store, session_id, now, write=wired.loaded.settings.memory.write)
+        told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
+        self._history.hand_out(self._meter.message(told.text))
+        self._place.recalled("memory", told.text)
+        return told
+
+    def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
+        """Return the definitions of our tools for a model, by its alias, in a form of messages.
+
+        `memory` is there where it is switched on; extensions may withhold either.
+        """
+        from squidbot.tool_memory import memory_tool  # noqa: PLC0415  # few sessions ask
+
+        memory = self._wired.loaded.settings.memory
+        every = {"history": history_tool(form)}
+        if memory.enabled:
+            every["memory"] = memory_tool(form, write=memory.write)
+        return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
+
+    def _told(self, page: Page) -> Page:
+        self._place.recalled("history", page.text)
+        return page
