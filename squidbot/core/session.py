@@ -9,13 +9,13 @@ from squidbot.core import events
 from squidbot.core.asked import back as brought
 from squidbot.core.asked import by_hand, without
 from squidbot.core.billed import believing, decided
-from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
-from squidbot.core.errors import SquidbotError
+from squidbot.core.changes.undo import to_plan, to_the_one_before
 from squidbot.core.messages import Cost, Record
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.request import Inputs, Room
-from squidbot.core.snapshots import SNAPSHOT, Retention, Saved, Snapshot, Snapshots, check_name
+from squidbot.core.restoring import RestorePoints
+from squidbot.core.snapshots import Retention, check_name
 from squidbot.core.state import State
 from squidbot.core.turn import Turn
 from squidbot.core.view.renderer import spent
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.request import Outcome, Unasked
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
     from squidbot.core.view.standing import Shelf, Standing
 
@@ -57,6 +58,7 @@ class Session:
         self.settings = settings
         self.retention = retention
         self._state = State(shelf, lease, observer)
+        self._points = RestorePoints(self._state, retention)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
         self._snapshot_due = False
         # What memory says unasked, as the newest call gave it.
@@ -191,7 +193,7 @@ class Session:
             StoreError: nothing was stored.
         """
         check_name(name)
-        return self._state.tried(lambda stored: self._snapped(stored, name, now), "no snapshot was made of")
+        return self._state.tried(lambda stored: self._points.make(stored, name, now), "no snapshot was made of")
 
     def snapshots(self) -> tuple[Snapshot, ...]:
         """Return the snapshots that are kept, oldest first.
@@ -199,7 +201,7 @@ class Session:
         Raises:
             DamagedStoreError: what is stored can't be read.
         """
-        return self._snapshots().kept
+        return self._points.read().kept
 
     def restore(self, name: str, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord:
         """Make plan and pins what they were at a snapshot, and return the plan that does so; `inputs` as in `compact`.
@@ -273,11 +275,11 @@ class Session:
     def _evented(self, stored: Standing, outcome: Outcome, change: Change) -> PlanRecord:
         """Store an event; where history has reached the mark, with a snapshot of what stood before it."""
         notes = self._state.notes
-        saved = self._automatic(stored, "pressure", change.record.created_at) if outcome.pressing else None
+        saved = self._points.automatic(stored, "pressure", change.record.created_at) if outcome.pressing else None
         records = (*outcome.renewed, *notes.settle(change.batch.merged_through, change.batch.runs))
         extra = (saved.record,) if saved else ()
         plan = self._state.write(stored, change, (records, notes.counts()), extra)
-        self._tell(saved)
+        self._points.tell(saved)
         return plan
 
     def _recorded(
@@ -294,10 +296,10 @@ class Session:
         rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
         answered = state.answered(self._sent, rows, usage)
         due = answered is not None and self._snapshot_due
-        saved = self._automatic(stored, "pressure", rows[-1].time) if due else None
+        saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None
         keyed = state.keys.record(key, rows) if key else None
         state.record(stored, rows, answered and answered.record(usage), saved and saved.record, keyed)
-        self._tell(saved)
+        self._points.tell(saved)
         if answered:
             state.settle(answered, rows, usage)
             self._snapshot_due = False
@@ -348,45 +350,15 @@ class Session:
         told = Told(forgetting.forgotten, reason, state.past.number + 1, now)
         return replace(forgetting.forgotten, plan=state.erase(stored, forgetting, change, told))
 
-    def _snapshots(self) -> Snapshots:
-        return Snapshots.of(self._state.shelf.transcripts.records(self.session_id, SNAPSHOT))
-
-    def _saved(self, stored: Standing, cause: str, name: str, now: float | None) -> Saved:
-        """Return a snapshot of what stands, and the record to store; one without a name is made unasked."""
-        plan_id = stored.plan.plan_id if stored.plan else RAW
-        time = stored.newest_time if now is None else now
-        counts = stored.messages, stored.pins.count
-        made = Snapshot(name, not name, cause, plan_id, self.lease.lease_id, *counts, created_at=time)
-        return self._snapshots().saved(made, self.retention)
-
-    def _automatic(self, stored: Standing, cause: str, now: float | None) -> Saved | None:
-        """Return a snapshot made unasked; None where that fails, which never fails the turn."""
-        try:
-            return self._saved(stored, cause, "", now)
-        except SquidbotError as error:
-            self._state.notify(events.SNAPSHOT_ERROR, str(error), stored.plan)
-            return None
-
-    def _tell(self, saved: Saved | None) -> None:
-        if saved is not None:
-            name = events.AUTO_SNAPSHOT_CREATED if saved.snapshot.automatic else events.SNAPSHOT_CREATED
-            self._state.notify(name, saved.snapshot.name)
-
-    def _snapped(self, stored: Standing, name: str, now: float | None) -> Snapshot:
-        saved = self._saved(stored, "manual", name, now)
-        self._state.append(stored, (), (saved.record,))
-        self._tell(saved)
-        return saved.snapshot
-
     def _restored(self, stored: Standing, name: str, inputs: Inputs | None, now: float | None) -> PlanRecord:
         state = self._state
-        wanted = self._snapshots().named(name)
+        wanted = self._points.read().named(name)
         back = to_plan(state.shelf, "restore", wanted.plan_id)
-        saved = self._saved(stored, "restore", "", now)
+        saved = self._points.saved(stored, "restore", "", now)
         records = state.shelf.transcripts.records(self.session_id, PIN)
         pins = stored.pins.back_to(Pins.of(records[: wanted.pins]))
         plan = self._brought_back(stored, back, inputs, now, (saved.record, *stored.pins.records(pins)))
-        self._tell(saved)
+        self._points.tell(saved)
         state.changed(events.SNAPSHOT_RESTORED, plan)
         return plan
 
