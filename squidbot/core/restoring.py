@@ -1,20 +1,31 @@
-"""A session's restore points: made by hand and unasked, kept beside its messages."""
+"""An earlier plan brought back: the one before, or that of a restore point, made by hand or unasked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
-from squidbot.core.changes.undo import RAW
+from squidbot.core.asked import back as brought
+from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
+from squidbot.core.pins import KIND as PIN
+from squidbot.core.pins import Pins
 from squidbot.core.snapshots import SNAPSHOT, Saved, Snapshot, Snapshots
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.changes.event import Change
+    from squidbot.core.changes.undo import Return
+    from squidbot.core.messages import Record
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.request import Inputs
     from squidbot.core.snapshots import Retention
     from squidbot.core.state import State
+    from squidbot.core.turn import Turn
     from squidbot.core.view.standing import Standing
 
-__all__ = ["RestorePoints"]
+__all__ = ["RestorePoints", "undone"]
 
 
 class RestorePoints:
@@ -70,3 +81,55 @@ class RestorePoints:
         self._state.append(stored, (), (saved.record,))
         self.tell(saved)
         return saved.snapshot
+
+    def restore(self, name: str, turn: Turn, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:
+        """Make plan and pins what they were at a snapshot, and return the plan that does so, which is stored.
+
+        The state now is kept as a snapshot first. Without `inputs` the head stays as the plan has it.
+
+        Raises:
+            NotFoundError: there is no snapshot of that name, or what it was made of is no longer stored.
+            BudgetError: what it would bring back does not fit; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        state = self._state
+        wanted = self.read().named(name)
+        back = to_plan(state.shelf, "restore", wanted.plan_id)
+        saved = self.saved(stored, "restore", "", now)
+        records = state.shelf.transcripts.records(state.shelf.session_id, PIN)
+        pins = stored.pins.back_to(Pins.of(records[: wanted.pins]))
+        beside = saved.record, *stored.pins.records(pins)
+        change = brought(turn, stored, inputs or turn.as_before(stored, now), back)
+        plan = _stands_again(state, stored, change, back, beside)
+        self.tell(saved)
+        state.changed(events.SNAPSHOT_RESTORED, plan)
+        return plan
+
+
+def undone(state: State, turn: Turn, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:
+    """Make the plan before the newest one stand again, and return the plan that does so, which is stored.
+
+    Without `inputs` the head stays as the plan has it; `now` is in seconds since 1970.
+
+    Raises:
+        NotFoundError: there is nothing to undo, or what would stand again is no longer stored.
+        BudgetError: that does not fit any more; nothing was changed.
+        StoreError: nothing was changed.
+    """
+    back = to_the_one_before(state.shelf, stored.plan)
+    change = brought(turn, stored, inputs or turn.as_before(stored, now), back)
+    plan = _stands_again(state, stored, change, back)
+    state.changed(events.PLAN_UNDONE, plan)
+    return plan
+
+
+def _stands_again(
+    state: State, stored: Standing, change: Change, back: Return, extra: Sequence[Record] = ()
+) -> PlanRecord:
+    """Store the change that brings a plan back, with the notes as they were under it, and return its plan."""
+    from squidbot.core.notes.rewind import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it
+
+    records = rewound(state.notes, back.target.notes, back.target.merged_through)
+    plan = state.write(stored, change, (records, counts_behind(state.notes, records)), extra)
+    state.reopen_notes()
+    return plan

@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
-from squidbot.core.asked import back as brought
 from squidbot.core.asked import by_hand, without
 from squidbot.core.billed import believing, decided
-from squidbot.core.changes.undo import to_plan, to_the_one_before
-from squidbot.core.messages import Cost, Record
+from squidbot.core.messages import Cost
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.request import Inputs, Room
-from squidbot.core.restoring import RestorePoints
+from squidbot.core.restoring import RestorePoints, undone
 from squidbot.core.snapshots import Retention, check_name
 from squidbot.core.state import State
 from squidbot.core.turn import Turn
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from squidbot.core.changes.event import Change
-    from squidbot.core.changes.undo import Return
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.messages import Lease, Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
@@ -181,7 +178,9 @@ class Session:
             BudgetError: that does not fit any more; nothing was changed.
             StoreError: nothing was changed.
         """
-        return self._state.tried(lambda stored: self._undone(stored, inputs, now), "nothing was undone in")
+        return self._state.tried(
+            lambda stored: undone(self._state, self._turn, stored, inputs, now), "nothing was undone in"
+        )
 
     def snapshot(self, name: str, *, now: float | None = None) -> Snapshot:
         """Keep plan and pins as they are under a name, durably; `now` is in seconds since 1970.
@@ -214,7 +213,9 @@ class Session:
             BudgetError: what it would bring back does not fit; nothing was changed.
             StoreError: nothing was changed.
         """
-        return self._state.tried(lambda stored: self._restored(stored, name, inputs, now), "nothing was restored in")
+        return self._state.tried(
+            lambda stored: self._points.restore(name, self._turn, stored, inputs, now), "nothing was restored in"
+        )
 
     def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> Forgotten:
         """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
@@ -316,29 +317,6 @@ class Session:
         records = *renewed, *state.notes.settle(change.batch.merged_through, change.batch.runs)
         return state.write(stored, change, (records, state.notes.counts()))
 
-    def _undone(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:
-        back = to_the_one_before(self._state.shelf, stored.plan)
-        plan = self._brought_back(stored, back, inputs, now)
-        self._state.changed(events.PLAN_UNDONE, plan)
-        return plan
-
-    def _brought_back(
-        self,
-        stored: Standing,
-        back: Return,
-        inputs: Inputs | None,
-        now: float | None,
-        extra: Sequence[Record] = (),
-    ) -> PlanRecord:
-        from squidbot.core.notes.rewind import counts_behind, rewound  # noqa: PLC0415
-
-        state, turn = self._state, self._turn
-        change = brought(turn, stored, inputs or turn.as_before(stored, now), back)
-        records = rewound(state.notes, back.target.notes, back.target.merged_through)
-        plan = state.write(stored, change, (records, counts_behind(state.notes, records)), extra)
-        state.reopen_notes()
-        return plan
-
     def _forgotten(
         self, stored: Standing, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> Forgotten:
@@ -349,18 +327,6 @@ class Session:
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         told = Told(forgetting.forgotten, reason, state.past.number + 1, now)
         return replace(forgetting.forgotten, plan=state.erase(stored, forgetting, change, told))
-
-    def _restored(self, stored: Standing, name: str, inputs: Inputs | None, now: float | None) -> PlanRecord:
-        state = self._state
-        wanted = self._points.read().named(name)
-        back = to_plan(state.shelf, "restore", wanted.plan_id)
-        saved = self._points.saved(stored, "restore", "", now)
-        records = state.shelf.transcripts.records(self.session_id, PIN)
-        pins = stored.pins.back_to(Pins.of(records[: wanted.pins]))
-        plan = self._brought_back(stored, back, inputs, now, (saved.record, *stored.pins.records(pins)))
-        self._points.tell(saved)
-        state.changed(events.SNAPSHOT_RESTORED, plan)
-        return plan
 
     def _add_pin(self, body: Mapping[str, object]) -> None:
         self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned in")
