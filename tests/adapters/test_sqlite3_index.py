@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3 import SqliteStore, index, queries
+from squidbot.adapters.sqlite3 import SqliteStore, index, session_rows
 from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import StoreError
@@ -261,7 +261,7 @@ def test_search_reads_only_when_all_is_indexed(tmp_path: Path) -> None:
 def removed(store: SqliteStore, messages: list[StoredMessage]) -> None:
     """Take messages out of the index."""
     with store._writing as connection:
-        index.remove(connection, queries.find(connection, "s"), messages)
+        index.remove(connection, session_rows.find(connection, "s"), messages)
 
 
 def blocks(path: Path) -> bytes:

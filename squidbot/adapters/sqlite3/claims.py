@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import queries
+from squidbot.adapters.sqlite3 import session_rows
 from squidbot.adapters.sqlite3.rows import stored
 
 if TYPE_CHECKING:
@@ -57,5 +57,5 @@ def release(connection: sqlite3.Connection, session_id: str, kind: str, holder: 
 
 
 def _cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | bytes | None, ...]:
-    queries.find(connection, texts[0])  # refuses what is no id
+    session_rows.find(connection, texts[0])  # refuses what is no id
     return tuple(stored(text)[0] for text in texts)

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from squidbot.adapters.sqlite3 import erase, files, proof, queries, rows
+from squidbot.adapters.sqlite3 import erase, files, proof, queries, rows, session_rows, summary_rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.memory import saving
 from squidbot.adapters.sqlite3.pages import broken_frames
-from squidbot.adapters.sqlite3.queries import SEQ_BITS
 from squidbot.adapters.sqlite3.salvage import salvage
+from squidbot.adapters.sqlite3.session_rows import SEQ_BITS
 from squidbot.adapters.sqlite3.store import SqliteStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
@@ -195,7 +195,7 @@ def _looked(
             sessions += _sessions(connection, problems)
             memories = saving.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
-                found = (queries.find(connection, session.session_id) for session in sessions)
+                found = (session_rows.find(connection, session.session_id) for session in sessions)
                 problems += proof.contradictions(connection, found, has_memories=bool(memories[0]))
     except (DamagedStoreError, *FOREIGN) as error:
         failed = error if isinstance(error, StoreError) else store_error(name, error)
@@ -245,18 +245,18 @@ def _sessions(connection: sqlite3.Connection, problems: list[str]) -> Iterator[S
     for no, name in connection.execute(SESSION_NUMBERS).fetchall():
         session_id = rows.plain(name)
         try:
-            session = queries.find(connection, session_id)
+            session = session_rows.find(connection, session_id)
             damaged = tuple(queries.intact_messages(connection, session, 0, session.messages - 1)[1])
             lost = tuple(_lost_records(connection, session))
             yield SessionHealth(session_id, session.messages, damaged, lost, _lost_summaries(connection, session))
             behind = connection.execute(KEYS, (session.first_key + session.messages, (no + 1) * (1 << SEQ_BITS) - 1))
             if behind.fetchone():
-                problems.append(f"session {queries.named(session_id)} has more messages than its row says")
+                problems.append(f"session {session_rows.named(session_id)} has more messages than its row says")
         except FOREIGN as error:
-            problems.append(f"session {queries.named(session_id)}: {error}")
+            problems.append(f"session {session_rows.named(session_id)}: {error}")
 
 
-def _lost_records(connection: sqlite3.Connection, session: queries.Session) -> Iterator[tuple[str, int]]:
+def _lost_records(connection: sqlite3.Connection, session: session_rows.Session) -> Iterator[tuple[str, int]]:
     for kind, count in session.record_counts.items():
         with suppress(rows.DamagedRowError, sqlite3.DatabaseError):
             queries.records(connection, session, kind, 0)
@@ -270,11 +270,11 @@ def _lost_records(connection: sqlite3.Connection, session: queries.Session) -> I
                 yield kind, number
 
 
-def _lost_summaries(connection: sqlite3.Connection, session: queries.Session) -> tuple[str, ...]:
+def _lost_summaries(connection: sqlite3.Connection, session: session_rows.Session) -> tuple[str, ...]:
     lost = []
     for (name,) in connection.execute(SUMMARY_NAMES, (session.no,)).fetchall():
         try:
-            if not queries.summaries_by_id(connection, session, [rows.plain(name)]):
+            if not summary_rows.by_id(connection, session, [rows.plain(name)]):
                 lost.append(rows.plain(name))
         except (rows.DamagedRowError, sqlite3.DatabaseError):
             lost.append(name.decode("utf-8", "replace"))

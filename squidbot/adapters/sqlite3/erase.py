@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import index, queries, rows
+from squidbot.adapters.sqlite3 import index, queries, rows, session_rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.files import SETTINGS, connect
 from squidbot.adapters.sqlite3.views import DamagedIndexError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from squidbot.adapters.sqlite3.queries import Session
+    from squidbot.adapters.sqlite3.session_rows import Session
     from squidbot.core.messages import StoredMessage
 
 __all__ = ["forget", "is_unscrubbed", "mark", "remove_summaries", "scrub"]
@@ -66,7 +66,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         index.settle(connection, session, max(seqs))
     remove_summaries(connection, session, erasure.summaries)
     if erasure.appended:
-        session = queries.append(connection, queries.add(connection, session), (), erasure.appended)
+        session = queries.append(connection, session_rows.add(connection, session), (), erasure.appended)
     if changed or erasure.replaced:
         mark(connection)
 

@@ -28,7 +28,7 @@ from squidbot.core.finding.words import RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.adapters.sqlite3.queries import Session
+    from squidbot.adapters.sqlite3.session_rows import Session
     from squidbot.core.finding.words import Query, Word
     from squidbot.core.messages import Found, StoredMessage
 

@@ -7,7 +7,7 @@ import struct
 from dataclasses import fields, make_dataclass
 from functools import lru_cache
 from math import nan
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from zlib import compress, crc32, decompress
 
 from squidbot.core.errors import StoreError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MESSAGE_COLUMNS",
+    "PICKED_ROWS",
+    "PICKED_SIZES",
     "SUMMARY_COLUMNS",
     "DamagedRowError",
     "cell",
@@ -29,6 +31,7 @@ __all__ = [
     "encode",
     "encode_record",
     "encode_summary",
+    "filled_up",
     "json_text",
     "plain",
     "plain_small",
@@ -36,6 +39,11 @@ __all__ = [
     "stored",
     "stored_small",
 ]
+
+# How many rows are asked for at once by name: a statement for each power of two up to it, a shorter list is filled up.
+PICKED_ROWS = 256
+PICKED_SIZES = tuple(1 << power for power in range(PICKED_ROWS.bit_length()))
+T = TypeVar("T")
 
 MESSAGE_COLUMNS = "key, bound, estimate, turn, checksum, time, form, call_ids, result_ids, frozen, payload"
 SUMMARY_COLUMNS = "id, first_seq, last_seq, estimate, bound, checksum, level, counter, source_digest, made_by, text"
@@ -291,3 +299,9 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
     level, counter, source_digest, made_by = map(plain, texts[:-1])
     said, cost = plain_small(texts[-1]), Cost(estimate, bound)
     return Summary(plain(summary_id), session_id, first, last, level, said, cost, counter, source_digest, made_by)
+
+
+def filled_up(names: list[T]) -> list[T]:
+    """Return names, of which there are some, with the last one repeated until there is a statement for so many."""
+    size = 1 << (len(names) - 1).bit_length()
+    return names + names[-1:] * (size - len(names))

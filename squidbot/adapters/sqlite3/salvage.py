@@ -10,7 +10,7 @@ from zlib import crc32
 from squidbot.adapters.sqlite3 import rows
 from squidbot.adapters.sqlite3.memory import marks, saving
 from squidbot.adapters.sqlite3.pages import Pages, carved, cells
-from squidbot.adapters.sqlite3.queries import SEQ_BITS
+from squidbot.adapters.sqlite3.session_rows import SEQ_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

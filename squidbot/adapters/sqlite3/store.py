@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import claims, erase, finding, index, queries
+from squidbot.adapters.sqlite3 import claims, erase, finding, index, queries, session_rows, summary_rows
 from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, shrink_log
 from squidbot.adapters.sqlite3.opened import OpenedFile
 from squidbot.adapters.sqlite3.rows import plain
@@ -58,7 +58,7 @@ class SqliteStore(OpenedFile):
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. One indexed lookup."""
         with self._reading as connection:
-            session = queries.find(connection, session_id)
+            session = session_rows.find(connection, session_id)
             return session.messages, sum(session.record_counts.values())
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
@@ -68,7 +68,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a record does not match its checksum.
         """
         with self._reading as connection:
-            return queries.opening(connection, queries.find(connection, session_id), kinds)
+            return queries.opening(connection, session_rows.find(connection, session_id), kinds)
 
     def append(
         self,
@@ -118,14 +118,14 @@ class SqliteStore(OpenedFile):
         indexes: bool,
     ) -> None:
         with self._writing as connection:
-            session = queries.find(connection, session_id)
+            session = session_rows.find(connection, session_id)
             if session.messages != expected_seq:
                 raise StoreError(
                     f"another writer came first: session {session.named} has {session.messages} messages, "
                     f"not {expected_seq}; nothing was written: read what is new, then append behind it"
                 )
             if messages or records:
-                grown = queries.append(connection, queries.add(connection, session), messages, records)
+                grown = queries.append(connection, session_rows.add(connection, session), messages, records)
                 if indexes:
                     index.keep_up(connection, expected_seq, grown, sum(len(message.payload) for message in messages))
 
@@ -136,7 +136,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a row is missing or does not match its checksum.
         """
         with self._reading as connection:
-            return queries.messages(connection, queries.find(connection, session_id), first_seq, last_seq)
+            return queries.messages(connection, session_rows.find(connection, session_id), first_seq, last_seq)
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the named messages in order of seq, each once; unknown ones are left out.
@@ -145,7 +145,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a row is missing or does not match its checksum.
         """
         with self._reading as connection:
-            return queries.picked(connection, queries.find(connection, session_id), seqs)
+            return queries.picked(connection, session_rows.find(connection, session_id), seqs)
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
         """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget.
@@ -156,7 +156,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a row is missing or does not match its checksum.
         """
         with self._reading as connection:
-            session = queries.find(connection, session_id)
+            session = session_rows.find(connection, session_id)
             first_seq = queries.first_past(connection, session, budget_tokens)
             return queries.messages(connection, session, first_seq, session.messages - 1)
 
@@ -167,7 +167,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: it does not match its checksum.
         """
         with self._reading as connection:
-            return queries.last_record(connection, queries.find(connection, session_id), kind)
+            return queries.last_record(connection, session_rows.find(connection, session_id), kind)
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number.
@@ -176,7 +176,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: one is missing or does not match its checksum.
         """
         with self._reading as connection:
-            return queries.records(connection, queries.find(connection, session_id), kind, first_number)
+            return queries.records(connection, session_rows.find(connection, session_id), kind, first_number)
 
     def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
@@ -204,7 +204,7 @@ class SqliteStore(OpenedFile):
                 pass
             attempts -= 1
             with self._reading as connection:
-                session = queries.find(connection, session_id)
+                session = session_rows.find(connection, session_id)
                 # Who searched for the first time beside us may have begun an index of its own in between.
                 if not attempts or not index.pending(connection, session, 0).left:
                     return index.search(connection, session, query, limit, after)
@@ -234,11 +234,11 @@ class SqliteStore(OpenedFile):
 
     def _index(self, session_id: str) -> int:
         with self._reading as connection:
-            session = queries.find(connection, session_id)
+            session = session_rows.find(connection, session_id)
             batch = index.pending(connection, session)
         if batch.first < batch.last:
             with self._writing as connection:
-                index.add(connection, queries.find(connection, session_id), batch)
+                index.add(connection, session_rows.find(connection, session_id), batch)
         return batch.left
 
     def _renew_index(self) -> None:
@@ -271,7 +271,7 @@ class SqliteStore(OpenedFile):
 
     def _forget(self, session_id: str, erasure: Erasure, *, renews: bool = False, drops: bool = True) -> None:
         with self._writing as connection:
-            session = queries.find(connection, session_id)
+            session = session_rows.find(connection, session_id)
             if renews:
                 index.renew(connection, drops=drops)
             erase.forget(connection, session, erasure, renewed=renews)
@@ -283,7 +283,7 @@ class SqliteStore(OpenedFile):
             StoreError: nothing was written: another text is stored under that id, or a value can't be stored.
         """
         with self._writing as connection:
-            queries.add_summary(connection, summary)
+            summary_rows.add(connection, summary)
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
         """Remove summaries for good, their bytes too, as `forget` does; unknown ids are passed over.
@@ -292,7 +292,7 @@ class SqliteStore(OpenedFile):
             StoreError: nothing was removed.
         """
         with self._writing as connection:
-            erase.remove_summaries(connection, queries.find(connection, session_id), summary_ids)
+            erase.remove_summaries(connection, session_rows.find(connection, session_id), summary_ids)
         with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
             self.scrub()
 
@@ -303,7 +303,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: one does not match its checksum.
         """
         with self._reading as connection:
-            return queries.summaries_by_id(connection, queries.find(connection, session_id), summary_ids)
+            return summary_rows.by_id(connection, session_rows.find(connection, session_id), summary_ids)
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id.
@@ -312,7 +312,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: one does not match its checksum.
         """
         with self._reading as connection:
-            return queries.summaries_in_range(connection, queries.find(connection, session_id), first_seq, last_seq)
+            return summary_rows.in_range(connection, session_rows.find(connection, session_id), first_seq, last_seq)
 
     def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
         """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
@@ -331,13 +331,13 @@ class SqliteStore(OpenedFile):
         """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""
         with self._reading as connection:
             return queries.intact_messages(
-                connection, queries.find_damaged(connection, session_id), first_seq, last_seq
+                connection, session_rows.find_damaged(connection, session_id), first_seq, last_seq
             )
 
     def sessions(self) -> list[tuple[str, int]]:
         """Return (id, number of messages) of every session, oldest first."""
         with self._reading as connection:
-            return [(plain(session_id), stored) for session_id, stored in connection.execute(queries.SESSIONS)]
+            return [(plain(session_id), stored) for session_id, stored in connection.execute(session_rows.SESSIONS)]
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
         """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
