@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from squidbot.builtin import INDEXES, TIMERS
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.resolution import Resolved
 from squidbot.core.budget.window import WindowSettings, open_lease, window_below
@@ -24,7 +25,7 @@ from squidbot.extensions import collected, store_name
 from squidbot.hooks import Hooks, implementations
 from squidbot.models.catalog import Catalog
 from squidbot.models.learned import LearnedWindows, learned_for, refused
-from squidbot.offers import INDEXES, TIMERS, make
+from squidbot.offers import make
 from squidbot.prompting import Prompts
 from squidbot.relay import Relay
 from squidbot.remembering import Remembering, Vectors, withdraw

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from squidbot.builtin import PROVIDERS
 from squidbot.core.errors import ConfigError
 from squidbot.extensions import PROVIDER, counter_specs, split_spec
-from squidbot.offers import PROVIDERS, KeepsCounts, make
+from squidbot.offers import KeepsCounts, make
 
 if TYPE_CHECKING:
     from squidbot.config import Loaded

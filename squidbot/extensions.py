@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pluggy
 
 from squidbot import hookspecs
+from squidbot.builtin import BuiltIn
 from squidbot.core.errors import ConfigError
 from squidbot.hooks import implementations
 from squidbot.hookspecs import PROJECT
-from squidbot.offers import BuiltIn, Registry
+from squidbot.offers import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

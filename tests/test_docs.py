@@ -17,11 +17,12 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot import hookspecs
+from squidbot.builtin import BuiltIn
 from squidbot.cli import main
 from squidbot.config import load_settings
 from squidbot.core import events
 from squidbot.core.events import Event
-from squidbot.offers import BuiltIn, Registry
+from squidbot.offers import Registry
 from squidbot.probes import PROBES
 
 if TYPE_CHECKING:

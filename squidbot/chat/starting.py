@@ -9,12 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
+from squidbot.builtin import OPEN_FILES, RUNTIMES
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
 from squidbot.engines import load
 from squidbot.hookspecs import hookimpl
-from squidbot.offers import OPEN_FILES, RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

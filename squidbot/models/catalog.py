@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.builtin import OPEN_FILES
 from squidbot.core import events
 from squidbot.core.budget.resolution import Known, Resolved, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError
@@ -15,7 +16,7 @@ from squidbot.models.files import header_of, loading_of, model_file
 from squidbot.models.opening import MIB, differences, open_model
 from squidbot.models.servers import Behind, behind
 from squidbot.models.watching import MemoryWatch
-from squidbot.offers import OPEN_FILES, check_offered, make
+from squidbot.offers import check_offered, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable

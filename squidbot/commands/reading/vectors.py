@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.builtin import INDEXES
 from squidbot.commands.texts import count
 from squidbot.core.errors import SquidbotError
-from squidbot.offers import INDEXES
 from squidbot.remembering import provider_of, vectors_path
 
 if TYPE_CHECKING:
