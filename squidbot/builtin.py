@@ -19,8 +19,7 @@ from squidbot.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.core.memories import MemoryStore
-    from squidbot.core.ports import LLM, Embedder, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Register, Store

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.memories import Memory, MemoryStore, Scope
+    from squidbot.core.memories import Memory, Scope
     from squidbot.core.messages import Job, Message, Summary
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.core.view.assembly import Assembly

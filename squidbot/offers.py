@@ -10,8 +10,7 @@ from squidbot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from squidbot.core.memories import MemoryStore
-    from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, Observer, TokenCounter
+    from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Store

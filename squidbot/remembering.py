@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
     from squidbot.core.counting.meter import Meter
-    from squidbot.core.memories import MemoryStore
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.meaning import ByMeaning
-    from squidbot.core.ports import Embedder, Observer
+    from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.core.withdrawing import Withdrawn

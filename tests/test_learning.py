@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.memories import MemoryStore
-    from squidbot.core.ports import LLM
+    from squidbot.core.ports import LLM, MemoryStore
     from squidbot.hookspecs import Register
 
 ANN, BEN = Scope(user="ann", bot="helper"), Scope(user="ben", bot="helper")

@@ -15,7 +15,7 @@ from squidbot.core.memory.meaning import ByMeaning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["Remade", "bar", "remade"]
 

@@ -10,7 +10,7 @@ from squidbot.core.memories import Memory, Scope, Source, View, memory_id_of
 from squidbot.testing.values import refuses
 
 if TYPE_CHECKING:
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["EXCHANGE_CHECKS"]
 

@@ -18,7 +18,8 @@ from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, refuses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.memories import Category, Isolation, MemoryStore
+    from squidbot.core.memories import Category, Isolation
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["ANN", "ISOLATIONS", "SEEN", "check_memory_store", "made_memory"]
 
@@ -40,7 +41,7 @@ FINDABLE = (
 def check_memory_store(
     factory: Callable[[], MemoryStore], reopened: Callable[[MemoryStore], MemoryStore] | None = None
 ) -> None:
-    """Check the promises of `memories.MemoryStore`.
+    """Check the promises of `ports.MemoryStore`.
 
     Promised: a memory comes back equal in every field, whatever its texts hold; storing it again does nothing, and a
     different one under its id is refused with all that came with it; what is superseded is history, what is forgotten

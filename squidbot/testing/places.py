@@ -14,7 +14,7 @@ from squidbot.testing.values import ODD_IDS, closed_after, refuses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["PLACE_CHECKS", "checks_places_reopened"]
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.memory.candidates import Counted
     from squidbot.adapters.sqlite3.memory.index import Lists
-    from squidbot.core.memories import MemoryStore
     from squidbot.core.memory.search.query import Query
+    from squidbot.core.ports import MemoryStore
 
 
 def by_meaning(path: Path) -> ByMeaning:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
     Opened = Callable[[], AbstractContextManager[MemoryStore]]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
 
 def changed(path: Path, *statements: str, cells: Sequence[object] = ()) -> None:

@@ -19,7 +19,7 @@ from .indexer import ANN
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
 METER = Meter(builtin_counter("classes"))
 

@@ -27,7 +27,7 @@ from .noted import METER, Notes, became, memories_of, pieces_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.core.memories import MemoryStore
+    from squidbot.core.ports import MemoryStore
 
 NOW = 2e9
 NAMES = ("a.md", "b.md", "talk.jsonl", "journal.jsonl")

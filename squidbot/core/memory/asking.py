@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
-    from squidbot.core.memories import Hit, MemoryStore, Trust, View
+    from squidbot.core.memories import Hit, Trust, View
     from squidbot.core.memory.telling import Frame
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["Added", "Asked", "Memories"]
 

@@ -12,8 +12,9 @@ from squidbot.core.memory.wording import is_negation, rivals, words_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Memory, MemoryStore, View
+    from squidbot.core.memories import Memory, View
     from squidbot.core.memory.facts import Candidate
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["Learned", "Passed", "Place", "decided", "learned", "neighbours"]
 

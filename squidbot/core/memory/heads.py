@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.counting.meter import Meter
-    from squidbot.core.memories import Category, Memory, MemoryStore, View
+    from squidbot.core.memories import Category, Memory, View
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Cost
+    from squidbot.core.ports import MemoryStore
 
 __all__ = ["Caps", "Overview", "Start", "cold_start", "index", "overview", "profile", "sections", "told_in", "traits"]
 

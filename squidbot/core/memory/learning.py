@@ -24,12 +24,12 @@ from squidbot.core.scopes import scope_at, scopes_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Isolation, Memory, MemoryStore, Scope
+    from squidbot.core.memories import Isolation, Memory, Scope
     from squidbot.core.memory.deciding import Passed
     from squidbot.core.memory.facts import Candidate, Utterance
     from squidbot.core.memory.reading import ModelReader
     from squidbot.core.messages import StoredMessage
-    from squidbot.core.ports import Codec, Observer, TranscriptStore
+    from squidbot.core.ports import Codec, MemoryStore, Observer, TranscriptStore
     from squidbot.core.scopes import Since
 
 __all__ = ["MODEL", "RULES", "WITH_MESSAGES", "Rests", "Studied", "Study", "Unread"]

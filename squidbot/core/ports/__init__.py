@@ -3,6 +3,7 @@
 | file     | holds |
 |----------|-------|
 | stores   | `TranscriptStore`, `SummaryStore`; `Claims`, which a store may have beside them |
+| memories | `MemoryStore`: durable facts |
 | models   | `LLM`, `Chat`, `LoadedModel`, `Summarizer`; `Embedder`, and what it may have beside: `Calibrated` |
 | counting | `TokenCounter`, and how far it can be trusted |
 | codecs   | `Codec`: one host's form of messages |
@@ -12,6 +13,7 @@
 from squidbot.core.ports.around import GpuProbe, Observer
 from squidbot.core.ports.codecs import Codec
 from squidbot.core.ports.counting import Certificate, TokenCounter
+from squidbot.core.ports.memories import MemoryStore
 from squidbot.core.ports.models import LLM, Calibrated, Chat, Embedder, LoadedModel, Summarizer
 from squidbot.core.ports.stores import Claims, SummaryStore, TranscriptStore
 
@@ -25,6 +27,7 @@ __all__ = [
     "Embedder",
     "GpuProbe",
     "LoadedModel",
+    "MemoryStore",
     "Observer",
     "Summarizer",
     "SummaryStore",

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from operator import mul, xor
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from squidbot.core.memories import MemoryStore
+from squidbot.core.ports import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
