@@ -14,7 +14,8 @@ SquidbotError
 ├── SizingError            how much memory a model takes can't be said, or it can't be loaded: why, what would do
 ├── TranscriptError        a recorded conversation can't be read: file, line, what to do
 └── StoreError             stored data can't be written or read; says whether anything was written
-└── DamagedStoreError  stored data contradict themselves or their checksum
+    ├── DamagedStoreError  stored data contradict themselves or their checksum
+    └── JournalFullError   a day of a journal has as many entries as it may have
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
     "ContextOverflowError",
     "DamagedStoreError",
     "InvalidRequestError",
+    "JournalFullError",
     "LLMError",
     "ModelFileError",
     "ModelLoadError",
@@ -147,3 +149,21 @@ class StoreError(SquidbotError):
 
 class DamagedStoreError(StoreError):
     """Stored data contradict themselves or their checksum."""
+
+
+class JournalFullError(StoreError):
+    """A day of a journal has as many entries as a day may have; nothing was written.
+
+    Attributes:
+        day: the day, in UTC.
+        most: how many it may have.
+    """
+
+    def __init__(self, day: str, most: int) -> None:
+        """Name the day, the number and the key to change."""
+        super().__init__(
+            f"the journal of {day} has {most:,} entries, as many as a day may have; nothing was written: raise "
+            f"journal.max_entries_per_day, or wait for the next day (UTC)"
+        )
+        self.day = day
+        self.most = most

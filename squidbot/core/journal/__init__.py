@@ -1,0 +1,10 @@
+"""The journal: what was done, decided and left open, in entries that outlive any session (document 003, Journal 247).
+
+| file     | holds |
+|----------|-------|
+| ports    | what the core asks of a journal: append, the newest, a day |
+| rules    | what is kept of an entry: secrets taken out, caps, files and errors where they are wanted |
+| digest   | the newest entry and what is open, in a small room |
+| markdown | an entry, and a day, for people |
+| entry    | `Entry`, and its line of JSON |
+"""

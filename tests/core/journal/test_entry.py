@@ -1,0 +1,131 @@
+"""Entries of a journal and their lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from squidbot.core.errors import DamagedStoreError, NotFoundError
+from squidbot.core.journal.entry import LISTS, MOST_TIME, Entry, day_of, from_line, to_line, valid_day
+
+# As document 003 prints it.
+DOCUMENTED = (
+    '{"timestamp": "2026-01-27T12:34:56Z", "agent_id": "default", "run_id": "run_7", "summary": "Made a store.", '
+    '"decisions": ["SQLite"], "progress": ["tables"], "open_questions": ["when?"], "files_touched": ["a.py"], '
+    '"tags": ["context", "memory"], "source_session": "session_9", "token_usage": {"total": 12345}}'
+)
+ENTRY = Entry(
+    1_769_517_296, "Made a store.", "default", "run_7", "session_9", ("SQLite",), ("tables",), ("when?",), ("a.py",),
+    tags=("context", "memory"), total_tokens=12_345,
+)  # fmt: skip
+
+SINGLE = st.text(st.characters(codec="utf-8"))
+LIST = st.lists(SINGLE, max_size=4).map(tuple)
+ENTRIES = st.builds(
+    Entry, st.integers(0, MOST_TIME), SINGLE, SINGLE, SINGLE, SINGLE, LIST, LIST, LIST, LIST, LIST, LIST,
+    st.none() | st.integers(0, 2**70),
+)  # fmt: skip
+
+
+def test_line_is_that_of_the_document_when_all_is_said() -> None:
+    """Each key of J-01, in its order, under its name."""
+    assert to_line(ENTRY) == DOCUMENTED
+    assert from_line(DOCUMENTED) == ENTRY
+
+
+@given(ENTRIES)
+@example(Entry(0, "one\n---\ntwo", decisions=("---", "\u2028", "\x85", "\x00", "\x7f"), errors=("x",)))
+@example(Entry(MOST_TIME, "\ud800", progress=("\udfff",)))
+def test_entry_comes_back_from_its_line_whatever_is_in_it(entry: Entry) -> None:
+    """There and back; the line is one line for every reader, and has UTF-8 (J-01, V21)."""
+    line = to_line(entry)
+    assert from_line(line) == entry
+    assert len(line.splitlines()) == 1
+    assert line.encode()
+    assert list(json.loads(line))[:4] == ["timestamp", "agent_id", "run_id", "summary"]
+
+
+def test_halves_of_a_character_come_back_joined() -> None:
+    """JSON can't tell them from the character that they make."""
+    assert from_line(to_line(Entry(0, "\ud83d\ude00"))).summary == "\N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize(
+    ("stamp", "time"),
+    [
+        ("2026-01-27T12:34:56Z", 1_769_517_296),
+        ("2026-01-27T12:34:56", 1_769_517_296),
+        ("2026-01-27T13:34:56.789+01:00", 1_769_517_296),
+        ("1970-01-01T00:00:00Z", 0),
+        ("9999-12-31T23:59:59Z", MOST_TIME),
+    ],
+)
+def test_time_of_others_is_read_in_any_zone(stamp: str, time: int) -> None:
+    """One that names none is taken for UTC; parts of a second are passed over."""
+    assert from_line(json.dumps({"timestamp": stamp, "summary": "x"})) == Entry(time, "x")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("", "no JSON"),
+        (DOCUMENTED[:-1], "cut off"),
+        ("[" * 100_000, "no JSON"),
+        ("[]", "no JSON object"),
+        ("{}", "no summary|no timestamp"),
+        ('{"timestamp": "2026-01-27T12:34:56Z"}', "no summary"),
+        ('{"timestamp": "yesterday", "summary": "x"}', "'yesterday' is no time"),
+        ('{"timestamp": "0001-01-01T00:00:00+14:00", "summary": "x"}', "is no time|1970"),
+        ('{"timestamp": "1969-12-31T23:59:59Z", "summary": "x"}', "1970 to 9999"),
+        ('{"timestamp": 7, "summary": "x"}', "timestamp is no text"),
+        (DOCUMENTED.replace('"run_7"', "7"), "run_id is no text"),
+        (DOCUMENTED.replace('["SQLite"]', '"SQLite"'), "decisions is no list of texts"),
+        (DOCUMENTED.replace('["SQLite"]', "[1]"), "decisions is no list of texts"),
+        (DOCUMENTED.replace("12345", "-1"), "no number of tokens"),
+        (DOCUMENTED.replace("12345", "true"), "no number of tokens"),
+        (DOCUMENTED.replace("12345", "1.5"), "no number of tokens"),
+    ],
+)
+def test_line_that_is_no_entry_is_refused_with_the_reason(line: str, why: str) -> None:
+    """Nothing is taken for what it is not."""
+    with pytest.raises(DamagedStoreError, match=why):
+        from_line(line)
+
+
+@given(st.integers(0, len(DOCUMENTED) - 1))
+def test_beginning_of_a_line_is_never_an_entry(chars: int) -> None:
+    """Wherever a process died while it wrote."""
+    with pytest.raises(DamagedStoreError):
+        from_line(DOCUMENTED[:chars])
+
+
+def test_keys_that_nobody_knows_are_passed_over() -> None:
+    """A later form may have more."""
+    assert from_line(DOCUMENTED.replace('"run_id"', '"mood": "good", "run_id"')) == ENTRY
+
+
+@pytest.mark.parametrize(("time", "tokens"), [(-1, None), (MOST_TIME + 1, None), (0, -1)])
+def test_entry_of_no_time_or_fewer_tokens_than_none_is_refused(time: int, tokens: int | None) -> None:
+    """Before it is anywhere."""
+    with pytest.raises(ValueError, match=r"time|tokens"):
+        Entry(time, "x", total_tokens=tokens)
+
+
+def test_day_changes_at_midnight_in_utc() -> None:
+    """Whatever zone the machine is in (V21)."""
+    assert (day_of(86_399), day_of(86_399.9), day_of(86_400)) == ("1970-01-01", "1970-01-01", "1970-01-02")
+    assert Entry(86_400, "x").day == "1970-01-02"
+    assert valid_day("2028-02-29") == "2028-02-29"
+    for text in ("2026-02-29", "20260227", "2026-W05-1", "../x", "", "2026-01-27 "):
+        with pytest.raises(NotFoundError, match="is no day"):
+            valid_day(text)
+
+
+def test_every_list_of_an_entry_is_in_its_line() -> None:
+    """Errors, too, which the document has no place for, where there are any."""
+    line = json.loads(to_line(Entry(0, "x", errors=("e",))))
+    assert {*LISTS} <= {*line}
+    assert "errors" not in json.loads(to_line(Entry(0, "x")))
