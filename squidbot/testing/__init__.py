@@ -20,6 +20,7 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | places      | what memory stores promise of memories in the places of others |
 | facts       | memories to test with |
 | exchanges   | what a memory store promises of `exchange`, and of pieces of files |
+| journals    | the check of journals |
 | vectors     | the check of vector indexes |
 | probes      | the check of what looks for devices |
 | ggufs       | model files to test with |
@@ -36,6 +37,7 @@ from squidbot.testing.facts import made_memory
 from squidbot.testing.finds import check_finds
 from squidbot.testing.ggufs import offline_chat_model, write_gguf
 from squidbot.testing.hosts import HOST_CHECKS, check_host_plugin
+from squidbot.testing.journals import check_journal
 from squidbot.testing.llms import check_llm
 from squidbot.testing.loaded import check_loaded_model
 from squidbot.testing.memories import check_memory_store
@@ -54,6 +56,7 @@ __all__ = [
     "check_finds",
     "check_gpu_probe",
     "check_host_plugin",
+    "check_journal",
     "check_llm",
     "check_loaded_model",
     "check_memory_store",

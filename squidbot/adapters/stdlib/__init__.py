@@ -7,12 +7,14 @@
 | changes  | what a change would make of memories, decided before it is made |
 | journal  | `FileMemoryStore`: durable facts in one file of JSON lines |
 | lines    | such a file: checksums, appending, writing it anew |
+| daybook  | `Daybook`: a journal in a folder, a file of JSON lines for each day |
 | vectors  | `ExactIndex`, `InMemoryVectors`: the nearest of some thousands, and what they are of |
 """
 
+from squidbot.adapters.stdlib.daybook import Daybook
 from squidbot.adapters.stdlib.journal import FileMemoryStore
 from squidbot.adapters.stdlib.memories import InMemoryMemoryStore
 from squidbot.adapters.stdlib.sessions import InMemoryStore
 from squidbot.adapters.stdlib.vectors import ExactIndex, InMemoryVectors
 
-__all__ = ["ExactIndex", "FileMemoryStore", "InMemoryMemoryStore", "InMemoryStore", "InMemoryVectors"]
+__all__ = ["Daybook", "ExactIndex", "FileMemoryStore", "InMemoryMemoryStore", "InMemoryStore", "InMemoryVectors"]

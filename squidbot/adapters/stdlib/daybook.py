@@ -1,0 +1,195 @@
+"""A journal in a folder: a file of JSON lines for each day in UTC (J-01), which anybody can read and copy.
+
+A file only grows. What a process left of a line when it died stays where it is: the next line begins on a new one, and
+whoever reads is told of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import threading
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.adapting.disk import lock, sync
+from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
+from squidbot.core.journal.entry import from_line, to_line, valid_day
+from squidbot.core.journal.ports import Appended, Read
+from squidbot.core.journal.rules import Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import FileIO
+
+    from squidbot.core.journal.entry import Entry
+
+__all__ = ["Daybook"]
+
+_NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl", re.ASCII)
+_LOCK: Final = "journal.lock"
+
+
+class _Page(NamedTuple):
+    """What a file holds: entries as they were appended, what is none of them, and whether its last line is ended."""
+
+    entries: list[Entry]
+    faults: list[str]
+    is_ended: bool
+
+
+class Daybook:
+    """Journal in a folder; any number of processes and threads may use it, readers without a right to write, too."""
+
+    def __init__(self, folder: str | os.PathLike[str], rules: Rules | None = None) -> None:
+        """Name a folder, which is made with the first entry; `rules` say what is kept (None: as J-03 has it)."""
+        self.folder = Path(folder)
+        self.rules = rules or Rules()
+        self._turn = threading.Lock()
+
+    def append(self, entry: Entry) -> Appended:
+        """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
+
+        Raises:
+            JournalFullError: nothing was written: its day has as many as a day may have.
+            StoreError: nothing was written: it says nothing, or the disk failed.
+        """
+        kept, cuts = self.rules.taken(entry)
+        path = self.folder / f"{kept.day}.jsonl"
+        line = to_line(kept).encode() + b"\n"
+        try:
+            with self._turn, self._writing():
+                page = self._page(path, _bytes_of(path))
+                if len(page.entries) >= self.rules.most_entries_per_day:
+                    raise JournalFullError(kept.day, self.rules.most_entries_per_day)
+                _write(path, line if page.is_ended else b"\n" + line)
+        except OSError as error:
+            raise self._failed(path, error, "nothing was written") from error
+        return Appended(kept, len(page.entries) + 1, cuts, tuple(page.faults))
+
+    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> Read:
+        """Return the newest entries, newest first, whatever days they are of: at most `limit`.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        entries: list[Entry] = []
+        faults: list[str] = []
+        for day in reversed(self.days()):
+            if len(entries) >= limit:
+                break
+            page = self.of_day(day)
+            faults += page.faults
+            entries += (
+                one
+                for one in reversed(page.entries)
+                if (not tag or tag in one.tags) and (not agent_id or agent_id == one.agent_id)
+            )
+        return Read(tuple(entries[: max(0, limit)]), tuple(faults))
+
+    def of_day(self, day: str) -> Read:
+        """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
+
+        Raises:
+            NotFoundError: it is no day.
+            StoreError: the disk failed.
+        """
+        path = self.folder / f"{valid_day(day)}.jsonl"
+        try:
+            page = self._page(path, self._settled(path))
+        except OSError as error:
+            raise self._failed(path, error, "nothing was read") from error
+        return Read(tuple(page.entries), tuple(page.faults))
+
+    def days(self) -> list[str]:
+        """Return the days that have a file, oldest first.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        try:
+            names = [one.name for one in self.folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._failed(self.folder, error, "nothing was read") from error
+        return sorted(found[1] for name in names if (found := _NAME.fullmatch(name)) and _is_day(found[1]))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Keep all others from writing, in any process."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / _LOCK).open("ab") as file:
+            lock(file)  # given back when the file is closed, and when the process dies
+            yield
+
+    def _settled(self, path: Path) -> bytes:
+        """Return what is in a file; a line that is being written now is waited for, where that can be known."""
+        data = _bytes_of(path)
+        # Reading makes no file: where there is no lock, none of ours has written.
+        if data.endswith(b"\n") or not data or not os.access(self.folder / _LOCK, os.W_OK):
+            return data
+        with self._turn, self._writing():
+            return _bytes_of(path)
+
+    def _page(self, path: Path, data: bytes) -> _Page:
+        page = _Page([], [], is_ended=data.endswith(b"\n") or not data)
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                page.entries.append(from_line(line.decode()))
+            except (DamagedStoreError, UnicodeDecodeError) as error:
+                why = "no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                page.faults.append(f"{path}:{number}: {why}; {len(line):,} bytes, left as they are")
+        return page
+
+    def _failed(self, path: Path, error: OSError, what: str) -> StoreError:
+        return StoreError(f"{path}: {error.strerror}; {what}: check the disk and the path")
+
+
+def _write(path: Path, line: bytes) -> None:
+    """Append a line in one write, durable on return; what could be written of it in part is taken back.
+
+    Raises:
+        OSError: the disk failed, or is full.
+    """
+    is_new = not path.exists()
+    with path.open("ab", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            _put(file, line)
+        except OSError:
+            file.truncate(size)
+            raise
+    if is_new:
+        sync(path.parent)
+
+
+def _put(file: FileIO, line: bytes) -> None:
+    """Write a line at once, and sync it.
+
+    Raises:
+        OSError: the disk failed, or took a part of it only.
+    """
+    if file.write(line) != len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(file.fileno())
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

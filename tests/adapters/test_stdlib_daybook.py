@@ -1,0 +1,221 @@
+"""A journal in a folder: whole lines, or none; what a dead process left is told; nobody's entry is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import Daybook
+from squidbot.core.errors import JournalFullError, StoreError
+from squidbot.core.journal.entry import Entry, to_line
+from squidbot.core.journal.rules import Rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# The last second of 2026-11-22 in UTC, in seconds since 1970.
+EVENING = 1_795_391_999
+WRITER = """
+import sys
+from squidbot.adapters.stdlib import Daybook
+from squidbot.core.journal.entry import Entry
+book = Daybook(sys.argv[1])
+for number in range(40):
+    book.append(Entry(1_795_391_999, f"{sys.argv[2]}{number} " + "x" * 2_000))
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Daybook:
+    """Return a journal in a folder that is not there yet."""
+    return Daybook(tmp_path / "notes" / "journal")
+
+
+def _file(book: Daybook, day: str = "2026-11-22") -> Path:
+    return book.folder / f"{day}.jsonl"
+
+
+def test_file_is_named_after_the_day_of_its_entries_and_only_grows(book: Daybook) -> None:
+    """One line each, as J-01 has it; at midnight in UTC another file begins, in the same process (V21)."""
+    book.append(Entry(EVENING, "evening\n---\nstill"))
+    first = _file(book).read_bytes()
+    book.append(Entry(EVENING, "later"))
+    book.append(Entry(EVENING + 1, "morning"))
+    assert _file(book).read_bytes().startswith(first)
+    assert [json.loads(line)["summary"] for line in _file(book).read_text().splitlines()] == [
+        "evening\n---\nstill",
+        "later",
+    ]
+    assert json.loads(_file(book, "2026-11-23").read_text())["timestamp"] == "2026-11-23T00:00:00Z"
+    assert sorted(one.name for one in book.folder.iterdir()) == [
+        "2026-11-22.jsonl",
+        "2026-11-23.jsonl",
+        "journal.lock",
+    ]
+
+
+def test_201st_entry_of_a_day_is_refused_and_the_file_stays(book: Daybook) -> None:
+    """With the key to change; the next day has room (V21)."""
+    for number in range(200):
+        book.append(Entry(EVENING, str(number)))
+    whole = _file(book).read_bytes()
+    with pytest.raises(JournalFullError, match=r"2026-11-22 has 200 entries.*journal\.max_entries_per_day"):
+        book.append(Entry(EVENING, "200"))
+    assert _file(book).read_bytes() == whole
+    assert Daybook(book.folder, Rules(most_entries_per_day=201)).append(Entry(EVENING, "200")).number == 201
+    assert book.append(Entry(EVENING + 1, "x")).number == 1
+
+
+def test_line_that_was_cut_off_is_told_and_loses_no_other(book: Daybook) -> None:
+    """Wherever the writer died: it is no entry, it is named, it stays, and the next one is whole (V21)."""
+    book.append(Entry(EVENING, "one"))
+    whole = _file(book).read_bytes()
+    line = to_line(Entry(EVENING, "tw\N{LATIN SMALL LETTER O WITH STROKE}")).encode()
+    for cut in range(1, len(line)):
+        _file(book).write_bytes(whole + line[:cut])
+        read = book.of_day("2026-11-22")
+        assert [one.summary for one in read.entries] == ["one"]
+        assert [f"{_file(book)}:2: " in one and f"{cut:,} bytes" in one for one in read.faults] == [True]
+        told = book.append(Entry(EVENING, "three"))
+        assert (told.number, told.faults) == (2, read.faults)
+        assert _file(book).read_bytes().startswith(whole + line[:cut] + b"\n")
+        again = book.of_day("2026-11-22")
+        assert ([one.summary for one in again.entries], again.faults) == (["one", "three"], read.faults)
+        assert book.latest(9).faults == read.faults
+
+
+def test_entry_whose_line_was_not_ended_is_an_entry(book: Daybook) -> None:
+    """All of it is there; the next one begins on a line of its own."""
+    book.append(Entry(EVENING, "one"))
+    _file(book).write_bytes(_file(book).read_bytes().rstrip(b"\n"))
+    assert [one.summary for one in book.latest(9).entries] == ["one"]
+    assert book.append(Entry(EVENING, "two")).faults == ()
+    assert [one.summary for one in book.latest(9).entries] == ["two", "one"]
+
+
+def test_damaged_line_is_passed_over_and_told(book: Daybook) -> None:
+    """Somebody edited the file: other lines are read, and what is not one of ours is named."""
+    book.append(Entry(EVENING, "one"))
+    with _file(book).open("ab") as file:
+        file.write(b"\n\r\n \xff\xfe\n{}\nhello\n")
+    book.append(Entry(EVENING, "two"))
+    read = book.of_day("2026-11-22")
+    assert [one.summary for one in read.entries] == ["one", "two"]
+    assert [one.partition("jsonl:")[2].partition(";")[0] for one in read.faults] == [
+        "4: no UTF-8",
+        "5: no entry: no timestamp",
+        "6: no entry of a journal: no JSON, or cut off",
+    ]
+
+
+def test_damaged_lines_do_not_count_for_the_day(book: Daybook) -> None:
+    """The cap is of entries."""
+    book.folder.mkdir(parents=True)
+    _file(book).write_bytes(b"hello\n" * 300)
+    assert book.append(Entry(EVENING, "one")).number == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    before=st.text(max_size=30),
+    behind=st.text(max_size=30),
+    secret=st.sampled_from(("sk-" + "a1B2" * 6, "AKIA" + "Q7" * 8, "ghp_" + "x9" * 12)),
+)
+def test_no_secret_is_in_any_file(book: Daybook, before: str, behind: str, secret: str) -> None:
+    """Whatever is around it, and wherever it was said (V21)."""
+    said = f"{before} {secret} {behind}"
+    unlimited = Daybook(book.folder, Rules(most_entries_per_day=10_000))
+    unlimited.append(Entry(EVENING, said, "default", "", "", *((said,),) * 6))
+    assert not any(secret.encode() in one.read_bytes() for one in book.folder.iterdir())
+
+
+def test_processes_that_write_at_once_lose_nothing(book: Daybook) -> None:
+    """Three, one day: every entry whole and once, each writer's in its order; a reader beside them sees no damage."""
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, book.folder, name]) for name in "abc"]
+    while any(one.poll() is None for one in writers):
+        assert book.latest(300).faults == ()
+    assert [one.returncode for one in writers] == [0, 0, 0]
+    read = book.of_day("2026-11-22")
+    said = [one.summary.split()[0] for one in read.entries]
+    assert read.faults == ()
+    assert len(said) == 120
+    assert all([one for one in said if one[0] == name] == [f"{name}{number}" for number in range(40)] for name in "abc")
+
+
+def test_failed_write_leaves_the_file_as_it_was(book: Daybook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk refuses to sync, or takes a part of the line: a StoreError, and no half of an entry."""
+    book.append(Entry(EVENING, "one"))
+    whole = _file(book).read_bytes()
+
+    def fails(_number: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fails)
+        with pytest.raises(StoreError, match=r"Input/output error; nothing was written"):
+            book.append(Entry(EVENING, "two"))
+    assert _file(book).read_bytes() == whole
+    assert book.append(Entry(EVENING, "two")).number == 2
+
+
+def test_full_disk_leaves_no_part_of_a_line() -> None:
+    """Where a write takes less than it was given."""
+    program = """
+import resource, signal, sys, tempfile
+from squidbot.adapters.stdlib import Daybook
+from squidbot.core.errors import StoreError
+from squidbot.core.journal.entry import Entry
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+book = Daybook(tempfile.mkdtemp())
+book.append(Entry(0, "one"))
+file = book.folder / "1970-01-01.jsonl"
+whole = file.read_bytes()
+resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 20, resource.RLIM_INFINITY))
+try:
+    book.append(Entry(0, "two"))
+except StoreError as error:
+    print("nothing was written" in str(error), file.read_bytes() == whole)
+"""
+    if sys.platform == "win32":
+        pytest.skip("no such limits there")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True True\n", "")
+
+
+def test_foreign_names_in_the_folder_are_no_days(book: Daybook) -> None:
+    """Only files that are named after one."""
+    book.append(Entry(EVENING, "one"))
+    for name in ("2026-02-30.jsonl", "2026-1-1.jsonl", "daily_summary.md", "x2026-11-22.jsonl", "2026-11-22.jsonl~"):
+        (book.folder / name).write_text("hello\n")
+    assert book.days() == ["2026-11-22"]
+    assert book.latest(9).faults == ()
+
+
+def test_folder_in_the_place_of_a_file_is_an_error_in_one_line(book: Daybook) -> None:
+    """Reading and writing: ours, with the path."""
+    _file(book).mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"2026-11-22\.jsonl: .*; nothing was read"):
+        book.of_day("2026-11-22")
+    with pytest.raises(StoreError, match=r"2026-11-22\.jsonl: .*; nothing was written"):
+        book.append(Entry(EVENING, "one"))
+
+
+def test_reading_makes_nothing(book: Daybook) -> None:
+    """No folder, no file."""
+    assert (book.days(), book.latest(), book.of_day("2026-11-22")) == ([], ((), ()), ((), ()))
+    assert not book.folder.exists()
+
+
+def test_files_of_others_are_read(book: Daybook) -> None:
+    """A journal that another program wrote, with less in it."""
+    book.folder.mkdir(parents=True)
+    _file(book).write_text('{"timestamp":"2026-11-22T10:00:00Z","summary":"by hand"}')
+    assert [one.name for one in book.folder.iterdir()] == ["2026-11-22.jsonl"]
+    assert book.latest().entries == (Entry(EVENING - 14 * 3_600 + 1, "by hand"),)
