@@ -35,6 +35,7 @@ COMMANDS = {
     "compact": ("changes", "Shorten what is sent now."),
     "undo": ("changes", "Take the newest event back."),
     "memory": ("memory", "Search, list, add and forget durable facts."),
+    "journal": ("journal", "Show what was done, decided and left open, newest first."),
     "jobs": ("jobs", "List messages to be read for facts and summaries that are due, or do them."),
     "snapshot": ("snapshots", "Keep what is sent now under a name."),
     "snapshots": ("snapshots", "List the snapshots of a session."),

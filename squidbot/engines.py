@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from squidbot.behind import EngineJobs
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
+    from squidbot.core.journal.ports import Journal
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
@@ -56,6 +57,7 @@ class Engine:
         self.wired = wired
         wired.remembering.work_behind()
         self._behind: EngineJobs | None = None
+        self._journal: Journal | None = None
         self._lock = threading.Lock()
         self._is_closed = False
         settings = wired.loaded.settings
@@ -126,6 +128,20 @@ class Engine:
         from squidbot.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
 
         return reindex(self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops), dry_run=dry_run)
+
+    def journal(self) -> Journal:
+        """Return the journal of the settings, in the files of `journal.folder`; nothing is made until an entry is kept.
+
+        What it keeps and refuses is told to whoever listens: `journal-entry-created`, `degraded`.
+
+        Raises:
+            ConfigError: one of `journal.redact_patterns` is none.
+        """
+        from squidbot.journals import Telling, journal_of  # noqa: PLC0415  # no turn needs it
+
+        if self._journal is None:
+            self._journal = Telling(journal_of(self.wired.loaded), self.wired.relay)
+        return self._journal
 
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.

@@ -14,8 +14,10 @@ import squidbot
 from squidbot.checks import KV_TYPES
 from squidbot.config import Loaded, load_settings
 from squidbot.core.budget.ladder import Ladder
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, JournalFullError
 from squidbot.core.jobs.due import JobSettings
+from squidbot.core.journal.entry import Entry
+from squidbot.core.journal.rules import Rules
 from squidbot.core.settings import HistorySettings
 from squidbot.core.snapshots import Retention
 
@@ -82,6 +84,8 @@ OTHER_KEYS = {
     *(f"memory.{key}" for key in ("redact_names", "redact_patterns", "embedder", "index")),
     *(f"memory.{key}" for key in ("in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
+    *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
+    "journal.redact_patterns",
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",
@@ -210,6 +214,33 @@ def test_snapshot_keys_reach_the_session_when_they_are_set() -> None:
     given = {"max": 2, "auto_fraction": 0.5, "keep_all_hours": 1.5, "keep_every_nth": 3, "max_age_days": 7.0}
     assert opened({"snapshots": given}).core.retention == Retention(2, 0.5, 1.5, 3, 7.0)
     assert opened({}).core.retention == Retention()
+
+
+def test_journal_keys_reach_the_journal_when_they_are_set(tmp_path: Path) -> None:
+    """Each in its own place; what is not set is as document 003 has it (J-03)."""
+    given = {
+        "folder": f"{tmp_path}/days",
+        "max_entries_per_day": 2,
+        "include_files": False,
+        "include_errors": False,
+        "redact_patterns": ["door_code", "ACME-[0-9]+"],
+    }
+    with squidbot.load({"journal": given}) as engine:
+        journal = engine.journal()
+        told = journal.append(Entry(0, "door_code: 7788, ACME-1", files_touched=("a.py",), errors=("e",)))
+        assert told.entry == Entry(0, "door_code: [redacted], [redacted]")
+        journal.append(Entry(0, "two"))
+        with pytest.raises(JournalFullError):
+            journal.append(Entry(0, "three"))
+    assert [one.name for one in (tmp_path / "days").glob("*.jsonl")] == ["1970-01-01.jsonl"]
+    assert load_settings({}).settings.journal.rules == Rules()
+
+
+def test_journal_pattern_that_is_none_is_refused() -> None:
+    """With what is wrong with it."""
+    engine = squidbot.load({"journal": {"redact_patterns": ["["]}})
+    with engine, pytest.raises(ConfigError, match="no regular expression"):
+        engine.journal()
 
 
 def test_job_keys_reach_the_jobs_when_they_are_set() -> None:

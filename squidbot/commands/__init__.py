@@ -17,6 +17,7 @@
 | reindex   | `memory reindex`: what is found of files, brought to their state |
 | whose     | whose facts a command is about, and the store that they are in |
 | memory    | `memory`: durable facts, searched, listed, added, forgotten |
+| journal   | `journal`: entries of the journal, by day or newest first |
 | merged    | `memory merge`, `memory restore`, `memory show` |
 | jobs      | `jobs`: messages to be read for facts, summaries that are due |
 | snapshots | `snapshot`, `snapshots`, `restore` |

@@ -37,6 +37,7 @@ MEMORY_WARNING = "memory-warning"
 MEMORY_CRITICAL = "memory-critical"
 MEMORY_EMERGENCY = "memory-emergency"
 SIZING_DIFFERS = "sizing-differs"
+JOURNAL_ENTRY_CREATED = "journal-entry-created"
 DEGRADED = "degraded"
 
 

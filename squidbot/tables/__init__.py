@@ -11,11 +11,13 @@ What a key does stands in docs/configuration.md. None means: as the strategy, th
 | answers  | `[allocation]` and `[prompt]` |
 | history  | `[pressure]`, `[history]`, `[summary]` and `[snapshots]` |
 | stores   | `[store]` and `[memory]` |
+| journal  | `[journal]` |
 """
 
 from squidbot.tables.answers import Allocation, Prompt, Words
 from squidbot.tables.budget import Budget
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
+from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
 from squidbot.tables.settings import Compat, Settings
 from squidbot.tables.stores import Memory, Store
@@ -27,6 +29,7 @@ __all__ = [
     "Compat",
     "Gpu",
     "History",
+    "Journal",
     "Memory",
     "Model",
     "Pressure",

@@ -9,6 +9,7 @@ from squidbot.prices import Entry
 from squidbot.tables.answers import Allocation, Prompt
 from squidbot.tables.budget import Budget
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
+from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
@@ -40,6 +41,7 @@ class Settings:
     summary: Summary = attrs.Factory(Summary)
     snapshots: Snapshots = attrs.Factory(Snapshots)
     memory: Memory = attrs.Factory(Memory)
+    journal: Journal = attrs.Factory(Journal)
     store: Store = attrs.Factory(Store)
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES

@@ -43,7 +43,7 @@ def _file(book: Daybook, day: str = "2026-11-22") -> Path:
 
 
 def test_file_is_named_after_the_day_of_its_entries_and_only_grows(book: Daybook) -> None:
-    """One line each, as J-01 has it; at midnight in UTC another file begins, in the same process (V21)."""
+    """One line each; at midnight in UTC another file begins, in the same process (J-01, V21)."""
     book.append(Entry(EVENING, "evening\n---\nstill"))
     first = _file(book).read_bytes()
     book.append(Entry(EVENING, "later"))

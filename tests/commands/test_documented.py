@@ -12,7 +12,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
+from squidbot.core.journal.entry import Entry
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ PRINTED = [
     ["export", "support/43"],
     ["compact", "support/42"],
     ["undo", "support/42"],
+    ["journal"],
     ["jobs"],
     ["snapshot", "support/42", "good"],
     ["restore", "support/42", "good"],
@@ -124,6 +127,8 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         copied("memory", "add", "Ann keeps bees", "--user", "ann")
         Path("note.md").write_text("Ann keeps bees.", encoding="utf-8")
         arguments = [*arguments, "--user", "ann"]
+    if arguments[0] == "journal":
+        Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
     if arguments[0] == "size":
         offline_chat_model(arguments[1])
     result = copied(*arguments, "--json")

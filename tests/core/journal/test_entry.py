@@ -31,7 +31,7 @@ ENTRIES = st.builds(
 
 
 def test_line_is_that_of_the_document_when_all_is_said() -> None:
-    """Each key of J-01, in its order, under its name."""
+    """Each key, in its order, under its name (J-01)."""
     assert to_line(ENTRY) == DOCUMENTED
     assert from_line(DOCUMENTED) == ENTRY
 

@@ -1,0 +1,33 @@
+"""`[journal]`: entries of what was done, by day."""
+
+from __future__ import annotations
+
+import attrs
+
+from squidbot.checks import Names, Whole
+from squidbot.core.journal.rules import MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, Rules
+
+__all__ = ["Journal"]
+
+# J-03.
+JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Names(REDACT_PATTERNS)
+
+
+@attrs.frozen
+class Journal:
+    """`[journal]`: where its files are, and what is kept of an entry."""
+
+    folder: str = "notes/journal"
+    max_entries_per_day: Whole = JOURNAL_MOST
+    include_files: bool = True
+    include_errors: bool = True
+    redact_patterns: Names = JOURNAL_PATTERNS
+
+    @property
+    def rules(self) -> Rules:
+        """The same as the core takes it.
+
+        Raises:
+            ConfigError: a pattern is none.
+        """
+        return Rules(self.max_entries_per_day, self.include_files, self.include_errors, self.redact_patterns)

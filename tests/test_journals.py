@@ -1,0 +1,95 @@
+"""The journal of an engine: what it keeps and refuses is told."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.adapters.stdlib import Daybook
+from squidbot.core.errors import JournalFullError
+from squidbot.core.journal.entry import Entry
+from squidbot.journals import Telling
+from squidbot.testing import check_journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.core.events import Event
+
+# The last second of 2026-11-22 in UTC, in seconds since 1970.
+EVENING = 1_795_391_999
+
+
+class Host:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.told: list[tuple[str, str, str]] = []
+
+    @squidbot.hookimpl
+    def on_event(self, event: Event) -> None:
+        """Keep an event."""
+        self.told.append((event.name, event.session_id, event.cause))
+
+    def notify(self, event: Event) -> None:
+        """Keep it, as an observer."""
+        self.on_event(event)
+
+
+def test_journal_of_an_engine_keeps_an_entry_with_dashes_and_begins_a_file_at_midnight(tmp_path: Path) -> None:
+    """The entry is whole, the next one is there, and the day after has its own file (V21)."""
+    host = Host()
+    with squidbot.load({"journal": {"folder": str(tmp_path)}}, extensions=[host]) as engine:
+        said = Entry(EVENING, "one\n---\ntwo", source_session="s1")
+        engine.journal().append(said)
+        engine.journal().append(Entry(EVENING, "x" * 5_000))
+        engine.journal().append(Entry(EVENING + 1, "three"))
+        assert engine.journal().days() == ["2026-11-22", "2026-11-23"]
+        assert engine.journal().of_day("2026-11-22").entries[0] == said
+        assert [one.summary[:5] for one in engine.journal().latest(3).entries] == ["three", "xxxxx", "one\n-"]
+    assert host.told == [
+        ("journal-entry-created", "s1", "2026-11-22, entry 1"),
+        ("journal-entry-created", "", "2026-11-22, entry 2; summary: 4,800 of 5,000 characters are kept"),
+        ("journal-entry-created", "", "2026-11-23, entry 1"),
+    ]
+
+
+def test_201st_entry_of_a_day_is_refused_and_told(tmp_path: Path) -> None:
+    """By an error and by an event; the file stays (V21)."""
+    host = Host()
+    with squidbot.load({"journal": {"folder": str(tmp_path)}}, extensions=[host]) as engine:
+        for number in range(200):
+            engine.journal().append(Entry(EVENING, str(number)))
+        whole = (tmp_path / "2026-11-22.jsonl").read_bytes()
+        with pytest.raises(JournalFullError):
+            engine.journal().append(Entry(EVENING, "200", source_session="s1"))
+    assert (tmp_path / "2026-11-22.jsonl").read_bytes() == whole
+    ((name, session_id, cause),) = [one for one in host.told if one[0] != "journal-entry-created"]
+    assert (name, session_id) == ("degraded", "s1")
+    assert cause.startswith("journal: the journal of 2026-11-22 has 200 entries, as many as a day may have")
+
+
+def test_damaged_line_is_told_once(tmp_path: Path) -> None:
+    """However often the file is read."""
+    host = Host()
+    book = Daybook(tmp_path)
+    book.append(Entry(EVENING, "one"))
+    with (tmp_path / "2026-11-22.jsonl").open("a") as file:
+        file.write("{")
+    journal = Telling(book, host)
+    for _ in range(2):
+        assert [one.summary for one in journal.latest().entries] == ["one"]
+        assert len(journal.of_day("2026-11-22").faults) == 1
+    journal.append(Entry(EVENING, "two"))
+    assert [name for name, _, _ in host.told] == ["degraded", "journal-entry-created"]
+    assert ":2: no entry of a journal" in host.told[0][2]
+
+
+def test_journal_that_tells_is_one(tmp_path: Path) -> None:
+    """It keeps all that a journal promises."""
+    numbers = count()
+    check_journal(lambda: Telling(Daybook(tmp_path / str(next(numbers))), Host()))
