@@ -32,7 +32,7 @@ class Entry:
     """What was done in a stretch of work.
 
     Attributes:
-        time: when it was made, in whole seconds since 1970 (UTC); it belongs to that day.
+        time: when it was made, in seconds since 1970 (UTC), whole ones are kept; it belongs to that day.
         summary: what was done, in words.
         agent_id: whose entry it is.
         run_id: the run that it was made in; "" where there is none.
@@ -44,7 +44,7 @@ class Entry:
         total_tokens: what the session had used by then; None where nobody knows.
     """
 
-    time: int
+    time: float
     summary: str
     agent_id: str = DEFAULT_AGENT
     run_id: str = ""
@@ -58,15 +58,23 @@ class Entry:
     total_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers.
+        """Check what was given, since what no reader takes for an entry would be lost; parts of a second are dropped.
 
         Raises:
-            ValueError: the time has no date, or the tokens are below 0.
+            ValueError: the time has no date, a text is none, a list is none of texts, or the tokens are no number of
+                them; the text says which.
         """
-        if not 0 <= self.time <= MOST_TIME:
-            raise ValueError(f"time {self.time} of an entry is not in the years 1970 to 9999")
-        if self.total_tokens is not None and self.total_tokens < 0:
-            raise ValueError(f"an entry can't have used {self.total_tokens} tokens")
+        if not _is_number(self.time) or not 0 <= self.time <= MOST_TIME:
+            raise ValueError(f"time {self.time!r:.40} of an entry: seconds since 1970, until the year 9999, are wanted")
+        object.__setattr__(self, "time", int(self.time))
+        for key in ("summary", *IDS):
+            if not isinstance(getattr(self, key), str):
+                raise ValueError(f"{key} of an entry is no text")  # noqa: TRY004  # one error for what is given wrong
+        for key in LISTS:
+            object.__setattr__(self, key, _given(key, getattr(self, key)))
+        tokens: object = self.total_tokens
+        if tokens is not None and not _is_tokens(tokens):
+            raise ValueError(f"total_tokens {tokens!r:.40} of an entry: a whole number from 0, or None, is wanted")
 
     @property
     def timestamp(self) -> str:
@@ -77,6 +85,25 @@ class Entry:
     def day(self) -> str:
         """The day it belongs to, in UTC: "2026-01-27"."""
         return day_of(self.time)
+
+
+def _given(key: str, value: object) -> tuple[str, ...]:
+    """Return a list as it is kept.
+
+    Raises:
+        ValueError: it is none of texts; a text alone is none, too.
+    """
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise ValueError(f"{key} of an entry is no list of texts")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_tokens(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def day_of(time: float) -> str:
@@ -178,6 +205,6 @@ def _tokens(found: Mapping[str, object]) -> int | None:
     total = usage.get("total") if isinstance(usage, dict) else usage
     if total is None:
         return None
-    if isinstance(total, bool) or not isinstance(total, int) or total < 0:
-        raise DamagedStoreError("no entry of a journal: token_usage.total is no number of tokens")
-    return total
+    if isinstance(total, int) and _is_tokens(total):
+        return total
+    raise DamagedStoreError("no entry of a journal: token_usage.total is no number of tokens")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -107,11 +110,37 @@ def test_keys_that_nobody_knows_are_passed_over() -> None:
     assert from_line(DOCUMENTED.replace('"run_id"', '"mood": "good", "run_id"')) == ENTRY
 
 
-@pytest.mark.parametrize(("time", "tokens"), [(-1, None), (MOST_TIME + 1, None), (0, -1)])
-def test_entry_of_no_time_or_fewer_tokens_than_none_is_refused(time: int, tokens: int | None) -> None:
-    """Before it is anywhere."""
-    with pytest.raises(ValueError, match=r"time|tokens"):
-        Entry(time, "x", total_tokens=tokens)
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"time": -1}, "time -1"),
+        ({"time": MOST_TIME + 1}, "time 253402300800"),
+        ({"time": math.nan}, "time nan"),
+        ({"time": math.inf}, "time inf"),
+        ({"time": "now"}, "time 'now'"),
+        ({"time": True}, "time True"),
+        ({"summary": 7}, "summary of an entry is no text"),
+        ({"agent_id": None}, "agent_id of an entry is no text"),
+        ({"decisions": "one"}, "decisions of an entry is no list of texts"),
+        ({"files_touched": [1]}, "files_touched of an entry is no list of texts"),
+        ({"tags": None}, "tags of an entry is no list of texts"),
+        ({"total_tokens": -1}, "total_tokens -1"),
+        ({"total_tokens": 1.5}, "total_tokens 1.5"),
+        ({"total_tokens": True}, "total_tokens True"),
+    ],
+)
+def test_what_no_reader_would_take_for_an_entry_is_refused(wrong: dict[str, Any], why: str) -> None:
+    """Before it is anywhere: it would be written, and lost."""
+    with pytest.raises(ValueError, match=re.escape(why)):
+        Entry(**{"time": 0, "summary": "x", **wrong})
+
+
+def test_parts_of_a_second_are_dropped_and_lists_taken() -> None:
+    """A clock's own number, and what JSON gives, will do."""
+    lists: dict[str, Any] = {"tags": ["a", "b"]}
+    entry = Entry(86_399.9, "x", **lists)
+    assert (entry, type(entry.time)) == (Entry(86_399, "x", tags=("a", "b")), int)
+    assert entry.timestamp == "1970-01-01T23:59:59Z"
 
 
 def test_day_changes_at_midnight_in_utc() -> None:
