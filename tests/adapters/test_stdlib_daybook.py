@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,16 @@ from squidbot.core.journal.entry import Entry
 book = Daybook(sys.argv[1])
 for number in range(40):
     book.append(Entry(1_795_391_999, f"{sys.argv[2]}{number} " + "x" * 2_000))
+"""
+KILLED = """
+import sys
+from squidbot.adapters.stdlib import Daybook
+from squidbot.core.journal.entry import Entry
+from squidbot.core.journal.rules import Rules
+book = Daybook(sys.argv[1], Rules(most_entries_per_day=10**6))
+for number in range(10**6):
+    book.append(Entry(1_795_391_999, "x" * 4_000, progress=("y" * 300,) * 40))
+    print(number, flush=True)
 """
 
 
@@ -55,9 +66,9 @@ def test_file_is_named_after_the_day_of_its_entries_and_only_grows(book: Daybook
     ]
     assert json.loads(_file(book, "2026-11-23").read_text())["timestamp"] == "2026-11-23T00:00:00Z"
     assert sorted(one.name for one in book.folder.iterdir()) == [
+        ".journal.lock",
         "2026-11-22.jsonl",
         "2026-11-23.jsonl",
-        "journal.lock",
     ]
 
 
@@ -147,6 +158,41 @@ def test_processes_that_write_at_once_lose_nothing(book: Daybook) -> None:
     assert read.faults == ()
     assert len(said) == 120
     assert all([one for one in said if one[0] == name] == [f"{name}{number}" for number in range(40)] for name in "abc")
+
+
+def test_killed_writer_leaves_all_that_it_was_told_of(book: Daybook) -> None:
+    """Whenever it is killed: what `append` returned from is there, and nobody else is harmed."""
+    for kept in range(1, 6):
+        before = len(book.latest(10_000).entries)
+        with subprocess.Popen([sys.executable, "-c", KILLED, book.folder], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            for _ in range(kept):
+                writer.stdout.readline()
+            writer.kill()
+            told = kept + len(writer.stdout.read().split())
+        assert len(book.latest(10_000).entries) >= before + told
+        book.append(Entry(EVENING - 86_400, f"after {kept}"))
+    assert [one.summary for one in book.of_day("2026-11-21").entries] == [f"after {kept}" for kept in range(1, 6)]
+
+
+def test_cap_holds_when_many_append_at_once(book: Daybook) -> None:
+    """Each through an adapter of its own, as processes do: as many as a day may have, and no more."""
+    refused: list[int] = []
+
+    def write() -> None:
+        own = Daybook(book.folder, Rules(most_entries_per_day=20))
+        for number in range(10):
+            try:
+                own.append(Entry(EVENING, str(number)))
+            except JournalFullError:
+                refused.append(number)
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(book.of_day("2026-11-22").entries), len(refused)) == (20, 20)
 
 
 def test_failed_write_leaves_the_file_as_it_was(book: Daybook, monkeypatch: pytest.MonkeyPatch) -> None:

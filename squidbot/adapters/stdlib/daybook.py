@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Daybook"]
 
 _NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl", re.ASCII)
-_LOCK: Final = "journal.lock"
+# Hidden: whoever indexes the folder passes it over.
+_LOCK: Final = ".journal.lock"
 
 
 class _Page(NamedTuple):
