@@ -20,15 +20,20 @@ KIND = "pin"
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """The pins of a session: `seqs` of messages, `texts` by name in the order in which they were first set."""
+    """The pins of a session: `seqs` of messages, `texts` by name in the order in which they were first set.
+
+    `goals` are what the head says of goals (`core.goals`), which no record of a pin holds; None where no call has ever
+    changed any.
+    """
 
     seqs: frozenset[int] = frozenset()
     texts: tuple[Section, ...] = ()
     count: int = 0
+    goals: tuple[Section, ...] | None = None
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> Pins:
-        """Return the pins that records of the kind "pin" leave, the newest winning.
+    def of(cls, records: Iterable[Record], goals: tuple[Section, ...] | None = None) -> Pins:
+        """Return the pins that records of the kind "pin" leave, the newest winning, beside `goals`.
 
         Raises:
             DamagedStoreError: a record is no pin.
@@ -43,7 +48,7 @@ class Pins:
             except (ValueError, KeyError, TypeError) as error:
                 raise DamagedStoreError(f"pin {record.number} can't be read: {error}") from error
         named = tuple(Section(f"pin {name}", text) for name, text in texts.items() if text)
-        return cls(frozenset(seqs), named, count)
+        return cls(frozenset(seqs), named, count, goals)
 
     def records(self, bodies: Iterable[Mapping[str, object]]) -> list[Record]:
         """Return the records of further pins, to store behind those there are."""

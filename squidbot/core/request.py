@@ -118,8 +118,8 @@ class Inputs:
         return cls(sections=tuple(section for section in sections if not section.name.startswith("pin ")))
 
     def head(self, pins: Pins) -> tuple[Section, ...]:
-        """Return the head that the next event freezes: the host's sections, then pinned texts, memory's own aside."""
-        return (*(section for section in self.sections if section.text), *pins.texts)
+        """Return the head that the next event freezes: the host's sections, goals, pinned texts, not memory's own."""
+        return (*(section for section in self.sections if section.text), *(pins.goals or ()), *pins.texts)
 
 
 class Call(NamedTuple):

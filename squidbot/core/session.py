@@ -332,7 +332,7 @@ class Session:
         self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned in")
 
     def _pinned(self, stored: Standing, body: Mapping[str, object]) -> None:
-        state = self._state
-        state.append(stored, (), stored.pins.records([body]))
+        self._state.append(stored, (), stored.pins.records([body]))
         # Nothing that is sent changes before the next event.
-        state.hold(stored._replace(pins=Pins.of(state.shelf.transcripts.records(self.session_id, PIN))))
+        pins = Pins.of(self._state.shelf.transcripts.records(self.session_id, PIN), stored.pins.goals)
+        self._state.hold(stored._replace(pins=pins))

@@ -194,7 +194,8 @@ class State:
         if learned:
             self._learned_due = ()
         grown = stored.extended(rows, self.shelf.renderer)
-        self.hold(grown._replace(markers=stored.markers.taking(marked)))
+        if not marked or stored.pins.goals is None:  # else they may say something else now, and are read anew
+            self.hold(grown._replace(markers=stored.markers.taking(marked)))
 
     def hold(self, grown: Standing) -> None:
         """Hold what stands behind what was appended last, so that it is not read anew."""

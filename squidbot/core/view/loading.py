@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from squidbot.core.goals.head import sections
+from squidbot.core.goals.records import GOAL, goals_of
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.markers import Markers
 from squidbot.core.messages import Kind
@@ -38,7 +41,7 @@ __all__ = ["READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "set
 READ_BACK_WINDOWS = 4
 PLAN, WITHDRAWN = "plan", "withdrawn"
 # The kinds of records that say what stands.
-STOOD_WITH = (PIN, MARKED, PLAN, WITHDRAWN)
+STOOD_WITH = (PIN, GOAL, MARKED, PLAN, WITHDRAWN)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
@@ -65,7 +68,11 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | Non
 def _with_kept(shelf: Shelf, counts: Standing, opening: Opening) -> Standing:
     """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
     pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
-    return counts._replace(pins=pins, markers=marked(shelf) if MARKED in opening.newest else NO_MARKERS)
+    markers = marked(shelf) if MARKED in opening.newest else NO_MARKERS
+    if GOAL in opening.newest:
+        goals = goals_of(shelf.transcripts.records(shelf.session_id, GOAL), markers.said)
+        pins = replace(pins, goals=sections(goals))
+    return counts._replace(pins=pins, markers=markers)
 
 
 def marked(shelf: Shelf) -> Markers:

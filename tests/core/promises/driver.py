@@ -129,7 +129,7 @@ class Held:
     summaries: tuple[str, ...]
 
 
-KINDS = ("lease", "marked", "pin", "plan", "request", "snapshot", "told", "withdrawn")
+KINDS = ("goal", "lease", "marked", "pin", "plan", "request", "snapshot", "told", "withdrawn")
 
 
 def held(store: InMemoryStore, session_id: str = "s") -> Held:

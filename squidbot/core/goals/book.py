@@ -1,0 +1,106 @@
+"""One session's goals: read from its store, changed by call, durably and append-only."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.errors import NotFoundError, StoreError
+from squidbot.core.goals.head import check
+from squidbot.core.goals.records import GOAL, as_record, goals_of
+from squidbot.core.goals.values import ACTIONS, Change, Goals
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.markers import Markers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.core.ports import TranscriptStore
+
+__all__ = ["MOST_CHARS", "GoalBook"]
+
+# A line; who needs more pins a text.
+MOST_CHARS: Final = 500
+# How often a change makes way for another writer before it gives up.
+_MOST_TRIES: Final = 1000
+# Control characters and lone surrogates, which some providers refuse.
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+class GoalBook(NamedTuple):
+    """The goals of a session.
+
+    Attributes:
+        transcripts, session_id: where they are stored.
+        window_tokens: of the window that they have to fit.
+        count: what a text costs at most, in tokens.
+    """
+
+    transcripts: TranscriptStore
+    session_id: str
+    window_tokens: int
+    count: Callable[[str], int]
+
+    def goals(self) -> Goals:
+        """Return what they are now.
+
+        Raises:
+            DamagedStoreError: what is stored can't be read.
+        """
+        said = Markers.of(self.transcripts.records(self.session_id, MARKED)).said
+        return goals_of(self.transcripts.records(self.session_id, GOAL), said)
+
+    def change(self, action: str, text: str = "", *, done: bool = False) -> Goals:
+        """Make a change (`ACTIONS`), durably, and return what they are then; heads say it from the next event on.
+
+        White space is made single. A change that changes nothing is not written.
+
+        Raises:
+            ValueError: the action is none, or the text is empty (but for "close") or longer than 500 characters.
+            NotFoundError: there is no active goal to have a milestone, a next step, or to close; nothing was written.
+            BudgetError: the text of all of them no longer fits its share of the window; nothing was written.
+            StoreError: nothing was written.
+        """
+        said = _checked(action, text)
+        for _ in range(_MOST_TRIES):
+            messages, records = self.transcripts.head(self.session_id)
+            before, number = self.goals(), len(self.transcripts.records(self.session_id, GOAL))
+            change = Change(action, said, done=done, seq=messages)
+            after = _after(before, change)
+            if after == before:
+                return before
+            # What gets smaller is never refused: in a smaller window it is the way out.
+            if action != "close" and not (action == "block" and done):
+                check(after, self.window_tokens, self.count)
+            try:
+                self.transcripts.append(self.session_id, messages, (), [as_record(change, number)])
+            except StoreError:
+                if self.transcripts.head(self.session_id) == (messages, records):
+                    raise
+            else:
+                return after
+        raise StoreError(f"{_MOST_TRIES} other writers came first; no goal was changed in {self.session_id!r}")
+
+
+def _after(before: Goals, change: Change) -> Goals:
+    if before.active is None and change.action in {"milestone", "next"}:
+        raise NotFoundError(f"there is no active goal for a {_WORDS[change.action]}; set one first")
+    after = before.after(change)
+    if change.action == "close" and after.active == before.active:
+        which = f"the active goal is {before.active.text!r}" if before.active else "no goal is active"
+        raise NotFoundError(f"there is nothing to close: {which}")
+    return after
+
+
+_WORDS: Final = {"milestone": "milestone", "next": "next step"}
+
+
+def _checked(action: str, text: str) -> str:
+    if action not in ACTIONS:
+        raise ValueError(f"action is {action!a:.60}; it is one of {', '.join(ACTIONS)}")
+    said = " ".join(_UNSAFE.sub(" ", text).split())
+    if not said and action != "close":
+        raise ValueError(f"{action} needs a text")
+    if len(said) > MOST_CHARS:
+        raise ValueError(f"the text has {len(said):,} characters; a goal and all that belongs to it are lines of 500")
+    return said

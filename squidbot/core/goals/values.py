@@ -1,0 +1,164 @@
+"""What a session is after, as values, and what a change makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+__all__ = ["ACTIONS", "Change", "Goal", "Goals", "Item", "same"]
+
+SET, CLOSE = "set", "close"
+MILESTONE, DECISION, ARTIFACT, BLOCKER = "milestone", "decision", "artifact", "blocker"
+# What a change can do, and which kind of item it makes; "" for none.
+ACTIONS: Final = {
+    SET: "",
+    MILESTONE: MILESTONE,
+    "decide": DECISION,
+    "lock": DECISION,
+    ARTIFACT: ARTIFACT,
+    "block": BLOCKER,
+    "next": "",
+    CLOSE: "",
+}
+
+
+class Change(NamedTuple):
+    """One change of a session's goals.
+
+    Attributes:
+        action: one of `ACTIONS`.
+        text: what it is about, one line; for "close" the goal, or a milestone of it, empty for the active goal.
+        done: of "milestone" whether it is reached, of "block" whether it is over; else without a meaning.
+        seq: how many messages were stored when it was made, or which message marks it.
+        marked: whether a marked line makes it, which stands for its message wherever that is not sent.
+    """
+
+    action: str
+    text: str = ""
+    done: bool = False
+    seq: int = 0
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A milestone, decision, artifact or blocker.
+
+    Attributes:
+        kind: "milestone", "decision", "artifact" or "blocker".
+        text: what it says.
+        done: a milestone was reached, a decision is locked, a blocker is over; false for an artifact.
+        goal: the goal that was active when it was first named; empty for none.
+        told: whether a call has made or changed it, so that no marked line says all of it.
+    """
+
+    kind: str
+    text: str
+    done: bool = False
+    goal: str = ""
+    told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A goal; `told` as of an item, `ended`: "closed", "replaced", or empty while it is active."""
+
+    text: str
+    told: bool = False
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """All that a session's goals are, and were; nothing that was said of them is ever left out.
+
+    Attributes:
+        active: the goal that is worked on; None for none.
+        ended: the goals before it, in the order in which they ended.
+        items: in the order in which they were first named.
+        next_step: what was named last as the next step of the active goal; empty for nothing.
+    """
+
+    active: Goal | None = None
+    ended: tuple[Goal, ...] = ()
+    items: tuple[Item, ...] = ()
+    next_step: str = ""
+
+    @property
+    def milestones(self) -> tuple[Item, ...]:
+        """Those of the active goal."""
+        return tuple(one for one in self.items if one.kind == MILESTONE and one.goal == self._name)
+
+    @property
+    def decisions(self) -> tuple[Item, ...]:
+        """Those that stand: locked ones whatever became of their goal, others with the active goal, or of none."""
+        return tuple(one for one in self.items if one.kind == DECISION and (one.done or one.goal in {"", self._name}))
+
+    @property
+    def artifacts(self) -> tuple[Item, ...]:
+        """Those of the active goal, and of none."""
+        return tuple(one for one in self.items if one.kind == ARTIFACT and one.goal in {"", self._name})
+
+    @property
+    def blockers(self) -> tuple[Item, ...]:
+        """Those of the active goal, and of none, that are not over."""
+        mine = (one for one in self.items if one.kind == BLOCKER and one.goal in {"", self._name})
+        return tuple(one for one in mine if not one.done)
+
+    def after(self, change: Change) -> Goals:
+        """Return what a change makes of them; one that changes nothing is none, and none is refused."""
+        if change.action == SET:
+            return self._set(change)
+        if change.action == CLOSE:
+            return self._closed(change)
+        if change.action == "next":
+            return replace(self, next_step=change.text)
+        return self._named(change)
+
+    @property
+    def _name(self) -> str:
+        return self.active.text if self.active else ""
+
+    def _set(self, change: Change) -> Goals:
+        told = not change.marked
+        if self.active and same(self.active.text, change.text):
+            return replace(self, active=replace(self.active, told=self.active.told or told))
+        known = next((one for one in self.ended if same(one.text, change.text)), None)
+        # Taken up again it is the goal it was, with its items.
+        taken = Goal(known.text if known else change.text, told or bool(known and known.told))
+        left = tuple(one for one in self.ended if one is not known)
+        ended = (*left, replace(self.active, ended="replaced")) if self.active else left
+        return replace(self, active=taken, ended=ended, next_step="")
+
+    def _closed(self, change: Change) -> Goals:
+        if self.active and (not change.text or same(self.active.text, change.text)):
+            ended = (*self.ended, replace(self.active, ended="closed"))
+            return replace(self, active=None, ended=ended, next_step="")
+        if change.marked and not any(same(one.text, change.text) for one in self.ended):
+            # A checkpoint names no goal: it is a milestone (C21).
+            return self._named(change._replace(action=MILESTONE, done=True))
+        ended = tuple(replace(one, ended="closed") if same(one.text, change.text) else one for one in self.ended)
+        return replace(self, ended=ended)
+
+    def _named(self, change: Change) -> Goals:
+        kind = ACTIONS[change.action]
+        goal, told = self._name, not change.marked
+        done = change.action == "lock" or (change.done and kind in {MILESTONE, BLOCKER})
+        for place, one in enumerate(self.items):
+            # What is decided holds for the session: the same words again are the same decision.
+            if one.kind == kind and same(one.text, change.text) and (one.goal == goal or kind == DECISION):
+                # Nothing but a lock is for ever.
+                left = one.done or done if kind == DECISION else done
+                newer = replace(one, done=left, told=one.told or told)
+                return replace(self, items=(*self.items[:place], newer, *self.items[place + 1 :]))
+        return replace(self, items=(*self.items, Item(kind, change.text, done, goal, told)))
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two names are one: without case, punctuation at the ends and runs of white space."""
+    return _compared(one) == _compared(other)
+
+
+def _compared(text: str) -> str:
+    folded = " ".join(text.casefold().split())
+    return folded.strip(" .,:;!*_\"'`-") or folded

@@ -1,0 +1,178 @@
+"""The goals of a session: durable, in the head from the next event on, within their share of the window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.goals.book import GoalBook
+from squidbot.core.goals.head import most_tokens
+from squidbot.core.goals.records import GOAL, goals_of
+from squidbot.core.messages import Record
+
+from ..promises.driver import Meddled, Setup, assistant, opened, user
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.session import Session
+
+SETUP = Setup(4096, 256)
+
+
+def book(store: InMemoryStore, window_tokens: int = 4096) -> GoalBook:
+    """Return the goals of the session, counted in words."""
+    return GoalBook(store, "s", window_tokens, lambda text: len(text.split()))
+
+
+def talked(store: InMemoryStore, turns: int = 6) -> Session:
+    """Return the session with something to compact."""
+    session = opened(store, SETUP)
+    for turn in range(turns):
+        made = session.assemble([user(f"What of {turn}? " + "And why, please? " * 20)])
+        session.record(*made.incoming, assistant(f"So it is with {turn}. " * 30))
+    return session
+
+
+def sent(session: Session) -> str:
+    """Return the text of the next request."""
+    return "\n".join(part.text or "" for part in session.preview().parts)
+
+
+def test_goal_stands_in_the_head_from_the_next_event_and_leaves_at_the_next_one() -> None:
+    """Never shortened while it is active; nothing that is sent changes before (O-07)."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("set", "Ship the parser")
+    book(store).change("lock", "No threads")
+    assert "Ship the parser" not in sent(session)
+    assert session.compact() is not None
+    assert "Goal: Ship the parser\n- decision (locked): No threads" in sent(session)
+    book(store).change("close")
+    assert "Goal: Ship the parser" in sent(session)
+    more = session.assemble([user("Go on. " * 30)])
+    session.record(*more.incoming, assistant("Done. " * 60))
+    session.compact()
+    assert "Ship the parser" not in sent(session)
+    assert "- decision (locked): No threads" in sent(session)
+
+
+def test_goals_stand_beside_pins_whatever_is_pinned_and_restored() -> None:
+    """Pins go back to a snapshot's; goals are what was set last."""
+    store = InMemoryStore()
+    session = talked(store)
+    session.compact()
+    session.snapshot("before")
+    book(store).change("set", "Ship the parser")
+    session.pin_text("plan", "First the lexer.")
+    session.assemble([user("Go on. " * 30)])
+    session.restore("before")
+    texts = sent(session)
+    assert "First the lexer." not in texts
+    assert book(store).goals().active is not None
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_restart_gives_the_same_request_where_a_marked_line_closes_the_goal(again: bool) -> None:  # noqa: FBT001
+    """A process that was there, and one that was not, make the same head."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("set", "Ship the parser")
+    session.compact()
+    more = session.assemble([user("Go on. " * 30)])
+    session.record(*more.incoming, assistant("[CHECKPOINT] Ship the parser - COMPLETED\n" + "Done. " * 60))
+    seen = opened(store, SETUP) if again else session
+    seen.compact()
+    assert "Goal: Ship the parser" not in sent(seen)
+
+
+def test_goals_that_do_not_fit_are_refused_with_the_share_and_the_key() -> None:
+    """5 % of the window in the smallest tier (O-05); nothing is written, and closing is never refused."""
+    store = InMemoryStore()
+    assert most_tokens(4096) == 204
+    book(store).change("set", "Ship it")
+    for number in range(5):
+        book(store).change("decide", f"{number} " + "word " * 30)
+    with pytest.raises(BudgetError, match=r"goals may take 5% of the window of 4,096 tokens.*raise window\.default"):
+        book(store).change("decide", "6 " + "word " * 60)
+    assert len(book(store).goals().items) == 5
+    assert book(store, 1024).change("close").active is None
+
+
+@pytest.mark.parametrize(
+    ("action", "text", "said"),
+    [
+        ("dance", "x", "it is one of set, milestone, decide"),
+        ("set", "  ", "set needs a text"),
+        ("decide", "x" * 501, "501 characters"),
+    ],
+)
+def test_what_is_no_change_is_refused(action: str, text: str, said: str) -> None:
+    """Before anything is written."""
+    store = InMemoryStore()
+    with pytest.raises(ValueError, match=said):
+        book(store).change(action, text)
+    assert store.head("s") == (0, 0)
+
+
+def test_milestone_and_close_need_a_goal() -> None:
+    """The text says what to do, or which goal is active."""
+    store = InMemoryStore()
+    with pytest.raises(NotFoundError, match="no active goal for a milestone; set one first"):
+        book(store).change("milestone", "Parser")
+    with pytest.raises(NotFoundError, match="no goal is active"):
+        book(store).change("close")
+    book(store).change("set", "Ship it")
+    with pytest.raises(NotFoundError, match="the active goal is 'Ship it'"):
+        book(store).change("close", "Another")
+    assert store.head("s") == (0, 1)
+
+
+def test_same_change_is_written_once_on_one_line() -> None:
+    """White space and control characters are made single spaces."""
+    store = InMemoryStore()
+    book(store).change("set", "Ship\n\x1b it")
+    assert book(store).change("set", "Ship it").active == book(store).goals().active
+    assert store.head("s") == (0, 1)
+
+
+def test_other_writers_are_made_way_for() -> None:
+    """Both changes are there; where the disk fails, the error is told."""
+
+    class Busy(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            if self.others and records and session_id == "s":
+                self.others -= 1
+                book(self).change("block", f"No network {self.others}")
+
+    store = Busy(others=2)
+    book(store).change("set", "Ship it")
+    assert [one.text for one in book(store).goals().blockers] == ["No network 0", "No network 1"]
+
+    class Broken(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            raise StoreError(f"the disk is full: {session_id}, {len(records)}")
+
+    with pytest.raises(StoreError, match="the disk is full"):
+        book(Broken()).change("set", "Ship it")
+
+
+@pytest.mark.parametrize("body", ["no JSON", "{}", "[]", '{"action":"dance","text":"","done":false,"seq":0}'])
+def test_record_that_is_no_change_is_damage(body: str) -> None:
+    """Named by its number."""
+    with pytest.raises(DamagedStoreError, match=r"^goal 4 can't be read: "):
+        goals_of([Record(GOAL, 4, body)])
+
+
+def test_no_pinned_text_takes_the_place_of_goals() -> None:
+    """A text that is pinned under the name "goals" stands beside them."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("set", "Ship the parser")
+    session.pin_text("goals", "Be kind.")
+    session.compact()
+    assert "Ship the parser" in sent(session)
+    assert "Be kind." in sent(session)
