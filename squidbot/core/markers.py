@@ -117,7 +117,7 @@ def may_mark(row: StoredMessage) -> bool:
 
 
 class Said(NamedTuple):
-    """The lines that one message marks, artifacts left out."""
+    """The lines that one message marks. Artifacts among them stand in notes, and make no line of their own."""
 
     seq: int
     lines: tuple[str, ...]
@@ -129,7 +129,7 @@ class Said(NamedTuple):
         Characters that providers refuse are left out. A line longer than `LINE_CHARS` is cut there, and names its
         message.
         """
-        lines = [one.line for one in marked_lines(message.text) if one.marker != ARTIFACT]
+        lines = [one.line for one in marked_lines(message.text)]
         return cls(seq, tuple(_kept(line, seq) for line in lines)) if lines else None
 
     def record(self, number: int) -> Record:

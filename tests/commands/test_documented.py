@@ -12,9 +12,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
 from squidbot.core.journal.entry import Entry
+from squidbot.goals import goals_of
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ PRINTED = [
     ["compact", "support/42"],
     ["undo", "support/42"],
     ["journal"],
+    ["goals", "support/42"],
     ["jobs"],
     ["snapshot", "support/42", "good"],
     ["restore", "support/42", "good"],
@@ -67,6 +70,16 @@ def command(name: str) -> click.Command:
     found = main.get_command(click.Context(main), name)
     assert isinstance(found, click.Command)
     return found
+
+
+def _set_goals() -> None:
+    """Give a session a goal with all that one has, behind another."""
+    with squidbot.load(Path("squidbot.toml")) as engine:
+        book = goals_of(engine.session("support/42"))
+        for action in ("set", "milestone", "lock"):
+            book.change(action, f"{action} it")
+        book.change("set", "Ship it")
+        book.change("milestone", "Lexer")
 
 
 def params(name: str) -> list[click.Parameter]:
@@ -129,6 +142,8 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         arguments = [*arguments, "--user", "ann"]
     if arguments[0] == "journal":
         Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
+    if arguments[0] == "goals":
+        _set_goals()
     if arguments[0] == "size":
         offline_chat_model(arguments[1])
     result = copied(*arguments, "--json")

@@ -131,7 +131,9 @@ def test_record_that_holds_no_lines_is_damage(body: str) -> None:
 
 def test_artifacts_are_no_lines_that_stand() -> None:
     """They are told in the notes, with the files that tools were called on."""
-    assert Said.of(0, assistant("[ARTIFACT] Created src/a.py")) is None
+    said = Said.of(0, assistant("[ARTIFACT] Created src/a.py"))
+    assert said is not None
+    assert Markers.of([said.record(0)]).between(0, 9) == []
 
 
 def test_goals_and_decisions_stand_once_in_order_unless_their_message_is_sent() -> None:

@@ -1,0 +1,26 @@
+"""The Python face of a session's goals: `goals_of(session)`, to read and change them, and the tool's calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core.goals.book import GoalBook
+from squidbot.core.goals.values import Change, Goal, Goals, Item
+from squidbot.tool_goals import answer_goal, goal_tool
+
+if TYPE_CHECKING:
+    from squidbot.sessions import Session
+
+__all__ = ["Change", "Goal", "GoalBook", "Goals", "Item", "answer_goal", "goal_tool", "goals_of"]
+
+
+def goals_of(session: Session) -> GoalBook:
+    """Return the goals of a session: `goals()` reads them, `change(action, text)` changes them, durably.
+
+    What it sets stands in the head of requests from the next event on, and is never shortened. `answer_goal(book,
+    arguments)` executes a model's call of the tool that `goal_tool(form)` defines.
+    """
+    meter = session.meter
+    return GoalBook(
+        session.wired.store, session.session_id, session.lease.window_tokens, lambda text: meter.text(text).bound
+    )

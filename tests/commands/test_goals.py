@@ -1,0 +1,55 @@
+"""`squidbot goals`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import squidbot
+from squidbot.goals import goals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+
+def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
+    """What calls set and what lines mark, the active goal first; and as JSON (O-18)."""
+    session = squidbot.load(Path("squidbot.toml")).session("support/43")
+    book = goals_of(session)
+    book.change("set", "Old one")
+    book.change("set", "Ship it")
+    book.change("milestone", "Lexer", done=True)
+    book.change("lock", "Rust only")
+    session.record({"role": "assistant", "content": "[ARTIFACT] Created a.py\n[NEXT] Write tests"})
+    shown = copied("goals", "support/43")
+    assert shown.exit_code == 0
+    assert [one.strip() for one in shown.output.splitlines()] == [
+        "support/43: goal: Ship it",
+        "milestone (reached): Lexer",
+        "decision (locked): Rust only",
+        "artifact: Created a.py",
+        "next: Write tests",
+        "replaced: Old one",
+    ]
+    told = json.loads(copied("goals", "support/43", "--json").output)
+    assert told == {
+        "session": "support/43",
+        "goal": "Ship it",
+        "next": "Write tests",
+        "milestones": [{"text": "Lexer", "reached": True}],
+        "decisions": [{"text": "Rust only", "locked": True}],
+        "artifacts": ["Created a.py"],
+        "blockers": [],
+        "ended": [{"goal": "Old one", "how": "replaced"}],
+    }
+
+
+def test_session_without_goals_is_a_no(run: Callable[..., Result]) -> None:
+    """Exit code 1; of a session that is not there, too."""
+    shown = run("goals", "support/43")
+    assert shown.exit_code == 1
+    assert shown.output == "support/43: no goal is active\n"
+    assert run("goals", "nobody").exit_code == 1
