@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.goals.head import check
 from squidbot.core.goals.records import GOAL, as_record, goals_of
-from squidbot.core.goals.values import ACTIONS, Change, Goals
+from squidbot.core.goals.values import ACTIONS, Change, Goals, same
 from squidbot.core.markers import KIND as MARKED
-from squidbot.core.markers import Markers
+from squidbot.core.markers import Markers, Said, marked_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
 
 __all__ = ["MOST_CHARS", "GoalBook"]
@@ -47,8 +49,7 @@ class GoalBook(NamedTuple):
         Raises:
             DamagedStoreError: what is stored can't be read.
         """
-        said = Markers.of(self.transcripts.records(self.session_id, MARKED)).said
-        return goals_of(self.transcripts.records(self.session_id, GOAL), said)
+        return goals_of(self.transcripts.records(self.session_id, GOAL), self._said())
 
     def change(self, action: str, text: str = "", *, done: bool = False) -> Goals:
         """Make a change (`ACTIONS`), durably, and return what they are then; heads say it from the next event on.
@@ -73,13 +74,26 @@ class GoalBook(NamedTuple):
             if action != "close" and not (action == "block" and done):
                 check(after, self.window_tokens, self.count)
             try:
-                self.transcripts.append(self.session_id, messages, (), [as_record(change, number)])
+                self.transcripts.append(self.session_id, messages, (), self._written(before, change, number))
             except StoreError:
                 if self.transcripts.head(self.session_id) == (messages, records):
                     raise
             else:
                 return after
         raise StoreError(f"{_MOST_TRIES} other writers came first; no goal was changed in {self.session_id!r}")
+
+    def _said(self) -> tuple[Said, ...]:
+        return Markers.of(self.transcripts.records(self.session_id, MARKED)).said
+
+    def _written(self, before: Goals, change: Change, number: int) -> list[Record]:
+        """Return the records of a change; where it closes a goal that a line marks, with one that ends that line."""
+        said, active = self._said(), before.active
+        lines = chain.from_iterable(marked_lines(line) for one in said for line in one.lines)
+        named = active and any(line.marker == "GOAL" and same(line.said, active.text) for line in lines)
+        if change.action != "close" or not named or active is None:
+            return [as_record(change, number)]
+        ends = Said(change.seq, (f"[CHECKPOINT] {active.text} - COMPLETED",))
+        return [as_record(change, number, len(said)), ends.record(len(said))]
 
 
 def _after(before: Goals, change: Change) -> Goals:

@@ -21,33 +21,42 @@ __all__ = ["GOAL", "as_record", "goals_of"]
 GOAL: Final = "goal"
 
 
-def as_record(change: Change, number: int) -> Record:
-    """Return the record of this number."""
-    body = {"action": change.action, "text": change.text, "done": change.done, "seq": change.seq}
+def as_record(change: Change, number: int, mark: int | None = None) -> Record:
+    """Return the record of this number; `mark` is the record of marked lines that was written with it, None for none.
+
+    That one is for notes alone: what it says, the change says already.
+    """
+    body = {"action": change.action, "text": change.text, "done": change.done, "seq": change.seq, "mark": mark}
     return Record(GOAL, number, json.dumps(body, separators=(",", ":")))
 
 
 def goals_of(records: Iterable[Record], said: Iterable[Said] = ()) -> Goals:
     """Return the goals that changes by call and marked lines leave, in the order in which they were made.
 
+    `said` is what all records of marked lines hold, in their order.
+
     Raises:
         DamagedStoreError: a record is none.
     """
     # A call that was made behind n messages comes before message n, which is the next one.
-    called = [((one.seq, 0), one) for one in map(_change, records)]
-    marked = [((one.seq, 1), one) for one in marked_changes(said)]
+    stored = list(map(_change, records))
+    written = {mark for _, mark in stored}
+    called = [((one.seq, 0), one) for one, _ in stored]
+    lines = (one for number, one in enumerate(said) if number not in written)
+    marked = [((one.seq, 1), one) for one in marked_changes(lines)]
     goals = Goals()
     for _, change in sorted((*called, *marked), key=lambda placed: placed[0]):
         goals = goals.after(change)
     return goals
 
 
-def _change(record: Record) -> Change:
+def _change(record: Record) -> tuple[Change, int | None]:
     try:
         body = json.loads(record.body)
         action, text, done, seq = body["action"], body["text"], body["done"], body["seq"]
         if not (isinstance(action, str) and isinstance(text, str) and isinstance(done, bool) and action in ACTIONS):
             raise ValueError("it names no change")  # noqa: TRY301  # caught with what json raises
-        return Change(action, text, done=done, seq=int(seq))
+        mark = body.get("mark")
+        return Change(action, text, done=done, seq=int(seq)), None if mark is None else int(mark)
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedStoreError(f"goal {record.number} can't be read: {error}") from error

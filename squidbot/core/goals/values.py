@@ -141,17 +141,22 @@ class Goals:
         return replace(self, ended=ended)
 
     def _named(self, change: Change) -> Goals:
-        kind = ACTIONS[change.action]
-        goal, told = self._name, not change.marked
+        kind, told = ACTIONS[change.action], not change.marked
         done = change.action == "lock" or (change.done and kind in {MILESTONE, BLOCKER})
-        for place, one in enumerate(self.items):
-            # What is decided holds for the session: the same words again are the same decision.
-            if one.kind == kind and same(one.text, change.text) and (one.goal == goal or kind == DECISION):
-                # Nothing but a lock is for ever.
-                left = one.done or done if kind == DECISION else done
-                newer = replace(one, done=left, told=one.told or told)
-                return replace(self, items=(*self.items[:place], newer, *self.items[place + 1 :]))
-        return replace(self, items=(*self.items, Item(kind, change.text, done, goal, told)))
+        place = self._place(kind, change.text)
+        if place is None:
+            return replace(self, items=(*self.items, Item(kind, change.text, done, self._name, told)))
+        one = self.items[place]
+        # Nothing but a lock is for ever.
+        left = one.done or done if kind == DECISION else done
+        newer = replace(one, done=left, told=one.told or told)
+        return replace(self, items=(*self.items[:place], newer, *self.items[place + 1 :]))
+
+    def _place(self, kind: str, text: str) -> int | None:
+        """Return where an item of that kind and name is that the active goal has; of decisions, that any has."""
+        # What is decided holds for the session: the same words again are the same decision.
+        known = ((place, one) for place, one in enumerate(self.items) if one.kind == kind and same(one.text, text))
+        return next((place for place, one in known if kind == DECISION or one.goal == self._name), None)
 
 
 def same(one: str, other: str) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.goals.book import GoalBook
-from squidbot.core.goals.head import most_tokens
+from squidbot.core.goals.head import most_tokens, text_of
 from squidbot.core.goals.records import GOAL, goals_of
+from squidbot.core.goals.values import ACTIONS
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.markers import Markers
 from squidbot.core.messages import Record
 
 from ..promises.driver import Meddled, Setup, assistant, opened, user
@@ -73,6 +79,66 @@ def test_goals_stand_beside_pins_whatever_is_pinned_and_restored() -> None:
     texts = sent(session)
     assert "First the lexer." not in texts
     assert book(store).goals().active is not None
+
+
+def test_goal_of_a_marked_line_leaves_the_notes_where_a_call_closes_it() -> None:
+    """As with a checkpoint, at the event that puts both into one note; set again by call it is active (O-18)."""
+    store = InMemoryStore()
+    session = opened(store, SETUP)
+    session.record(user("Hi"), assistant("[GOAL] Ship the parser\n[DECISION] No threads"))
+    talked(store)
+    session.compact()
+    assert "[GOAL] Ship the parser" in sent(session)
+    before = sent(session)
+    assert book(store).change("close").active is None
+    assert sent(session) == before
+    assert [one.ended for one in book(store).goals().ended] == ["closed"]
+    again = book(store).change("set", "Ship the parser")
+    assert again == book(store).goals()
+    assert again.active is not None
+    book(store).change("close")
+    marked = Markers.of(store.records("s", MARKED))
+    messages = store.head("s")[0]
+    assert marked.between(0, messages - 1)[:2] == ["[GOAL] Ship the parser", "[DECISION] No threads"]
+    assert marked.between(0, messages)[:2] == ["[DECISION] No threads", "[CHECKPOINT] Ship the parser - COMPLETED"]
+
+
+TEXTS = st.sampled_from(["Ship the parser", "ship the parser.", "No threads", "Lexer"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from([*ACTIONS]), TEXTS, st.booleans()),
+        st.tuples(st.sampled_from(["[GOAL] {}", "[DECISION] {} - LOCKED", "[CHECKPOINT] {} - COMPLETED"]), TEXTS),
+        st.just(("compact",)),
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS)
+@settings(max_examples=30, deadline=None)
+def test_process_that_was_there_sends_what_a_new_one_sends(steps: list[tuple[str, ...]]) -> None:
+    """Whatever is changed by call, marked and compacted, in any order; what a call returns is what is stored."""
+    store = InMemoryStore()
+    session = talked(store, 2)
+    for step in steps:
+        if step[0] == "compact":
+            session.compact()
+        elif len(step) == 2:
+            made = session.assemble([user("Go on. " * 40)])
+            session.record(*made.incoming, assistant(f"{step[0].format(step[1])}\n" + "So be it. " * 30))
+        else:
+            # A goal that is not there is refused, and nothing is written.
+            with suppress(NotFoundError):
+                assert book(store).change(step[0], step[1], done=bool(step[2])) == book(store).goals()
+        assert session.preview().parts == opened(store, SETUP).preview().parts
+    changed = session.compact()
+    here = sent(session)
+    assert here == sent(opened(store, SETUP))
+    if changed is not None:
+        # What an event puts into the head is what stands then, no less and no more.
+        told = text_of(book(store).goals())
+        assert told in here
+        assert told or "Goal: " not in here
 
 
 @pytest.mark.parametrize("again", [False, True])
