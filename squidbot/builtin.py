@@ -19,13 +19,14 @@ from squidbot.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from squidbot.adapters.yaml import Plain
     from squidbot.core.ports import LLM, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
     from squidbot.core.vectors.values import VectorIndex
     from squidbot.hookspecs import Register, Store
     from squidbot.offers import Timer
 
-__all__ = ["INDEXES", "OPEN_FILES", "PROVIDERS", "RUNTIMES", "TIMERS", "BuiltIn"]
+__all__ = ["INDEXES", "OPEN_FILES", "PROVIDERS", "RUNTIMES", "TIMERS", "BuiltIn", "read_yaml", "write_yaml"]
 
 # The sources of squidbot.probes, which is imported where devices are looked for.
 PROBE_NAMES = (
@@ -268,3 +269,34 @@ def _apscheduler(_: str) -> Timer:
 
 # What `summary.scheduler` can name beside "thread" and "none".
 TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _apscheduler}
+
+
+def read_yaml(text: str, place: str) -> Plain:
+    """Return what a text in YAML says: plain values; None where it says nothing. An error calls it `place`.
+
+    Raises:
+        ConfigError: it is no YAML, more than plain values, or the extra `yaml` is not installed.
+    """
+    try:
+        from squidbot.adapters.yaml import read  # noqa: PLC0415  # as above
+    except ImportError as error:
+        raise _no_yaml(place, error) from error
+    return read(text, place)
+
+
+def write_yaml(value: Plain, place: str) -> str:
+    """Return a value in YAML, for what an error calls `place`.
+
+    Raises:
+        ConfigError: the extra `yaml` is not installed.
+        ValueError: it has something else than plain values.
+    """
+    try:
+        from squidbot.adapters.yaml import write  # noqa: PLC0415  # as above
+    except ImportError as error:
+        raise _no_yaml(place, error) from error
+    return write(value)
+
+
+def _no_yaml(place: str, error: ImportError) -> ConfigError:
+    return ConfigError(f"{place} needs YAML: {error}; pip install 'squidbot[yaml]'")
