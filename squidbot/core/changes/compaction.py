@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.folding import Folding, filled, marks
 from squidbot.core.changes.pricing import Outlook
-from squidbot.core.changes.scene import Batch, Ground, noted_as
+from squidbot.core.changes.scene import Batch, Ground, by_bound, by_estimate, noted_as
+from squidbot.core.messages import Cost
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.view.atoms import Atom, total
 from squidbot.core.view.renderer import born, is_user_part, shown, spent
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.changes.scene import Step
-    from squidbot.core.messages import Cost
 
 __all__ = ["Compactor"]
 
@@ -47,9 +47,10 @@ class Compactor(Ground):
         return None
 
     def _folded(self, zones: Zones, step: Step) -> Batch:
-        behind = sum(map(self._slim_size, zones.slimmed)) + self.size(total(atom.sent_cost for atom in zones.raw))
-        _, users = self._shares(step, self.size)
-        return Folding(self.scene, self.settings, self.notes, self.by_estimate).batch(zones.noted, step, behind, users)
+        behind = total((*map(self._slim_cost, zones.slimmed), *(atom.sent_cost for atom in zones.raw)))
+        (_, bound), (_, estimate) = self._shares(step, by_bound), self._shares(step, by_estimate)
+        folding = Folding(self.scene, self.settings, self.notes, self.by_estimate)
+        return folding.batch(zones.noted, step, behind, (bound, estimate))
 
     # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
 
@@ -57,21 +58,20 @@ class Compactor(Ground):
         """Return how the movable atoms are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
         movable = (*self.scene.slimmed, *self.scene.tail)
         raw = self._raw_count(step)
-        budget = step.slim_fraction * self.room
-        slimmed = used = 0
-        for atom in reversed(movable[: len(movable) - raw]) if budget else ():
-            used += self._slim_size(atom)
-            if used > budget:
+        slimmed, used = 0, Cost(0, 0)
+        for atom in reversed(movable[: len(movable) - raw]) if step.slim_fraction else ():
+            used = used.plus(self._slim_cost(atom))
+            if any(size(used) > step.slim_fraction * size(self.scene.room) for size in (by_bound, by_estimate)):
                 break
             slimmed += 1
         cut = len(movable) - raw - slimmed
         return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
 
-    def _slim_size(self, atom: Atom) -> int:
+    def _slim_cost(self, atom: Atom) -> Cost:
         """Return what an atom costs with its tool outputs cut."""
-        slim_tokens = self.settings.slim_tokens(self.scene.room.bound)
-        sizes = ((self.size(message.sent_cost), message) for message in atom.messages)
-        return sum(min(size, slim_tokens) if message.result_ids else size for size, message in sizes)
+        most = self.settings.slim_tokens(self.scene.room.bound)
+        costs = ((message.sent_cost, message.result_ids) for message in atom.messages)
+        return total(Cost(min(one.estimate, most), min(one.bound, most)) if cut else one for one, cut in costs)
 
     def _raw_count(self, step: Step) -> int:
         """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor.
@@ -80,7 +80,7 @@ class Compactor(Ground):
         """
         if not step.keep_fraction:
             return self._always()
-        raw = max(self._always(), min(self._raw_by(step, _bound), self._raw_by(step, _estimate)))
+        raw = max(self._always(), min(self._raw_by(step, by_bound), self._raw_by(step, by_estimate)))
         return raw if self.scene.raw_messages is None else max(self._always(), min(raw, self._raw_by_number()))
 
     def _raw_by_number(self) -> int:
@@ -118,7 +118,7 @@ class Compactor(Ground):
         least_notes = step.notes_fraction * settings.fold_fraction * room / 2
         beside = step.slim_fraction * room + self._held(size)
         said = step.user_fraction * room
-        everything = self._said((*self.scene.slimmed, *self.scene.tail), size)
+        everything = size(self._said((*self.scene.slimmed, *self.scene.tail)))
         raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if step.keep_fraction else 0.0
         newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - self._always() :]))
         behind = max(raw, newest, settings.keep_fraction * room)
@@ -130,10 +130,10 @@ class Compactor(Ground):
         marked = self.scene.marked(0, self.scene.stored, ())
         return size(total((*(row.sent_cost for row in (*self.scene.held, *pinned)), spent(marked))))
 
-    def _said(self, atoms: Sequence[Atom], size: Callable[[Cost], int]) -> int:
+    def _said(self, atoms: Sequence[Atom]) -> Cost:
         """Return what the user's messages cost that stand verbatim behind notes, with those of these atoms."""
         standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        return size(total((*standing, *(atom.sent_cost for atom in atoms if atom.is_user))))
+        return total((*standing, *(atom.sent_cost for atom in atoms if atom.is_user)))
 
     def _always(self) -> int:
         """Return how many atoms stay whatever they cost: the newest, and those that came with this call (C16)."""
@@ -161,9 +161,9 @@ class Compactor(Ground):
             return False
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
-        full = standing + added > step.notes_fraction * self.room
-        said = self._said(zones.noted, self.size)
-        if full or said > self.user_tokens(step, said):
+        said = self._said(zones.noted)
+        unsaid = any(size(said) > self.user_share(step, said, size) for size in (by_bound, by_estimate))
+        if unsaid or standing + added > step.notes_fraction * self.least_room:
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
         raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
@@ -215,11 +215,3 @@ class Compactor(Ground):
         whole = tuple(row.seq for atom in zones.slimmed if self.stays(atom) for row in atom.messages)
         segment = Segment(first, last, Representation.SLIMMED, None, whole)
         return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)
-
-
-def _bound(cost: Cost) -> int:
-    return cost.bound
-
-
-def _estimate(cost: Cost) -> int:
-    return cost.estimate

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.scene import Batch, Ground, noted_as
-from squidbot.core.messages import Kind
+from squidbot.core.changes.scene import Batch, Ground, by_bound, by_estimate, noted_as
+from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.view.atoms import total
 from squidbot.core.view.renderer import born, is_user_part, shown, spent
@@ -27,6 +27,7 @@ __all__ = ["Folding", "filled", "marks"]
 FULL_FRACTION = 0.8
 # Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
 MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
+NOTHING = Cost(0, 0)
 _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
 
 
@@ -65,17 +66,16 @@ class _Told(NamedTuple):
 class Folding(Ground):
     """Makes the batches that replace all notes."""
 
-    def batch(self, noted: Sequence[Atom], step: Step, behind_tokens: int, user_tokens: float) -> Batch:
+    def batch(self, noted: Sequence[Atom], step: Step, behind: Cost, users: tuple[float, float]) -> Batch:
         """Return the batch that tells everything anew, `noted` the newest of it.
 
-        The user's messages may cost `user_tokens`; notes get what they and the `behind_tokens` of what stays behind
+        The user's messages may cost `users`, as a bound and by estimate; notes get what they and what stays `behind`
         them leave of their room, less a part to grow into.
         """
         first, told_from, last = self._fold_range(noted)
-        kept = self._verbatim(self._sayable(noted), step, user_tokens)
+        kept = self._verbatim(self._sayable(noted), step, users)
         marked = self._marked(first, last, kept)
-        left = int(filled(self.room)) - behind_tokens - self.size(spent((*marked, *kept)))
-        limit = min(self.fold_tokens(step), left)
+        limit = min(self.fold_tokens(step), self._left(behind.plus(spent((*marked, *kept)))))
         if limit < self.settings.min_note_tokens:
             return Batch((_absent(first, last, kept),), (), last + 1, 0)
         new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
@@ -87,6 +87,10 @@ class Folding(Ground):
         segments = (*unreached, *(one.segment for one in made))
         summaries = tuple(one.summary for one in made)
         return Batch(segments, summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
+
+    def _left(self, beside: Cost) -> int:
+        """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
+        return min(int(filled(size(self.scene.room))) - size(beside) for size in (by_bound, by_estimate))
 
     def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[Run], limit: int) -> list[_Told]:
         """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
@@ -153,16 +157,17 @@ class Folding(Ground):
         parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
         return [parts[seq] for seq in sorted(parts)]
 
-    def _verbatim(self, sent: Sequence[Part], step: Step, user_tokens: float) -> list[Part]:
+    def _verbatim(self, sent: Sequence[Part], step: Step, users: tuple[float, float]) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
-        said = self.size(total(part.cost for part in sent if is_user_part(part)))
-        budget = min(self.user_tokens(step, said), user_tokens)
+        said = total(part.cost for part in sent if is_user_part(part))
+        most_bound = min(self.user_share(step, said, by_bound), users[0])
+        most_estimate = min(self.user_share(step, said, by_estimate), users[1])
         kept: list[Part] = []
-        used = 0
+        used = NOTHING
         for part in reversed(sent):
             must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
-            used += 0 if must else self.size(part.cost)
-            if must or (is_user_part(part) and used <= budget):
+            used = used if must else used.plus(part.cost)
+            if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
                 kept.append(part)
         return kept[::-1]
 

@@ -162,7 +162,10 @@ def retelling(settings: HistorySettings) -> list[Step]:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What notes are taken on. `by_estimate`: the policy's unit binds before the window does, and measures."""
+    """What notes are taken on. `by_estimate`: the policy's unit binds before the window does, and prices are in it.
+
+    Whatever has to fit is measured in both units: what binds a long history need not bind what an event makes of it.
+    """
 
     scene: Scene
     settings: HistorySettings
@@ -178,6 +181,11 @@ class Ground:
         """What history may cost, in the unit that binds."""
         return self.size(self.scene.room)
 
+    @property
+    def least_room(self) -> int:
+        """The smaller of what history may cost in either unit: no text counts more words than it has tokens."""
+        return min(self.scene.room)
+
     def blocks_of(self, moved: Sequence[Atom]) -> list[list[Atom]]:
         """Return atoms as session blocks."""
         most = self.settings.block_max_tokens(self.scene.room.bound)
@@ -191,25 +199,35 @@ class Ground:
 
     def fold_tokens(self, step: Step) -> int:
         """Return the room for all notes where everything is told anew."""
-        return round(step.notes_fraction * self.room * self.settings.fold_fraction)
+        return round(step.notes_fraction * self.least_room * self.settings.fold_fraction)
 
     def stays(self, atom: Atom) -> bool:
         """Return whether an atom is sent verbatim behind its notes."""
         return atom.is_user or any(message.seq in self.scene.pinned for message in atom.messages)
 
-    def user_tokens(self, step: Step, said: int) -> float:
-        """Return what the user's messages may cost behind notes, if so much was said: by high and low water.
+    def user_share(self, step: Step, said: Cost, size: Callable[[Cost], int]) -> float:
+        """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.
 
         Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
         reads more, may have to cut; so the low one holds (promise 8).
         """
-        share = step.user_fraction * self.room
-        return share * self.settings.user_low_fraction if said > share or self.scene.unread else share
+        share = step.user_fraction * size(self.scene.room)
+        return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
 
     @property
     def foldable(self) -> list[Block]:
         """The blocks of which something is told."""
         return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
+
+
+def by_bound(cost: Cost) -> int:
+    """Return a cost in tokens, as a bound."""
+    return cost.bound
+
+
+def by_estimate(cost: Cost) -> int:
+    """Return a cost in the policy's unit."""
+    return cost.estimate
 
 
 def noted_as(summary: Summary, representation: Representation, verbatim: tuple[int, ...]) -> Segment:

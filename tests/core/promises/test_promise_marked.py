@@ -14,9 +14,10 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Kind
+from squidbot.core.settings import STRATEGIES
 
-from .driver import Host, Setup, Talk, assistant, copied, opened, requests, result, user
-from .histories import effort, histories, setups, tame, texts
+from .driver import Host, Setup, Talk, assistant, copied, message, opened, requests, result, user
+from .histories import WORDS, effort, histories, setups, tame, texts
 from .rules import rendered, sent
 from .test_promise_8_larger_window import larger_loses, window_pairs
 
@@ -260,3 +261,24 @@ def test_larger_window_shows_all_that_a_smaller_one_shows_beside_marked_lines(
     host = Host(InMemoryStore(), setup, watch=False)
     host.run(history)
     assert larger_loses(host.store, setup, Inputs(), windows) == set()
+
+
+def test_notes_fit_the_words_of_the_policy_where_tokens_bind_what_is_raw() -> None:
+    """One system message of 4,200 tokens is one word: a larger window made notes of more words than there was room."""
+    coherence = STRATEGIES["coherence"]
+    setup = Setup(settings=replace(coherence, policy_limit=100), meter=WORDS)
+    said = [
+        user(""),
+        user("[GOAL] ship src/a.py 0.0\n[GOAL] ship src/a.py 0.1\n"),
+        assistant(""),
+        assistant("[GOAL] ship src/a.py 0.0\n[GOAL] ship src/a.py 1.1\n", ("k1", "read", "{}")),
+        result("k1", "[GOAL] ship src/a.py 0.0\n[GOAL] ship src/a.py 0.1\n" + "Error: file not found" * 8),
+        assistant("".join(f"- [GOAL] use the cache 0.{number}\n" for number in range(4))),
+        *[user("")] * 6,
+        message("system", "\u4f60\u597d\u4e16\u754c" * 587),
+        assistant("", ("a", "read", '{"path": "a/b.py", "n": 1}')),
+        result("a", ""),
+    ]
+    host = Host(InMemoryStore(), setup, watch=False)
+    host.run(said)
+    assert [larger_loses(host.store, setup, Inputs(), pair) for pair in ((2056, 5008), (3008, 5008))] == [set(), set()]
