@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from squidbot.builtin import INDEXES, TIMERS
+from squidbot.core import events
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.resolution import Resolved
 from squidbot.core.budget.window import WindowSettings, open_lease, window_below
@@ -17,6 +18,7 @@ from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
+from squidbot.core.events import Event
 from squidbot.core.settings import strategy
 from squidbot.core.withdrawing import Facts
 from squidbot.counters import Counters
@@ -24,7 +26,7 @@ from squidbot.extending import learn_model, window_of
 from squidbot.extensions import collected, store_name
 from squidbot.hooks import Hooks, implementations
 from squidbot.models.catalog import Catalog
-from squidbot.models.learned import LearnedWindows, learned_for, refused
+from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, learned_for, refused
 from squidbot.offers import make
 from squidbot.prompting import Prompts
 from squidbot.relay import Relay
@@ -49,8 +51,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Wired", "wire"]
 
-# Windows that somebody has named: the source says all.
-PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 NEXT_STEP = (
     "(a model of the settings that has an adapter, or what an extension offers by `register.llm`; docs/summaries.md)"
 )
@@ -82,6 +82,7 @@ class Wired:
         self.prompts = Prompts(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counters.of)
         self.learned = LearnedWindows(self.store, relay)
+        self._discoveries = Discoveries(relay)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
@@ -147,6 +148,7 @@ class Wired:
         return self._resized(alias, found) if self.hooks.has("size_window") else found
 
     def _opened(self, alias: str, found: Resolved, name: str = "") -> Lease:
+        self._discoveries.tell(alias, found)
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
         asked = WindowSettings(
@@ -175,7 +177,8 @@ class Wired:
             if tokens < least:
                 raise ConfigError(f"a window of {tokens:,} tokens is smaller than window.min, {least:,}")
 
-        learn_model(self.loaded, self.hooks, alias, check)
+        if name := learn_model(self.loaded, self.hooks, alias, check):
+            self.relay.notify(Event(events.CONFIG_UPDATED, "", f"models.{alias} by the extension {name}", model=alias))
 
     def _resized(self, alias: str, found: Resolved) -> Resolved:
         """Return a window as extensions want it: less, but where nothing is known of the model."""

@@ -87,5 +87,7 @@ class Policy:
                 continue
             if limit > asked:
                 cause = f"the newest messages need more than the {asked:,} {self.caps.unit} of [budget]"
-                observer.notify(Event(events.BUDGET_OVERRUN, session.session_id, cause, session.lease.lease_id))
+                lease = session.lease
+                told = Event(events.BUDGET_OVERRUN, session.session_id, cause, lease.lease_id, model=lease.model)
+                observer.notify(told)
             return assembly

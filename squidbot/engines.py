@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Self
 
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
+from squidbot.core import events
 from squidbot.core.errors import ConfigError
+from squidbot.core.events import Event
 from squidbot.remembering import NOBODY
 from squidbot.sessions import Session
 
@@ -63,6 +65,7 @@ class Engine:
         settings = wired.loaded.settings
         if settings.summary.llm or (wired.remembering.learns and (settings.memory.llm or settings.memory.extract)):
             self._jobs()
+        wired.relay.notify(Event(events.STARTED, "", f"settings: {wired.loaded.source}"))
 
     def __enter__(self) -> Self:
         return self
@@ -229,7 +232,9 @@ class Engine:
 
         A summary that is being written has `timeout_seconds` to be ended; what comes later is not kept.
         """
-        self._is_closed = True
+        was_closed, self._is_closed = self._is_closed, True
         if self._behind is not None:
             self._behind.close(timeout_seconds)
+        if not was_closed:
+            self.wired.relay.notify(Event(events.STOPPED, "", "the engine was closed"))
         self.wired.close()

@@ -257,13 +257,13 @@ def sections_of(place: Place, before: Sequence[Section], limit_tokens: int) -> t
 # -- a session that is opened -----------------------------------------------------------------------------------------
 
 
-def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], object]) -> None:
-    """Take what extensions know of a model into the settings, unless these name it; asked once.
+def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], object]) -> str:
+    """Take what extensions know of a model into the settings, unless these name it; return who did, "" for nobody.
 
-    `check` raises a SquidbotError where it can't be used.
+    It is asked once. `check` raises a SquidbotError where it can't be used.
     """
     if not alias or alias in loaded.settings.models or not hooks.has("resolve_model"):
-        return
+        return ""
 
     def model_of(value: object) -> tuple[Mapping[str, object], Model]:
         if not isinstance(value, Mapping):
@@ -281,7 +281,8 @@ def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], ob
             loaded.settings.models[alias] = Model()
         else:
             loaded.learned(alias, keys, f"extension {name}")
-            return
+            return name
+    return ""
 
 
 def window_of(hooks: Hooks, alias: str, found: Resolved, bounds: tuple[int, int | None]) -> tuple[int, str]:

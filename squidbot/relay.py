@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
@@ -46,7 +47,8 @@ class Relay:
             try:
                 listen(assembly)
             except Exception as error:  # noqa: BLE001  # as above
-                made = Event("assembled", assembly.session_id, "", assembly.lease.lease_id)
+                lease = assembly.lease
+                made = Event("assembled", assembly.session_id, "", lease.lease_id, model=lease.model)
                 self._degraded(name, made, error)
 
     def degraded(self, failed: str, hook: str, session_id: str, error: Exception) -> None:
@@ -56,7 +58,7 @@ class Relay:
     def _degraded(self, failed: str, event: Event, error: Exception) -> None:
         _LOG.warning("%s failed at %s; the turn goes on", failed, event.name, exc_info=error)
         cause = f"{failed} failed at {event.name}: {type(error).__name__}: {_said(error)}"
-        told = Event(events.DEGRADED, event.session_id, cause, event.lease_id, event.plan_id)
+        told = replace(event, name=events.DEGRADED, cause=cause, tokens_before=0, tokens_after=0, fraction=0.0)
         for name, listen in self._on_event:
             if name != failed:
                 try:

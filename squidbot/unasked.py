@@ -108,7 +108,7 @@ class Unasked:
             return act()
         except SquidbotError as error:
             cause = f"memory says nothing unasked: {error}"
-            self._wired.relay.notify(Event(events.DEGRADED, self._call.session_id, cause))
+            self._wired.relay.notify(Event(events.DEGRADED, self._call.session_id, cause, scope=self._call.scope))
             return otherwise
 
 

@@ -348,4 +348,4 @@ def failed(one: Watched, error: Exception) -> None:
     """Log and tell that work on a session has failed."""
     _LOG.warning("the jobs of a session failed; it goes on with what it has", exc_info=error)
     cause = f"jobs failed: {type(error).__name__}: {error}"
-    one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id))
+    one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id, model=one.lease.model))

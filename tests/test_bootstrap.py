@@ -103,7 +103,7 @@ class Failing:
 
 
 # What is told of the first turn of a session.
-TURN = [events.CONTEXT_ASSEMBLED, events.LEASE_OPENED]
+TURN = [events.STARTED, events.CONTEXT_ASSEMBLED, events.LEASE_OPENED]
 
 
 def turn(engine: squidbot.Engine, text: str = "Hello") -> squidbot.Assembly:
@@ -286,7 +286,7 @@ def test_entry_point_is_loaded_when_settings_name_it(acme: Path, settings: dict[
     """As an extension, or by the name of an adapter."""
     turn(squidbot.load(settings))
     seen = sys.modules["acme_squid"].SEEN
-    assert seen[-2:] == TURN
+    assert seen[-3:] == TURN
     assert acme.is_dir()
 
 
@@ -312,7 +312,7 @@ def test_hooks_are_told_when_a_request_is_made() -> None:
     heard = Listener()
     assembly = turn(squidbot.load(extensions=[heard]))
     assert heard.names == TURN
-    assert heard.events[0].session_id == "s"
+    assert [event.session_id for event in heard.events] == ["", "s", "s"]
     assert heard.requests == [assembly.core]
 
 
@@ -338,10 +338,10 @@ def test_turn_goes_on_when_a_hook_raises(caplog: pytest.LogCaptureFixture) -> No
     with caplog.at_level(logging.WARNING, logger="squidbot"):
         assembly = turn(squidbot.load(extensions=[Failing(), heard]))
     assert assembly.messages == [{"role": "user", "content": "Hello"}]
-    assert heard.names == [events.DEGRADED, TURN[0], events.DEGRADED, events.DEGRADED, TURN[1]]
-    assert heard.events[0].cause == "Failing failed at context-assembled: RuntimeError: no disk"
-    assert heard.events[2].cause == "Failing failed at assembled: KeyError: 'request'"
-    assert [record.exc_info is not None for record in caplog.records] == [True, True, True]
+    assert heard.names == [*[events.DEGRADED, TURN[0]], *[events.DEGRADED, TURN[1]], *2 * [events.DEGRADED], TURN[2]]
+    assert heard.events[2].cause == "Failing failed at context-assembled: RuntimeError: no disk"
+    assert heard.events[4].cause == "Failing failed at assembled: KeyError: 'request'"
+    assert [record.exc_info is not None for record in caplog.records] == [True] * 4
 
 
 def test_turn_goes_on_when_every_listener_raises(caplog: pytest.LogCaptureFixture) -> None:
@@ -349,7 +349,7 @@ def test_turn_goes_on_when_every_listener_raises(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING, logger="squidbot"):
         assembly = turn(squidbot.load(extensions=[Failing(), Failing()]))
     assert assembly.messages == [{"role": "user", "content": "Hello"}]
-    assert len(caplog.records) == 12
+    assert len(caplog.records) == 16
 
 
 def test_interrupt_reaches_the_host_when_a_hook_is_running() -> None:

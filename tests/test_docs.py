@@ -8,6 +8,7 @@ import inspect
 import re
 import tomllib
 from contextlib import redirect_stdout
+from dataclasses import fields
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
 README = PAGES[0].read_text(encoding="utf-8")
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+
+
+# Published names whose rooms stand beside sessions: whoever tells one takes it from here.
+BESIDE = {"BUDGET_FALLBACK", "CW_CLAMP_NOTICE", "JOURNAL_HEARTBEAT"}
 
 
 class Block(NamedTuple):
@@ -168,19 +173,20 @@ def test_every_hook_is_documented_with_its_arguments() -> None:
 
 
 def test_every_event_is_documented_and_told_somewhere() -> None:
-    """Each name of core/events.py has a row in docs/events.md and a place that tells it; each row has its name."""
+    """Each name of core/events.py has a row in docs/events.md and product code that tells it, no other does (O-16)."""
     names = {key: value for key, value in vars(events).items() if key.isupper() and isinstance(value, str)}
     page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
     rows = table_rows(page)
     assert set(rows) == set(names.values())
     assert all(len(row[0]) > 15 for row in rows.values())
-    assert all(f"| {field}" in page or f", {field} |" in page for field in Event._fields)
-    told = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "squidbot" / "core").rglob("*.py"))
-    told += "".join(
-        (ROOT / "squidbot" / name).read_text(encoding="utf-8")
-        for name in ("documents.py", "journals.py", "learning.py", "relay.py", "models/catalog.py")
+    assert all(f"| {field.name}" in page or f", {field.name} |" in page for field in fields(Event))
+    silent = {ROOT / "squidbot" / place for place in ("core/events.py", "adapters/structlog.py", "testing")}
+    told = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "squidbot").rglob("*.py")
+        if not silent.intersection((path, *path.parents))
     )
-    assert [key for key in names if f"events.{key}" not in told] == []
+    assert {key for key in names if not re.search(rf"\bevents\.{key}\b", told)} == BESIDE
 
 
 def test_every_adapter_is_documented() -> None:

@@ -87,7 +87,7 @@ def test_what_a_hook_raises_is_told_to_all_others_with_whose_it_is() -> None:
     with squidbot.load({}, extensions=[failing, heard, extension("next", size_window=lambda: 5000)]) as engine:
         assert engine.session("s").lease.window_tokens == 5000
     assert heard.degraded == ["failing failed at size_window: KeyError: 'window'"]
-    assert own == []
+    assert own == [events.STARTED, events.CONTEXT_DISCOVERED, events.STOPPED]
 
 
 def test_an_error_that_can_not_say_what_it_is_is_told_all_the_same() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import squidbot
 from squidbot.adapters.stdlib import Daybook
+from squidbot.core import events
 from squidbot.core.errors import JournalFullError
 from squidbot.core.journal.entry import Entry
 from squidbot.journals import Telling
@@ -33,7 +34,8 @@ class Host:
     @squidbot.hookimpl
     def on_event(self, event: Event) -> None:
         """Keep an event."""
-        self.told.append((event.name, event.session_id, event.cause))
+        if event.name not in {events.STARTED, events.STOPPED}:
+            self.told.append((event.name, event.session_id, event.cause))
 
     def notify(self, event: Event) -> None:
         """Keep it, as an observer."""

@@ -4,6 +4,8 @@
 |-------------------------------|------------------------------------------------------------------|
 | name                          | the line's event; a warning where the name says that all is not well |
 | session_id, cause, lease_id   | fields of those names, left out where they are ""                |
+| model                         | field, left out where it is ""                                   |
+| scope                         | field `scope`, as "user=anna bot=support"; left out for nobody's |
 | plan_id                       | field, left out where no plan is in force                        |
 | tokens_before, tokens_after   | fields, in tokens as bounds; one of them where they are equal    |
 | fraction                      | field, left out where it is 0                                    |
@@ -25,11 +27,20 @@ __all__ = ["StructlogObserver"]
 
 WARNINGS = frozenset(
     {
+        events.BUDGET_FALLBACK,
         events.BUDGET_OVERRUN,
         events.COMPACTION_PAUSED,
+        events.COMPRESSION_ERROR,
+        events.CW_CLAMP_NOTICE,
         events.DEGRADED,
+        events.FACTS_ERROR,
+        events.MEMORY_CRITICAL,
+        events.MEMORY_EMERGENCY,
+        events.MEMORY_WARNING,
         events.RELIABILITY_LOW,
         events.SILENT_TRUNCATION,
+        events.SIZING_DIFFERS,
+        events.SNAPSHOT_ERROR,
     }
 )
 
@@ -60,7 +71,9 @@ class StructlogObserver:
 
 
 def _fields(event: Event) -> dict[str, object]:
-    fields: dict[str, object] = {"session": event.session_id, "cause": event.cause, "lease": event.lease_id}
+    scope = " ".join(f"{name}={part}" for name, part in event.scope._asdict().items() if part)
+    said = {"session": event.session_id, "cause": event.cause, "lease": event.lease_id, "model": event.model}
+    fields: dict[str, object] = {**said, "scope": scope}
     fields = {name: value for name, value in fields.items() if value}
     if event.plan_id >= 0:
         fields["plan"] = event.plan_id

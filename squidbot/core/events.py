@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+
+from squidbot.core.memories import Scope
 
 __all__ = ["Event"]
 
+NOBODY = Scope()
+
+STARTED = "started"
+STOPPED = "stopped"
+CONFIG_UPDATED = "config-updated"
 COMPRESSED = "compressed"
 COMPRESSION_ERROR = "compression-error"
 COMPRESSION_SKIPPED = "compression-skipped"
 COMPACTION_PAUSED = "compaction-paused"
 CHECKPOINT_CREATED = "checkpoint-created"
+CHECKPOINT_AGED = "checkpoint-aged"
 VIEW_PLAN_CHANGED = "view-plan-changed"
+PREFIX_BROKEN = "prefix-broken"
 PLAN_UNDONE = "plan-undone"
 SNAPSHOT_CREATED = "snapshot-created"
 AUTO_SNAPSHOT_CREATED = "auto-snapshot-created"
@@ -22,6 +31,7 @@ CONTEXT_PRESSURE = "context-pressure"
 RELIABILITY_LOW = "reliability-low"
 ROLLOVER_COMPLETE = "rollover-complete"
 BUDGET_OVERRUN = "budget-overrun"
+BUDGET_FALLBACK = "budget-fallback"
 SILENT_TRUNCATION = "silent-truncation"
 RECALL_REQUESTED = "recall-requested"
 BLOCK_RECALLED = "block-recalled"
@@ -32,6 +42,12 @@ FACTS_MERGED = "facts-merged"
 FACTS_FORGOTTEN = "facts-forgotten"
 MODE_CHANGED = "mode-changed"
 LEASE_OPENED = "lease-opened"
+LEASE_CLOSED = "lease-closed"
+CONTEXT_RECALCULATED = "context-recalculated"
+CONTEXT_DISCOVERED = "context-discovered"
+TIER_CHANGED = "tier-changed"
+CW_CLAMP_NOTICE = "cw_clamp_notice"
+JOURNAL_HEARTBEAT = "journal-heartbeat"
 LOW_MEMORY = "low-memory"
 MEMORY_WARNING = "memory-warning"
 MEMORY_CRITICAL = "memory-critical"
@@ -41,17 +57,21 @@ JOURNAL_ENTRY_CREATED = "journal-entry-created"
 DEGRADED = "degraded"
 
 
-class Event(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Event:
     """One thing that happened.
 
     Attributes:
         name: one of this module's constants.
-        session_id: the session it happened in.
+        session_id: the session it happened in; "" for what happened in none.
         cause: why, in one of the plan's causes or a sentence.
         lease_id, plan_id: under which lease and plan; "" and -1 where none was in force.
-        tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was.
+        tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was. For
+            windows (`lease-closed`, `context-recalculated`, ...) their sizes.
         fraction: how full the room for history is (`context-pressure`; 1 is full), or the GPU (`low-memory` and the
             like), or the reliability (`reliability-low`); 0 for all others.
+        model: the model, as settings call it; "" where none is known.
+        scope: whose the session is; of nobody where that is not known.
     """
 
     name: str
@@ -62,3 +82,5 @@ class Event(NamedTuple):
     tokens_before: int = 0
     tokens_after: int = 0
     fraction: float = 0.0
+    model: str = ""
+    scope: Scope = NOBODY

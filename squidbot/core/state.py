@@ -12,10 +12,11 @@ from squidbot.core.counting.bills import Bills
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.keys import Keys
-from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease
+from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_of
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import SCOPE, due_number, scope_record
+from squidbot.core.telling import aged, broken, closed, opened
 from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
 
@@ -70,6 +71,8 @@ class State:
         self._notes_at = 0
         # The record to write before anything else is, where the session was not open under this lease before.
         self._lease_due: tuple[Record, ...] = ()
+        # The lease that it was open under before; None for none.
+        self._lease_before: Lease | None = None
         # The record to store with the next answer, where a refusal has made the lease smaller: it then does fit.
         self._learned_due: tuple[Record, ...] = ()
         # The number of the record to store with the next messages, where those before them were of another scope.
@@ -109,7 +112,9 @@ class State:
             self.reopen_notes()
         self._notes_at = opening.records
         self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening)
-        self._lease_due = due_lease(opening.newest.get(LEASE), self.lease)
+        last = opening.newest.get(LEASE)
+        self._lease_due = due_lease(last, self.lease)
+        self._lease_before = lease_of(last) if last and self._lease_due else None
         self._learned_due = due_learned(opening.newest.get(LEARNED), self.lease)
         self._scope_due = due_number(opening.newest.get(SCOPE), self.shelf.scope)
         last = opening.newest.get(REQUEST)
@@ -169,9 +174,7 @@ class State:
         if rows:
             self._scope_due = None
         if self._lease_due and due:
-            self._lease_due = ()
-            lease = self.lease
-            self.notify(events.LEASE_OPENED, f"{lease.source}: {lease.detail}" if lease.detail else lease.source)
+            self._opened()
 
     def record(
         self,
@@ -224,7 +227,7 @@ class State:
         if stored.messages and plan.repeats is None and plan.cause != "restore":
             # Held on to, so that a huge message behind the notes is not read again.
             self.hold(settled(self.shelf, plan, stored, change.standing))
-        self.changed(events.VIEW_PLAN_CHANGED, plan)
+        self._planned(stored.plan, plan)
         if change.batch.summaries:
             self.changed(events.COMPRESSED, plan)
         if plan.cause == "rollover":
@@ -253,14 +256,15 @@ class State:
         record = (*newly_told(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         erasure = forgetting.erasure(told, (*self._lease_due, *record))
         shelf.transcripts.forget(shelf.session_id, erasure)
-        self._lease_due = ()
+        if self._lease_due:
+            self._opened()
         self._standing, self.waiting = None, None
         self.reopen_notes()
         # Where summaries stand in a store of their own they go last: until then no plan shows them any more.
         shelf.summaries.remove(shelf.session_id, erasure.summaries)
         self.notify(events.FORGOTTEN, told.reason, plan)
         if plan:
-            self.changed(events.VIEW_PLAN_CHANGED, plan)
+            self._planned(stored.plan, plan)
         return plan
 
     def withdraw(self, facts: Facts) -> Withdrawn | None:
@@ -330,12 +334,29 @@ class State:
         made = Event(events.CONTEXT_PRESSURE, "", "", "", plan.plan_id if plan else -1, tokens, tokens)
         for rung in outcome.rungs:
             if rung not in known:
-                self._tell(made._replace(cause=rung, fraction=outcome.fullness))
+                self._tell(replace(made, cause=rung, fraction=outcome.fullness))
         for name, skipped in outcome.skipped:
             self.changed(name, skipped)
         before = self.waiting or self.past
         if before.known and before.mode != outcome.leaves.mode:
             self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {outcome.leaves.mode_name}", plan)
+
+    def _opened(self) -> None:
+        """Tell of the lease that has been written, and of the one whose place it takes."""
+        before, self._lease_before = self._lease_before, None
+        self._lease_due = ()
+        if before is not None:
+            self._tell(closed(before))
+        for event in opened(before, self.lease):
+            self._tell(event)
+
+    def _planned(self, before: PlanRecord | None, plan: PlanRecord) -> None:
+        """Tell of a plan that has been written: what it breaks of the newest request, and which summaries have aged."""
+        self.changed(events.VIEW_PLAN_CHANGED, plan)
+        if (told := broken(self.past, plan)) is not None:
+            self._tell(told)
+        for event in aged(before, plan):
+            self._tell(event)
 
     def changed(self, name: str, plan: PlanRecord) -> None:
         """Tell of a plan, with its cause and what a request costs on both sides of it."""
@@ -354,5 +375,11 @@ class State:
 
     def _tell(self, event: Event) -> None:
         if self._observer is not None:
-            session_id, lease_id = self.shelf.session_id, self.lease.lease_id
-            self._observer.notify(event._replace(session_id=session_id, lease_id=lease_id))
+            told = replace(
+                event,
+                session_id=self.shelf.session_id,
+                lease_id=event.lease_id or self.lease.lease_id,
+                model=event.model or self.lease.model,
+                scope=self.shelf.scope or event.scope,
+            )
+            self._observer.notify(told)

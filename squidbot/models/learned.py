@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer, TranscriptStore
     from squidbot.tables import Model
 
-__all__ = ["LearnedWindows", "learned_for", "refused"]
+__all__ = ["PLAIN_SOURCES", "Discoveries", "LearnedWindows", "learned_for", "refused"]
 
 # What `Resolved.source` calls it.
 SOURCE = "overflow"
+# Windows that somebody has named: the source says all.
+PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 
 
 def learned_for(alias: str, model: Model, found: Resolved) -> str:
@@ -34,6 +36,24 @@ def refused(found: Resolved, window_tokens: int, refused_tokens: int) -> Resolve
     """Return the smaller window that a refusal of so many tokens has shown, in the place of the one that was found."""
     step = f"cut to {window_tokens:,}: the provider refused {refused_tokens:,}"
     return Resolved(window_tokens, SOURCE, (*found.steps, step))
+
+
+class Discoveries:
+    """Tells of windows that nobody has named: found out of a file, a server, by extensions, or by a refusal."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Nothing was found yet."""
+        self._observer = observer
+        self._told: dict[str, tuple[int, str]] = {}
+
+    def tell(self, alias: str, found: Resolved) -> None:
+        """Tell of the window of a model, once, and again where another one is found."""
+        if found.source in PLAIN_SOURCES or self._told.get(alias) == found[:2]:
+            return
+        self._told[alias] = found[:2]
+        cause, tokens = f"{found.source}: {'; '.join(found.steps)}", found.window_tokens
+        told = Event(events.CONTEXT_DISCOVERED, "", cause, tokens_before=tokens, tokens_after=tokens, model=alias)
+        self._observer.notify(told)
 
 
 class LearnedWindows:

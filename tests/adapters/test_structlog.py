@@ -78,4 +78,32 @@ def test_observer_logs_a_turn_when_the_settings_name_it() -> None:
     with structlog.testing.capture_logs() as lines:
         structlog.configure(processors=structlog.get_config()["processors"])
         squidbot.load({"observers": ["structlog"]}).session("s").assemble("Hello")
-    assert [line["event"] for line in lines] == ["context-assembled"]
+    assert [line["event"] for line in lines] == ["started", "context-assembled"]
+
+
+def test_observer_says_model_and_scope_in_its_line() -> None:
+    """Whose it is in one field, without the parts that nobody named (O-16)."""
+    with structlog.testing.capture_logs() as lines:
+        said = Event(events.TIER_CHANGED, "s", "why", model="qwen", scope=squidbot.Scope(user="anna", bot="help"))
+        StructlogObserver(structlog.get_logger()).notify(said)
+    assert lines == [
+        {
+            "event": "tier-changed",
+            "log_level": "info",
+            "session": "s",
+            "cause": "why",
+            "model": "qwen",
+            "scope": "user=anna bot=help",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", sorted(value for key, value in vars(events).items() if key.isupper() and key != "NOBODY")
+)
+def test_each_event_is_one_readable_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As structlog writes it by itself: the name, then what there is to say of it (O-16)."""
+    StructlogObserver().notify(Event(name, "s", "why", "lease-1", 3, 900, 400, 0.5))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert name in line
+    assert "cause" in line

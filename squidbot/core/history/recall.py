@@ -181,10 +181,10 @@ class History:
             plan = room.standing.plan
             plan_id = plan.plan_id if plan else -1
             used = room.used_tokens
-            lease_id = self._session.lease.lease_id
-            self._observer.notify(
-                Event(name, self._session.session_id, cause, lease_id, plan_id, used, used + cost.bound)
-            )
+            lease = self._session.lease
+            whose = self._session.session_id, cause, lease.lease_id
+            told = Event(name, *whose, plan_id, used, used + cost.bound, model=lease.model)
+            self._observer.notify(told)
 
 
 def _state(room: Room) -> tuple[int, int]:

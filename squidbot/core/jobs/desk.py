@@ -371,7 +371,8 @@ class Desk:
 
     def _notify(self, name: str, cause: str, job: Job, after_tokens: int) -> None:
         if self._observer is not None:
-            told = Event(name, job.session_id, cause, self._lease.lease_id, -1, job.said_tokens, after_tokens)
+            lease, said = self._lease, job.said_tokens
+            told = Event(name, job.session_id, cause, lease.lease_id, -1, said, after_tokens, model=lease.model)
             self._observer.notify(told)
 
 

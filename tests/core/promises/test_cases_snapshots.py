@@ -95,6 +95,7 @@ def test_observers_are_told_of_snapshots() -> None:
     assert host.observer.names() == [
         events.SNAPSHOT_CREATED,
         events.VIEW_PLAN_CHANGED,
+        events.PREFIX_BROKEN,
         events.COMPRESSED,
         events.VIEW_PLAN_CHANGED,
         events.AUTO_SNAPSHOT_CREATED,

@@ -66,7 +66,12 @@ def test_undo_brings_the_former_request_back_with_what_came_since_behind_it() ->
     assert plan.price is not None
     assert plan.price.written_tokens > 0
     told = [name for name in host.observer.names() if name != events.CONTEXT_PRESSURE]
-    assert told[-3:] == [events.VIEW_PLAN_CHANGED, events.PLAN_UNDONE, events.CONTEXT_ASSEMBLED]
+    assert told[-4:] == [
+        events.VIEW_PLAN_CHANGED,
+        events.PREFIX_BROKEN,
+        events.PLAN_UNDONE,
+        events.CONTEXT_ASSEMBLED,
+    ]
 
 
 def test_undo_in_another_process_is_the_same() -> None:

@@ -45,7 +45,7 @@ def told_by_call(host: Host, history: list[Message]) -> list[tuple[float, list[s
         now = host.inputs(host.replies).now or 0.0
         host.reply(one)
         names = [event.name for event in host.observer.events[seen:] if event.cause == "high-water"]
-        told.append((now, [name for name in names if name != events.COMPRESSED]))
+        told.append((now, [name for name in names if name not in {events.COMPRESSED, events.PREFIX_BROKEN}]))
     return told
 
 

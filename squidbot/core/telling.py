@@ -1,0 +1,100 @@
+"""What is told of a plan that takes another's place, and of a context window that does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core import events
+from squidbot.core.budget.tiers import tier_of
+from squidbot.core.events import Event
+from squidbot.core.plan import Representation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from squidbot.core.messages import Lease
+    from squidbot.core.past import Past
+    from squidbot.core.plan import PlanRecord, Segment
+
+__all__ = ["aged", "broken", "closed", "opened"]
+
+# From most to least detailed; what stands in front of a summary has not aged, it was compressed.
+LEVELS = list(Representation)
+SUMMARIZED = LEVELS.index(Representation.SUMMARY_USER)
+
+
+def closed(before: Lease) -> Event:
+    """Return that a session goes on under another context window than this one."""
+    said = f"{before.window_tokens:,} tokens, {before.source}"
+    return Event(
+        events.LEASE_CLOSED,
+        "",
+        said,
+        before.lease_id,
+        tokens_before=before.window_tokens,
+        tokens_after=before.window_tokens,
+        model=before.model,
+    )
+
+
+def opened(before: Lease | None, lease: Lease) -> Iterator[Event]:
+    """Yield what is told of a window that takes the place of another, or (None) of none: its size, its tier."""
+    yield Event(events.LEASE_OPENED, "", f"{lease.source}: {lease.detail}" if lease.detail else lease.source)
+    if before is None or before.window_tokens == lease.window_tokens:
+        return
+    was, tokens = before.window_tokens, lease.window_tokens
+    yield Event(events.CONTEXT_RECALCULATED, "", lease.source, tokens_before=was, tokens_after=tokens)
+    old, new = tier_of(was), tier_of(tokens)
+    if old.number != new.number:
+        cause = f"{old.number} {old.label} -> {new.number} {new.label}"
+        yield Event(events.TIER_CHANGED, "", cause, tokens_before=was, tokens_after=tokens)
+
+
+def broken(past: Past, plan: PlanRecord) -> Event | None:
+    """Return that the next request does not begin with all of the newest recorded one; None where it does.
+
+    Once a plan has broken it, another one that comes before the next request is told no more. The tokens are what the
+    request cost, and how many in front of it stay as they were, as bounds.
+    """
+    place = plan.first_changed
+    parent_id = -1 if plan.parent_plan_id is None else plan.parent_plan_id
+    if not past.known or parent_id != past.plan_id or place is None or place.index >= past.parts:
+        return None
+    kept = 0 if plan.outside_changed else place.token_offset
+    return Event(events.PREFIX_BROKEN, "", plan.cause, "", plan.plan_id, past.cost.bound, kept)
+
+
+def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
+    """Yield one event for each run of messages whose summary tells less of them than in the plan before.
+
+    The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
+    """
+    known = [one for one in before.segments if _level(one) >= SUMMARIZED] if before else []
+    start = 0
+    for one in plan.segments:
+        while start < len(known) and known[start].last_seq < one.first_seq:
+            start += 1
+        met = _overlapping(known, start, one)
+        fell = sorted({_level(each) for each in met if _level(each) < _level(one)})
+        if fell:
+            cause = f"m{one.first_seq}-m{one.last_seq}: {', '.join(map(_said, fell))} -> {_said(_level(one))}"
+            cost = sum(each.note_tokens for each in met)
+            yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, one.note_tokens)
+
+
+def _overlapping(known: Sequence[Segment], start: int, one: Segment) -> list[Segment]:
+    """Return the segments from `start` on that have messages of one."""
+    met = []
+    for each in known[start:]:
+        if each.first_seq > one.last_seq:
+            break
+        met.append(each)
+    return met
+
+
+def _level(segment: Segment) -> int:
+    return LEVELS.index(segment.representation)
+
+
+def _said(level: int) -> str:
+    return LEVELS[level].value.removeprefix("summary:")

@@ -1,0 +1,124 @@
+"""What real sessions, in SQLite, tell their listeners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.core import events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.core.events import Event
+
+
+class Heard:
+    """An extension that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    @squidbot.hookimpl
+    def on_event(self, event: Event) -> None:
+        """Keep it."""
+        self.events.append(event)
+
+    def of(self, *names: str) -> list[Event]:
+        """Return the events of these names, in order."""
+        return [event for event in self.events if event.name in names]
+
+
+@pytest.fixture
+def heard() -> Heard:
+    """A listener."""
+    return Heard()
+
+
+def loaded(folder: Path, heard: object, **settings: object) -> squidbot.Engine:
+    """Return an engine over a file, with a listener or an extension."""
+    return squidbot.load({"store": {"path": str(folder / "s.db")}, **settings}, extensions=[heard])
+
+
+def test_engine_tells_that_it_started_and_that_it_stopped(tmp_path: Path, heard: Heard) -> None:
+    """Once each, in no session, however often it is closed (O-16)."""
+    with loaded(tmp_path, heard) as engine:
+        assert [(one.name, one.session_id, one.cause) for one in heard.events] == [
+            (events.STARTED, "", "settings: argument")
+        ]
+        engine.close()
+    assert [one.name for one in heard.events] == [events.STARTED, events.STOPPED]
+
+
+def test_session_in_another_window_tells_of_both_windows_and_tiers(tmp_path: Path, heard: Heard) -> None:
+    """The old lease is closed, the new one opened, its size and its tier are told, with model and scope (O-16)."""
+    anna = squidbot.Scope(user="anna")
+    with loaded(tmp_path, heard) as engine:
+        engine.session("s", window_tokens=16384, model="large", scope=anna).record("Hello.")
+        engine.session("s", window_tokens=8192, model="small", scope=anna).record("Hello again.")
+    told = [(one.name, one.model, one.tokens_before, one.tokens_after) for one in heard.events[1:-1]]
+    assert told == [
+        (events.LEASE_OPENED, "large", 0, 0),
+        (events.LEASE_CLOSED, "large", 16384, 16384),
+        (events.LEASE_OPENED, "small", 0, 0),
+        (events.CONTEXT_RECALCULATED, "small", 16384, 8192),
+        (events.TIER_CHANGED, "small", 16384, 8192),
+    ]
+    assert {one.scope for one in heard.events[1:-1]} == {anna}
+    first, last = heard.of(events.LEASE_OPENED)
+    assert heard.of(events.LEASE_CLOSED)[0].lease_id == first.lease_id != last.lease_id
+    assert heard.of(events.TIER_CHANGED)[0].cause == "3 Standard -> 2 Basic"
+
+
+def test_window_that_an_extension_brings_is_told_as_found_and_as_a_setting(tmp_path: Path) -> None:
+    """Once, however many sessions are opened with the model; a window that settings name is not found (O-16)."""
+
+    class Knows(Heard):
+        @squidbot.hookimpl
+        def resolve_model(self, alias: str) -> dict[str, object] | None:
+            return {"context_window": 9000} if alias == "mine" else None
+
+        @squidbot.hookimpl
+        def size_window(self, alias: str) -> int | None:
+            return 6000 if alias == "mine" else None
+
+    heard = Knows()
+    with loaded(tmp_path, heard) as engine:
+        for session_id in ("a", "b"):
+            engine.session(session_id, model="mine")
+        engine.session("c", model="other")
+    assert [(one.cause.split(" by ")[0], one.model) for one in heard.of(events.CONFIG_UPDATED)] == [
+        ("models.mine", "mine")
+    ]
+    (found,) = heard.of(events.CONTEXT_DISCOVERED)
+    assert (found.model, found.tokens_before, found.tokens_after) == ("mine", 6000, 6000)
+    assert found.cause.startswith("extension: ")
+
+
+def test_window_that_a_refusal_shows_is_told_as_found(tmp_path: Path, heard: Heard) -> None:
+    """Of a provider that takes less than settings say (O-16)."""
+    with loaded(tmp_path, heard) as engine:
+        session = engine.session("s", model="m")
+        session.assemble("Hello")
+        session.overflowed(8192)
+    (found,) = heard.of(events.CONTEXT_DISCOVERED)
+    assert (found.tokens_after, found.cause.split(":")[0]) == (8192, "overflow")
+
+
+def test_long_talk_tells_what_its_plans_break_and_which_summaries_age(tmp_path: Path, heard: Heard) -> None:
+    """Each with the plan that did it, in a session that is opened anew in between (O-16)."""
+    for _ in range(2):
+        with loaded(tmp_path, heard) as engine:
+            session = engine.session("s", window_tokens=16384)
+            for turn in range(45):
+                asked = session.assemble(f"question {turn}: " + "what becomes of part " * 30)
+                session.record(asked.incoming, f"answer {turn}: " + "because of this and that " * 60)
+    plans = {one.plan_id for one in heard.of(events.VIEW_PLAN_CHANGED)}
+    broken, aged = heard.of(events.PREFIX_BROKEN), heard.of(events.CHECKPOINT_AGED)
+    assert {one.plan_id for one in broken} == plans
+    assert all(one.tokens_after < one.tokens_before for one in broken)
+    assert aged
+    assert {one.plan_id for one in aged} < plans
+    assert all(one.cause.startswith("m") and " -> " in one.cause for one in aged)
