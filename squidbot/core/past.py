@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.counting.bills import Added
     from squidbot.core.messages import Lease, Part, StoredMessage, Usage
-    from squidbot.core.plan import Section
+    from squidbot.core.plan import PlanRecord, Section
 
 __all__ = ["REQUEST", "SEALED_PARTS", "Mode", "Past", "digest", "seal"]
 
@@ -119,6 +119,14 @@ class Past(NamedTuple):
     def known(self) -> bool:
         """Whether there has been a request at all."""
         return self.number >= 0
+
+    def is_before(self, plan: PlanRecord | None) -> bool:
+        """Return whether a plan is younger than this, the newest recorded request: its call is tried again."""
+        return plan is not None and plan.plan_id > self.plan_id
+
+    def told_by(self, plan: PlanRecord | None) -> Past:
+        """Return the past of a call; where a plan was made or brought back since, the model knows its head."""
+        return self.told_of(plan.sections) if plan is not None and self.is_before(plan) else self
 
     def broken_by(self, parts: Sequence[Part], plan_id: int) -> bool:
         """Return whether a request under the same plan does not extend this one."""

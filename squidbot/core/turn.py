@@ -41,6 +41,19 @@ NOTHING = Cost(0, 0)
 _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
 
 
+class _Telling(NamedTuple):
+    """What a call tells beside what is said: the head it wants, what the model knows, memory's facts, and the news.
+
+    `cause`: of the event that it makes in any case; None for the one that is due.
+    """
+
+    wanted: Wanted
+    known: Past
+    started: str | None
+    news: str | None
+    cause: str | None = None
+
+
 class Turn(NamedTuple):
     """What a call is decided from: where the session's data stand, its lease, and what the newest request left.
 
@@ -114,8 +127,17 @@ class Turn(NamedTuple):
             StoreError: the store failed.
         """
         wanted = self.wanted(stored, given)
-        known = self._told(stored)
+        known = self.past.told_by(stored.plan)
         news = known.news(wanted.told) if stored.messages else None
+        made = self._made(stored, incoming, given, _Telling(wanted, known, started, news))
+        if news is None or made.change is None:
+            return made
+        # The head of the event says it: behind the message it would be said twice, for good.
+        self.notes().reopen()
+        return self._made(stored, incoming, given, _Telling(wanted, known, started, None, made.change.record.cause))
+
+    def _made(self, stored: Standing, incoming: Sequence[Message], given: Inputs, telling: _Telling) -> Outcome:
+        wanted, known, started, news, cause = telling
         # Without what memory says: it gives way, and an event of this call may bring it. Tried again behind that, the
         # call has to cut what comes with it as before.
         outside = self._outside(given, wanted.told)
@@ -125,7 +147,7 @@ class Turn(NamedTuple):
         renewed = self.notes().restart() if trial.opened else ()
         past = known._replace(system=given.system_digest, tools=given.tools_digest)
         call = Call(self.lease, moment, born, wanted, given.reserve)
-        change, past, skipped = self._decided(trial, call, past)
+        change, past, skipped = self._decided(trial, call, past, cause)
         assembly, change = self._built(trial, call, change, past)
         told = change is not None or is_noticed(born, news)
         full, pressed = fullness(trial, moment), self._pressed(trial, moment)
@@ -141,7 +163,7 @@ class Turn(NamedTuple):
             renewed=renewed,
             leaves=leaves._replace(messages=trial.messages, pressed=pressed, rungs=rungs, noticed=heard),
             skipped=skipped,
-            pressing=pressed and not self.past.pressed and not self._is_again(stored),
+            pressing=pressed and not self.past.pressed and not self.past.is_before(stored.plan),
             fullness=full,
             rungs=self.settings.ladder.crossed(full, self.past.rungs),
         )
@@ -177,7 +199,7 @@ class Turn(NamedTuple):
         """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
         opens = met.trial.at_turn and met.trial.turn >= stored.messages
         # A call that brought an event was sent without a line, and is when it is tried again.
-        if self.past.noticed or not opens or self._is_again(stored):
+        if self.past.noticed or not opens or self.past.is_before(stored.plan):
             return None
         line = self.settings.ladder.first_notice(fullness(met.trial, met.moment))
         return None if line is None or self._due(met) else line
@@ -209,15 +231,11 @@ class Turn(NamedTuple):
             stored=stored.messages,
             changed=self.changed(stored, given),
             now=now,
-            paused=rests or self._is_again(stored),
+            paused=rests or self.past.is_before(stored.plan),
             unit="tokens" if self.settings.policy_limit is None else "words",
             outside_changed=self._outside_changed(stored, given),
             extended=given.extended,
         )
-
-    def _is_again(self, stored: Standing) -> bool:
-        """Return whether a plan is younger than the newest recorded request: its call is tried again, and keeps it."""
-        return stored.plan is not None and stored.plan.plan_id > self.past.plan_id
 
     def changed(self, stored: Standing, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
@@ -248,16 +266,9 @@ class Turn(NamedTuple):
 
         A plan that is younger than the newest recorded request was made for one that is being tried again.
         """
-        if stored.plan is not None and self._is_again(stored):
+        if self.past.is_before(stored.plan):
             return stored.plan
         return self.past if self.past.known else None
-
-    def _told(self, stored: Standing) -> Past:
-        """Return the past; where an earlier plan was brought back since, the model is told of its head only."""
-        plan = stored.plan
-        if plan is not None and plan.cause in {"undo", "restore"} and self._is_again(stored):
-            return self.past.told_of(plan.sections)
-        return self.past
 
     def wanted(self, stored: Standing, given: Inputs) -> Wanted:
         """Return the head that an event makes; without `given.unasked` what memory says stays as the plan has it."""
@@ -315,25 +326,27 @@ class Turn(NamedTuple):
         return certain(left, assembly, self.past, self.shelf.renderer.meter.certificate)
 
     def _decided(
-        self, trial: Standing, call: Call, past: Past
+        self, trial: Standing, call: Call, past: Past, known_cause: str | None
     ) -> tuple[Change | None, Past, tuple[tuple[str, PlanRecord], ...]]:
         """Return the change that is due, None where none is or it would not pay, what to remember, what to tell.
+
+        With a `known_cause` it is due by that and pays.
 
         Raises:
             BudgetError: nothing makes the request fit.
         """
-        cause = due(trial, call.moment, self._patience(trial))
+        cause = known_cause or due(trial, call.moment, self._patience(trial))
         change = self._asked(trial, call, cause) if cause else None
         if change is None:
             return None, past, ()
-        if cause == "high-water" and not saves_enough(change.record, self.settings):
+        if cause == "high-water" and not known_cause and not saves_enough(change.record, self.settings):
             self.notes().reopen()
             past, told = self._skipping(call.moment, past)
             return None, past, tuple((name, change.record) for name in told)
         return change, past._replace(skipped=0, rests_until=None), ()
 
     def _asked(self, trial: Standing, call: Call, cause: str) -> Change | None:
-        settings = self.settings if cause in {"overflow", "opened"} else self._patience(trial)
+        settings = self.settings if cause in {"overflow", "opened", "rollover"} else self._patience(trial)
         ask = Ask(cause, call.head.told, trial.pins.seqs)
         return change_for(self.makers(settings), trial, self._changing(call.moment), ask, call.head)
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.plan import Section
 
-from .driver import Host, Setup, assistant, causes, changed, message, opened, result, user
-from .histories import tame
+from .driver import Host, Setup, assistant, causes, changed, message, opened, requests, result, user
+from .histories import WORDS, effort, histories, setups, tame
+from .rules import rendered, sent
+
+if TYPE_CHECKING:
+    from squidbot.core.messages import Message
+    from squidbot.core.view.assembly import Assembly
 
 SMALL = Setup(4096)
+
+
+def rendered_whole(assembly: Assembly) -> str:
+    """Return all that a model reads of a request."""
+    return "\n".join(map(rendered, sent(assembly)))
 
 
 def test_pinned_message_is_sent_when_it_is_older_than_what_is_read_back() -> None:
@@ -71,6 +88,50 @@ def test_pinned_result_without_its_call_survives_a_fold() -> None:
     host.run(tame(30, 60))
     assert sum(cause is not None for cause in causes(host)) > 2
     assert any("PINNED DATA" in payload for payload in host.calls[-1].request.payloads)
+
+
+@pytest.mark.parametrize(("words", "policy_limit"), [(9000, None), (300, 1500)])
+def test_document_is_sent_once_where_its_first_call_makes_an_event(words: int, policy_limit: int | None) -> None:
+    """The event's head says it: it was announced behind the question as well, and stayed there for good."""
+    setup = replace(changed(Setup(16_384), policy_limit=policy_limit), meter=WORDS)
+    host = Host(InMemoryStore(), setup)
+    opened(host.store, Setup(131_072)).record(*[user("word " * words), assistant("yes " * 300)] * 3)
+    document = Section("memory", "Alice likes green tea.")
+    host.inputs = lambda _number: Inputs(sections=(document,))
+    host.pending = [user("and now?")]
+    first = host.call().request
+    assert first.event is not None
+    assert rendered_whole(first).count(document.text) == 1
+    assert host.call().request.payloads == first.payloads
+    host.reply(assistant("tea"))
+    host.pending = [user("more?")]
+    assert rendered_whole(host.call().request).count(document.text) == 1
+
+
+@effort(30)
+@given(
+    history=histories(), setup=setups(), documents=st.lists(st.sampled_from(["", "one", "two"]), min_size=4, max_size=4)
+)
+def test_document_is_never_sent_twice_as_it_is_now(history: list[Message], setup: Setup, documents: list[str]) -> None:
+    """In the head or announced since, whatever it was before; tried again, a call says the same."""
+    texts = [f"The document says {one} of all things." for one in documents]
+    host = Host(InMemoryStore(), setup, watch=False)
+    host.inputs = lambda number: Inputs(sections=(Section("profile", texts[number * len(texts) // 8 % len(texts)]),))
+    for one in history:
+        if one.role != "assistant":
+            host.pending.append(one)
+            continue
+        call = host.call()
+        if call.assembly is not None and call.assembly.event is not None:
+            now = call.given.sections[0].text
+            assert rendered_whole(call.assembly).count(f"is now:]\n{now}") <= announced(host, now)
+            assert host.call().request.payloads == call.assembly.payloads
+        host.reply(one)
+
+
+def announced(host: Host, text: str) -> int:
+    """Return how often requests before the newest one announced a text."""
+    return max((rendered_whole(one).count(f"is now:]\n{text}") for one in requests(host.calls[:-1])), default=0)
 
 
 def test_announcement_waits_for_the_next_user_message() -> None:
