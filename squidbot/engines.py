@@ -10,6 +10,7 @@ from squidbot.config import load_settings
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
+from squidbot.core.isolation import Whose, transcript_id
 from squidbot.remembering import NOBODY
 from squidbot.sessions import Session
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.journal.ports import Journal
-    from squidbot.core.memories import Scope
+    from squidbot.core.memories import Isolation, Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
@@ -85,26 +86,31 @@ class Engine:
         scope: Scope = NOBODY,
         mode: str | None = None,
     ) -> Session:
-        """Return the session of that id; what was recorded before goes on. Nothing is read or written yet.
+        """Return the session of that id; what was recorded before goes on. Nothing is written yet.
 
         `model` is an alias of the settings; any other name is kept for reports and gets the default window.
         `window_tokens`, input and output together, goes before both. A model with a file gets the largest window that
         fits the devices (docs/models.md). `form` is how the host writes its messages: "openai.chat",
         "anthropic.messages", "openai.responses", or one that an extension brings; what was recorded in another is sent
         in this one, without what only its own provider can read. `scope` says whose durable facts the session's tool
-        `memory` sees: its user, its bot, and so on. `mode` is what the session works at (docs/prompts.md), "off" for
-        none; None goes on as was chosen for the session before, else as `prompt.mode` says.
+        `memory` sees: its user, its bot, and so on; where `history.isolation` parts transcripts by it, or by the model,
+        `Session.session_id` is the id of the one that was opened. `mode` is what the session works at
+        (docs/prompts.md), "off" for none; None goes on as was chosen for the session before, else as `prompt.mode`
+        says.
 
         Raises:
             ConfigError: a setting is out of its range, form or mode are unknown, or the model's file is not there.
             ModelFileError: the model's file is damaged.
             BudgetError: window, reserve and safety share leave no token for input, or the text of the mode no room.
+            StoreError: whose the session is can't be read; only where there is something that parts it.
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease = self.wired.lease(model, window_tokens)
+        isolation: Isolation = self.wired.loaded.settings.history.isolation  # type: ignore[assignment]  # checked
+        own = transcript_id(self.wired.store, session_id, Whose(scope, lease.model, isolation))
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
-        return Session(self.wired, session_id, lease, self.wired.codecs[form], recorded, scope, mode)
+        return Session(self.wired, own, lease, self.wired.codecs[form], recorded, scope, mode)
 
     def memories(self, scope: Scope = NOBODY) -> Memories:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).

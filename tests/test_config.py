@@ -86,6 +86,7 @@ OTHER_KEYS = {
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
     *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
     "journal.redact_patterns",
+    "history.isolation",
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

@@ -1,4 +1,4 @@
-"""Whose the messages of a session are, as records: what is learned of them is learned for that one, by any process."""
+"""Whose the messages of a session are, and which model they were said under, as records that any process reads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.leases import LEASE, lease_of
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Record
 
@@ -14,9 +15,21 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["SCOPE", "Since", "due_number", "scope_at", "scope_record", "scopes_of"]
+__all__ = [
+    "MODEL",
+    "SCOPE",
+    "Since",
+    "Under",
+    "due_model",
+    "due_number",
+    "model_at",
+    "models_of",
+    "scope_at",
+    "scope_record",
+    "scopes_of",
+]
 
-SCOPE = "scope"
+SCOPE, MODEL = "scope", "model"
 NOBODY = Scope()
 
 
@@ -25,6 +38,13 @@ class Since(NamedTuple):
 
     first_seq: int
     scope: Scope
+
+
+class Under(NamedTuple):
+    """A model, "" where none was named, and the first message that was said under it; None: nobody knows which."""
+
+    first_seq: int
+    model: str | None
 
 
 def due_number(last: Record | None, scope: Scope | None) -> int | None:
@@ -38,6 +58,20 @@ def due_number(last: Record | None, scope: Scope | None) -> int | None:
     if scope is None or scope == (_since(last).scope if last else NOBODY):
         return None
     return last.number + 1 if last else 0
+
+
+def due_model(last: Record | None, model: str, first_seq: int) -> tuple[Record, ...]:
+    """Return the record to store with messages from `first_seq` on; nothing where the newest one, `last`, says it.
+
+    Where no model was ever named there is no record.
+
+    Raises:
+        DamagedStoreError: the newest record is no model.
+    """
+    if model == (_under(last).model if last else ""):
+        return ()
+    body = json.dumps([first_seq, model], separators=(",", ":"))
+    return (Record(MODEL, last.number + 1 if last else 0, body),)
 
 
 def scope_record(number: int, scope: Scope, first_seq: int) -> Record:
@@ -55,6 +89,22 @@ def scopes_of(transcripts: TranscriptStore, session_id: str) -> tuple[Since, ...
     return tuple(map(_since, transcripts.records(session_id, SCOPE)))
 
 
+def models_of(transcripts: TranscriptStore, session_id: str) -> tuple[Under, ...]:
+    """Return the models that a session's messages were said under, oldest first; the first one begins at message 0.
+
+    Messages from before models were recorded were said under that of the leases, where all name the same.
+
+    Raises:
+        DamagedStoreError: a record is no model, or no lease.
+        StoreError: the store failed.
+    """
+    found = tuple(map(_under, transcripts.records(session_id, MODEL)))
+    if found and found[0].first_seq == 0:
+        return found
+    named = {lease_of(one).model for one in transcripts.records(session_id, LEASE)} or {""}
+    return (Under(0, named.pop() if len(named) == 1 else None), *found)
+
+
 def scope_at(scopes: Sequence[Since], seq: int) -> Scope | None:
     """Return whose a message is; None where that is not known: it came before anybody's scope was recorded.
 
@@ -66,9 +116,23 @@ def scope_at(scopes: Sequence[Since], seq: int) -> Scope | None:
     return None if scopes else NOBODY
 
 
+def model_at(models: Sequence[Under], seq: int) -> str | None:
+    """Return the model that a message was said under, "" where none was named; None where nobody knows."""
+    held = [one.model for one in models if one.first_seq <= seq]
+    return held[-1] if held else None
+
+
 def _since(record: Record) -> Since:
     try:
         first_seq, *parts = json.loads(record.body)
         return Since(first_seq, Scope(*parts))
     except (ValueError, TypeError) as error:
         raise DamagedStoreError(f"scope {record.number} can't be read: {error}") from error
+
+
+def _under(record: Record) -> Under:
+    try:
+        first_seq, model = json.loads(record.body)
+        return Under(int(first_seq), str(model))
+    except (ValueError, TypeError) as error:
+        raise DamagedStoreError(f"model {record.number} can't be read: {error}") from error

@@ -15,7 +15,7 @@ from squidbot.core.keys import Keys
 from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_of
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
-from squidbot.core.scopes import SCOPE, due_number, scope_record
+from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
 from squidbot.core.telling import aged, broken, closed, opened
 from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
@@ -39,7 +39,7 @@ __all__ = ["State"]
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
-OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE)
+OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE, MODEL)
 Done = TypeVar("Done")
 
 
@@ -77,6 +77,8 @@ class State:
         self._learned_due: tuple[Record, ...] = ()
         # The number of the record to store with the next messages, where those before them were of another scope.
         self._scope_due: int | None = None
+        # The newest record of the model that messages were said under.
+        self._model: Record | None = None
 
     @property
     def _source(self) -> str:
@@ -117,6 +119,7 @@ class State:
         self._lease_before = lease_of(last) if last and self._lease_due else None
         self._learned_due = due_learned(opening.newest.get(LEARNED), self.lease)
         self._scope_due = due_number(opening.newest.get(SCOPE), self.shelf.scope)
+        self._model = opening.newest.get(MODEL)
         last = opening.newest.get(REQUEST)
         if last and last.number != self.past.number:
             self.past = Past.of(last)
@@ -164,17 +167,22 @@ class State:
         Raises:
             StoreError: nothing was stored.
         """
-        due = self._lease_due if rows or records else ()
-        scope = self.shelf.scope
-        if rows and scope is not None and self._scope_due is not None:
-            due = (*due, scope_record(self._scope_due, scope, stored.messages))
+        due, model = self._lease_due if rows or records else (), self._model_due(stored) if rows else ()
+        if rows and self.shelf.scope is not None and self._scope_due is not None:
+            due = (*due, scope_record(self._scope_due, self.shelf.scope, stored.messages))
+        due = (*due, *model)
         self.shelf.transcripts.append(self.shelf.session_id, stored.messages, rows, (*due, *records))
         self._standing = None
         self._notes_at = stored.records + len(due) + len(records)
         if rows:
-            self._scope_due = None
+            self._scope_due, self._model = None, next(iter(model), self._model)
         if self._lease_due and due:
             self._opened()
+
+    def _model_due(self, stored: Standing) -> tuple[Record, ...]:
+        """Return the record of the model that what comes next is said under; nothing where it was said before."""
+        scope = self.shelf.scope
+        return due_model(self._model, self.lease.model or (scope.model if scope else ""), stored.messages)
 
     def record(
         self,

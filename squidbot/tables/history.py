@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Amount, Minutes, Mode, Portion, Scheduler, Scope, Share, Strategy, Tokens, Whole
+from squidbot.checks import Amount, Isolated, Minutes, Mode, Portion, Scheduler, Scope, Share, Strategy, Tokens, Whole
 from squidbot.core.snapshots import Retention
 
 __all__ = ["History", "Pressure", "Snapshots", "Summary"]
 
 STRATEGY = Strategy("balanced")
 SCOPE = Scope("inline+summaries")
+# Facts are a bot's own unless that is said otherwise (C6); a session's id is its host's word for one conversation.
+ISOLATION = Isolated("global")
 # B-40: every 15 to 30 minutes.
 INTERVAL_MINUTES = Minutes(30)
 SCHEDULER = Scheduler("thread")
@@ -45,6 +47,7 @@ class History:
     """`[history]`: what stays verbatim."""
 
     scope: Scope = SCOPE
+    isolation: Isolated = ISOLATION
     keep_fraction: Portion | None = None
     slim_fraction: Portion | None = None
     user_verbatim_fraction: Portion | None = None
