@@ -9,6 +9,7 @@
 | probes   | looking for GPUs, where there is none and here |
 | sizing   | a model's memory, and its largest window, from its file |
 | disk     | bytes and syncs of real exchanges |
+| latency  | the six times of W-18 at 1,000 exchanges, through the Python face |
 | faults   | what a damaged file still gives, and an append behind a huge message |
 | search   | search and recall at 1,000 to 1,000,000 stored messages |
 | vectors  | the nearest of 1,000 to 1,000,000 vectors, by the standard library and by FAISS |

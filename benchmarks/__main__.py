@@ -18,6 +18,7 @@ from benchmarks import (
     disk,
     faults,
     hosts,
+    latency,
     memories,
     policy,
     probes,
@@ -86,6 +87,10 @@ class Run(NamedTuple):
     def disk(self) -> Result:
         """Measure bytes and syncs."""
         return disk.measure(self.folder, self.sizes.exchanges, self.progress)
+
+    def latency(self) -> Result:
+        """Measure what a person waits for."""
+        return latency.measure(self.folder, self.sizes.exchanges, self.progress)
 
     def faults(self) -> Result:
         """Measure what damage and huge messages cost."""
@@ -158,6 +163,7 @@ PARTS: dict[str, Callable[[Run], Result]] = {
     "probes": Run.probes,
     "sizing": Run.sizing,
     "disk": Run.disk,
+    "latency": Run.latency,
     "faults": Run.faults,
     "search": Run.search,
     "memories": Run.memories,

@@ -19,6 +19,7 @@ PARTS = {
     "probes",
     "sizing",
     "disk",
+    "latency",
     "faults",
     "search",
     "policy",
@@ -79,3 +80,12 @@ def test_benchmarks_count_one_sync_for_each_record(run: tuple[str, dict[str, Any
     (disk,) = [part for part in figures["parts"] if part["part"] == "disk"]
     syncs = disk["tables"][0]["rows"]["syncs per record"][""]
     assert syncs == 1.0 or (syncs is None and "strace" in disk["remarks"][0])
+
+
+def test_benchmarks_time_what_a_person_waits_for(run: tuple[str, dict[str, Any]]) -> None:
+    """The six times of the document, each measured, its bar a tenth of what the document allows (W-18, V25)."""
+    _, figures = run
+    bars = {bar["name"].split(" at ")[0]: bar for bar in figures["bars"] if bar["part"] == "latency"}
+    allowed_ms = {"load": 10, "count": 1, "assembly": 5, "complexity": 0.5, "model switch": 1, "durable save": 5}
+    assert {name: bar["at_most"] for name, bar in bars.items()} == allowed_ms
+    assert all(bar["value"] > 0 for bar in bars.values())
