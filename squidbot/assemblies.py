@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from squidbot.core.messages import Message, StoredMessage
 
@@ -76,6 +76,13 @@ class Assembly:
         """The request in the host's own form, oldest first; tools are the host's to send beside it."""
         return [message for one in self._sent for message in one]
 
+    def read(self, loads: Callable[[str], object], first: int = 0) -> list[dict[str, object]]:
+        """Return the messages of the request's parts from `first` on, each payload as `loads` reads it.
+
+        A reader that knows payloads again has most of them read already: from one request to the next few are new.
+        """
+        return [message for payload in self.core.payloads[first:] for message in _each(loads(payload))]
+
     @property
     def stable(self) -> tuple[int, ...]:
         """How many of the messages, from the first, stay longest as they are: where a prompt cache is worth keeping."""
@@ -85,8 +92,7 @@ class Assembly:
     @cached_property
     def _sent(self) -> list[list[dict[str, object]]]:
         """The messages that each part of the request is sent as."""
-        sent = [json.loads(payload) for payload in self.core.payloads]
-        return [one if isinstance(one, list) else [one] for one in sent]
+        return [_each(json.loads(payload)) for payload in self.core.payloads]
 
     @property
     def incoming(self) -> tuple[StoredMessage, ...]:
@@ -115,6 +121,11 @@ class Assembly:
         spent = f"{count} message{'s' * (count != 1)}, {used.current_tokens:,} of {used.max_tokens:,} tokens"
         said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
         return "; ".join([f"{spent} ({report.certificate})", *said])
+
+
+def _each(read: Any) -> list[dict[str, object]]:  # noqa: ANN401  # what JSON text holds
+    """Return the messages of a payload: one, or several where one of another form answered several calls."""
+    return read if isinstance(read, list) else [read]
 
 
 def _range(first: int, last: int) -> str:

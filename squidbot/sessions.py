@@ -66,6 +66,7 @@ class Session:
         self._asked_tokens = lease.window_tokens
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
         self._place = Place(wired.hooks, session_id, scope, meter)
+        self._tools = jsontext.Rewriter()
         self._lookups = Lookups(wired, self.core, meter, self._place)
 
     @property
@@ -121,7 +122,7 @@ class Session:
         asked = Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
         given = Inputs(
             system=system,
-            tools=jsontext.write(definitions) if definitions else "",
+            tools=self._tools.write(definitions) if definitions else "",
             sections=self._documents.sections(memory, summary),
             notice=notice,
             now=now,
@@ -136,7 +137,7 @@ class Session:
             made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
         self._place.compacted(made.event)
         self.wired.relay.assembled(made)
-        self._asked_tokens = made.report.usage.current_tokens
+        self._asked_tokens = made.used_tokens
         return Assembly(made, self._prompting.newest)
 
     def overflowed(self, window_tokens: int | None = None) -> Session:

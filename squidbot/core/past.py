@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget.window import Reserve
@@ -263,6 +264,8 @@ def seal(parts: Sequence[Part]) -> str:
     return digest(json.dumps(kept))
 
 
+# A call asks several times for the same: system text and tools, of tens of kilobytes.
+@lru_cache(maxsize=16)
 def digest(text: str) -> str:
     """Return a short hash of a text; "" for an empty one."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] if text else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs.fields import adopted, as_object
 from squidbot.core.errors import BudgetError, ConfigError
+from squidbot.core.messages import Kind
 from squidbot.core.portable import Outcome, Portable, Words
 from squidbot.hosting.listing import Made, Recorded
 from squidbot.hosting.matching import first_new, first_unknown, identity
@@ -38,12 +40,14 @@ class Form(NamedTuple):
         telling: gives what of a message tells it from another.
         volatile: keys inside of that which a host writes anew each time: times, made up ids.
         is_whole: the host lists all that it knows of a conversation each time.
+        read: makes a message for the host, or a list of them, of a payload that is sent.
     """
 
     codec: Codec
     telling: Callable[[Payload], object]
     volatile: Collection[str] = ()
     is_whole: bool = False
+    read: Callable[[str], object] = json.loads
 
     def identity(self, payload: Payload) -> str:
         """Return what tells a message from others with other words."""
@@ -175,15 +179,13 @@ class Conversation:
 
     def _sent(self, made: Assembly) -> list[dict[str, object]]:
         self._newest = made
-        messages = made.messages
-        if not messages or not self._given[0]:
-            return messages
-        first = self._form.codec.to_message(messages[0])
-        if first.role != "system" or not first.text.startswith(self._given[0]):
-            return messages
+        read, own = self._form.read, self._given[0]
+        first = made.core.parts[0]
+        if not own or first.kind is not Kind.SYSTEM or not (first.text or "").startswith(own):
+            return made.read(read)
         # The host sends its own system text; what stands behind it, the text of a mode, is ours.
-        ours = first.text[len(self._given[0]) :].strip()
-        return [*([as_object(self._made("system", ours))] if ours else []), *messages[1:]]
+        ours = (first.text or "")[len(own) :].strip()
+        return [*([as_object(self._made("system", ours))] if ours else []), *made.read(read, 1)]
 
     def _made(self, role: Role, text: str) -> str:
         return self._form.codec.adopt(Portable(role, (Words(text),)))

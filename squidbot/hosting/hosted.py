@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections import OrderedDict
@@ -33,7 +34,7 @@ class Hosted:
 
     `store` is the file that keeps everything; None: as `settings` say, which are a squidbot.toml, a mapping of its
     form, or None for the one in this folder. `budget` is the largest request and its answer in tokens, or a share of
-    the model's window. `form`, `telling`, `volatile` and `is_whole` are the host's: see `Form`.
+    the model's window. `form`, `telling`, `volatile`, `is_whole` and `read` are the host's: see `Form`.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -45,6 +46,7 @@ class Hosted:
         telling: Callable[[Mapping[str, object]], object],
         volatile: Collection[str] = (),
         is_whole: bool = False,
+        read: Callable[[str], object] = json.loads,
         budget: float | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
@@ -56,7 +58,7 @@ class Hosted:
         """
         if budget is not None and not (0 < budget < 1 or (budget >= 1 and budget % 1 == 0 and budget is not True)):
             raise ConfigError(f"budget = {budget!r}: it is a number of tokens, or a share of the window below 1")
-        self._host, self._form, self._identity = host, form, (telling, volatile, is_whole)
+        self._host, self._form, self._identity = host, form, (telling, volatile, is_whole, read)
         self._budget = budget
         self._settings = settings if store is None else _with_store(settings, store)
         self._scope = scope

@@ -88,6 +88,26 @@ def test_parse_names_line_and_column_when_the_json_is_broken() -> None:
     assert (caught.value.line, caught.value.column) == (2, 7)
 
 
+@given(JSON_VALUES, JSON_VALUES)
+def test_rewriter_writes_what_write_does(first: object, second: object) -> None:
+    """Whatever it wrote before; the same value again, too, which is then the very text."""
+    writer = jsontext.Rewriter()
+    assert writer.write(first) == jsontext.write(first)
+    again = writer.write(second)
+    assert again == jsontext.write(second) or second == first
+    assert jsontext.parse(again) == jsontext.parse(jsontext.write(second))
+
+
+def test_rewriter_sees_what_was_changed_inside() -> None:
+    """Who owns the value may hand over the same one again, changed; and what it wrote it does not write twice."""
+    tools = [{"name": "look", "needs": ["where"]}]
+    writer = jsontext.Rewriter()
+    text = writer.write(tools)
+    assert writer.write([{"name": "look", "needs": ["where"]}]) is text
+    tools[0]["needs"] = ["when"]
+    assert writer.write(tools) == '[{"name": "look", "needs": ["when"]}]'
+
+
 def test_parse_takes_nesting_when_it_is_as_deep_as_allowed() -> None:
     """The limit itself is inside."""
     depth = jsontext.DEEPEST_LEVELS

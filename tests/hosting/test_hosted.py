@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,6 +69,27 @@ def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
     other = hosted(tmp_path / "mem.db")
     assert other.conversation("a").before([USER, REPLY, more]) == [USER, REPLY, more]
     other.close()
+
+
+def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> None:
+    """From one request to the next few are new; what stands behind its system text is not its own payload."""
+    read: list[str] = []
+
+    @lru_cache
+    def reader(payload: str) -> object:
+        read.append(payload)
+        return json.loads(payload)
+
+    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, budget=2_000, read=reader)
+    talk = one.conversation("a")
+    for place in range(3):
+        asked = {**USER, "content": f"Where is boat {place}?"}
+        seen = talk.before([asked], system="Be short.")
+        assert [each["role"] for each in seen] == ["user", "assistant"] * place + ["user"]
+        assert seen[-1] == asked
+        talk.after({**REPLY, "content": f"In harbour {place}."})
+    assert len(read) == len({*read}) == 5
+    one.close()
 
 
 def test_nothing_is_recorded_of_a_reply_to_a_request_that_was_not_ours(tmp_path: Path) -> None:

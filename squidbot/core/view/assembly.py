@@ -135,6 +135,11 @@ class Assembly:
         """The tag of the codec that the whole request is written in: that of its newest message."""
         return next((part.codec for part in reversed(self.parts) if part.codec), None) or next(iter(self.codecs))
 
+    @property
+    def used_tokens(self) -> int:
+        """What the request costs at most: as `Report.usage` says it, without the rest of the report."""
+        return self.certified_tokens or self.cost.bound
+
     @cached_property
     def report(self) -> Report:
         """What it costs, and what became of every message."""

@@ -66,7 +66,14 @@ class Inside:
             ConfigError: the budget is none.
         """
         self.hosted = Hosted(
-            store, host="hermes", form=FORM, telling=lists.telling, is_whole=True, budget=budget, settings=settings
+            store,
+            host="hermes",
+            form=FORM,
+            telling=lists.telling,
+            is_whole=True,
+            read=wire.read,
+            budget=budget,
+            settings=settings,
         )
         self._engines: WeakValueDictionary[str, Leads] = WeakValueDictionary()
         self._lists: OrderedDict[str, Sequence[Mapping[str, Any]]] = OrderedDict()

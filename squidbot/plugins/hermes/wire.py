@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent.prompt_caching import apply_anthropic_cache_control
@@ -14,7 +15,7 @@ from squidbot.plugins.hermes.lists import merged, sent_text, telling
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["bounded", "echoes", "is_bounded", "names", "system_text", "tools"]
+__all__ = ["bounded", "echoes", "is_bounded", "names", "read", "system_text", "tools"]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -34,6 +35,36 @@ _NEVER_SENT: Final = KEPT_KEYS | {SENT_KEY, "timestamp"}
 _CALL_KEYS: Final = ("call_id", "extra_content", "response_item_id")
 # What Anthropic wants in front of the names of tools, where one asks with a subscription.
 _PREFIX: Final = "mcp__"
+# So many payloads stay read: those of some conversations at once. hermes's own text is in one piece, or a few.
+MOST_READ: Final = 2_048
+MOST_TEXTS: Final = 8
+
+
+class Shown(dict[str, Any]):
+    """A message that the model was shown before, most often; nobody changes it, nor what is made of it here."""
+
+    @cached_property
+    def key(self) -> str:
+        """What it is known by among hermes's own."""
+        return _made_key(self)
+
+    @cached_property
+    def bare(self) -> Json:
+        """The message as any provider takes it."""
+        return _bare(self)
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """What hermes may still have of it that is not sent: what was thought before a change of what is sent."""
+        is_answer = self.get("role") == "assistant"
+        return frozenset(key for key, held in THOUGHTS.items() if is_answer and not any(map(self.get, held)))
+
+
+@lru_cache(maxsize=MOST_READ)
+def read(payload: str) -> Shown | list[Shown]:
+    """Return the message of a payload that is sent, or the messages, always the same."""
+    made = json.loads(payload)
+    return [*map(Shown, made)] if isinstance(made, list) else Shown(made)
 
 
 def is_bounded(request: Mapping[str, Any], api_mode: str) -> bool:
@@ -59,7 +90,18 @@ def system_text(request: Mapping[str, Any]) -> str:
     system = request.get("system")
     parts = [system] if isinstance(system, str) else [*(system or ())]
     texts = [part if isinstance(part, str) else str(part.get("text", "")) for part in parts]
-    return "\n\n".join([*texts, *(sent_text(each) for each in _front(request["messages"]))])
+    return "\n\n".join([*texts, *(_front_text(each) for each in _front(request["messages"]))])
+
+
+def _front_text(message: Json) -> str:
+    content = message.get("content")
+    return _in_line(content) if isinstance(content, str) else sent_text(message)
+
+
+@lru_cache(maxsize=MOST_TEXTS)
+def _in_line(text: str) -> str:
+    """Return a text of hermes, tens of kilobytes that are the same in each call, as `sent_text` does."""
+    return " ".join(text.split())
 
 
 def echoes(request: Mapping[str, Any]) -> bool:
@@ -98,6 +140,10 @@ def _front(messages: Sequence[Json]) -> list[Json]:
 
 
 def _key(message: Mapping[str, Any]) -> str:
+    return message.key if isinstance(message, Shown) else _made_key(message)
+
+
+def _made_key(message: Mapping[str, Any]) -> str:
     return json.dumps([telling(message), sent_text(message)], default=str)
 
 
@@ -121,13 +167,12 @@ def _roles(messages: Sequence[Mapping[str, Any]]) -> list[object]:
 
 def _sent(said: Sequence[Mapping[str, Any]], known: Mapping[str, Json], *, is_echoed: bool) -> Iterator[Json]:
     for each in said:
-        made = known.get(_key(each)) or _bare(each)
-        if each.get("role") == "assistant":
-            # What was thought before a change of what is sent is left out from then on; some demand that a word stands.
-            gone = {key for key, names in THOUGHTS.items() if not any(each.get(name) for name in names)}
-            made = {key: value for key, value in made.items() if key not in gone}
-            made = {"reasoning_content": " ", **made} if is_echoed else made
-        yield made
+        shown = each if isinstance(each, Shown) else Shown(each)
+        made = known.get(shown.key) or shown.bare
+        if not shown.gone.isdisjoint(made):
+            made = {key: value for key, value in made.items() if key not in shown.gone}
+        # Some demand that a word stands for what was thought.
+        yield {"reasoning_content": " ", **made} if is_echoed and each.get("role") == "assistant" else made
 
 
 def _bare(message: Mapping[str, Any]) -> Json:

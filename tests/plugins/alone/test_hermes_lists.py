@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,6 +47,24 @@ def test_marks_for_a_cache_stand_where_hermes_puts_them() -> None:
     assert _marks(bare) == 0
     assert [each["role"] for each in bare["messages"]] == ["system", "user", "assistant", "tool"]
     assert bare["messages"][1]["content"] == "[notes]\n\nLook!"
+
+
+def test_messages_that_were_read_stay_as_they_are() -> None:
+    """The next request is made of the same ones: marks, merged words and thoughts stand in copies."""
+    thought = {"role": "assistant", "content": "Aye.", "reasoning": "A seal?", "reasoning_content": "A seal?"}
+    payloads = [json.dumps(each) for each in ({"role": "user", "content": "[notes]"}, LISTED[0], thought, LISTED[2])]
+    seen = [each for each in map(wire.read, payloads) if isinstance(each, wire.Shown)]
+    assert all(wire.read(payload) is each for payload, each in zip(payloads, seen, strict=True))
+    chat = [{"role": "system", "content": "You are kind."}, thought, LISTED[2]]
+    request = {"messages": apply_anthropic_cache_control(chat, "1h"), "tools": [TOOL]}
+    made = [
+        wire.bounded(request, [thought, LISTED[2]], seen, api_mode="chat_completions", url="")["messages"]
+        for _ in range(2)
+    ]
+    assert made[0] == made[1]
+    assert [each["role"] for each in made[0]] == ["system", "user", "assistant", "user"]
+    assert made[0][1]["content"][0]["text"] == f"[notes]\n\n{LISTED[0]['content'].strip()}"
+    assert [json.loads(payload) for payload in payloads] == seen
 
 
 @pytest.mark.parametrize("is_oauth", [False, True])
