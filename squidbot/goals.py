@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
+from squidbot.core.errors import NotFoundError
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.values import Change, Goal, Goals, Item
+from squidbot.core.unsetting import unset
 from squidbot.tool_goals import answer_goal, goal_tool
 
 if TYPE_CHECKING:
+    from squidbot.core.ports import TranscriptStore
     from squidbot.sessions import Session
 
-__all__ = ["Change", "Goal", "GoalBook", "Goals", "Item", "answer_goal", "goal_tool", "goals_of"]
+__all__ = [
+    "Change",
+    "Goal",
+    "GoalBook",
+    "Goals",
+    "Item",
+    "answer_goal",
+    "forget_goal",
+    "forget_named",
+    "goal_tool",
+    "goals_of",
+]
 
 
 def goals_of(session: Session) -> GoalBook:
@@ -20,7 +35,30 @@ def goals_of(session: Session) -> GoalBook:
     What it sets stands in the head of requests from the next event on, and is never shortened. `answer_goal(book,
     arguments)` executes a model's call of the tool that `goal_tool(form)` defines.
     """
-    meter = session.meter
-    return GoalBook(
-        session.wired.store, session.session_id, session.lease.window_tokens, lambda text: meter.text(text).bound
-    )
+    return session.goals
+
+
+def forget_goal(session: Session, text: str, *, reason: str = "") -> int:
+    """Take a goal, decision, artifact or the like out for good, wherever calls named it; return how many did.
+
+    White space, case and punctuation at the ends aside. Lines that messages mark go with their messages
+    (`Session.forget`). `reason` is kept; it must not repeat the text.
+
+    Raises:
+        NotFoundError: no call has named it; nothing was taken out.
+        StoreError: nothing was taken out.
+    """
+    return forget_named(session.wired.store, session.session_id, text, reason=reason)
+
+
+def forget_named(transcripts: TranscriptStore, session_id: str, text: str, *, reason: str = "") -> int:
+    """Do what `forget_goal` does, in the session of an id.
+
+    Raises:
+        NotFoundError: no call has named it; nothing was taken out.
+        StoreError: nothing was taken out.
+    """
+    gone = unset(transcripts, session_id, [text], reason, time.time()) if text.strip() else 0
+    if not gone:
+        raise NotFoundError(f"no call has named {text!a:.80}; what a message marks goes with `forget` of that message")
+    return gone

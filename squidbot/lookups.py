@@ -1,22 +1,22 @@
-"""What a session looks up for its host and its model: what was said before, durable facts, and the tools for both."""
+"""What a session looks up for its host and its model: what was said before, durable facts, goals; the tools for it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from squidbot.tools import answer, history_tool
+from squidbot.tools import Answer, answer, history_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from squidbot.bootstrap import Wired
     from squidbot.core.counting.meter import Meter
     from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.goals.book import GoalBook
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
     from squidbot.extending import Place
-    from squidbot.tools import Answer
 
 __all__ = ["Lookups"]
 
@@ -30,6 +30,7 @@ class Lookups:
     def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: Place) -> None:
         """Use `Session`; `place` tells extensions what was looked up, and where."""
         self._wired = wired
+        self._core = core
         self._history = wired.engine.history(core, meter)
         self._meter = meter
         self._place = place
@@ -66,17 +67,49 @@ class Lookups:
         self._place.recalled("memory", told.text)
         return told
 
+    @property
+    def goals(self) -> GoalBook:
+        """What the session is after, in its window."""
+        from squidbot.core.goals.book import GoalBook  # noqa: PLC0415  # few sessions have any
+
+        core, meter = self._core, self._meter
+        window_tokens = core.lease.window_tokens
+        return GoalBook(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound)
+
+    def goal(self, arguments: Mapping[str, object] | str) -> Answer:
+        """Return what a model's call of the tool `goal` answers, never more than the next request has free."""
+        from squidbot.tool_goals import answer_goal  # noqa: PLC0415  # no turn needs it
+
+        told = answer_goal(self.goals, arguments, min(self._history.free()))
+        self._history.hand_out(self._meter.message(told.text))
+        return told
+
+    def call(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of one of our tools answers, by the tool's name."""
+        acts: dict[str, Callable[[], Answer]] = {
+            "history": lambda: self.history(arguments, now),
+            "memory": lambda: self.memory(arguments, now),
+            "goal": lambda: self.goal(arguments),
+        }
+        if name in acts:
+            return acts[name]()
+        return Answer(f"<squidbot refused: there is no tool {name[:60]!a}; there are {', '.join(acts)}>", is_error=True)
+
     def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
         """Return the definitions of our tools for a model, by its alias, in a form of messages.
 
-        `memory` is there where it is switched on; extensions may withhold either.
+        `memory` and `goal` are there where they are switched on; extensions may withhold any.
         """
-        from squidbot.tool_memory import memory_tool  # noqa: PLC0415  # few sessions ask
+        from squidbot.tool_goals import goal_tool  # noqa: PLC0415  # few sessions ask
+        from squidbot.tool_memory import memory_tool  # noqa: PLC0415
 
-        memory = self._wired.loaded.settings.memory
+        settings = self._wired.loaded.settings
+        memory = settings.memory
         every = {"history": history_tool(form)}
         if memory.enabled:
             every["memory"] = memory_tool(form, write=memory.write)
+        if settings.goals.tool:
+            every["goal"] = goal_tool(form)
         return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
 
     def _told(self, page: Page) -> Page:

@@ -13,7 +13,7 @@ __all__ = ["Origin", "lines_of"]
 
 # Decisions, section 11: what holds for the work of an engine as a whole, for a model, for how a conversation is kept.
 _TIERS: Final = {
-    "job": ("summary", "snapshots", "memory", "journal", "store", "observers", "extensions", "compat"),
+    "job": ("summary", "snapshots", "memory", "journal", "goals", "store", "observers", "extensions", "compat"),
     "physical": ("window", "gpu", "models", "prices", "price_table"),
     "policy": ("budget", "allocation", "prompt", "pressure", "history"),
 }

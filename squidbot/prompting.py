@@ -14,7 +14,7 @@ from squidbot.core.prompts.building import OWN, PARAGRAPH, Template, build_promp
 from squidbot.core.prompts.modes import MODES, OFF
 from squidbot.core.prompts.texts import MANDATES, SANITY
 from squidbot.core.unasked import speaks
-from squidbot.core.view.marks import is_ours
+from squidbot.core.view.marks import is_ours, keeps
 from squidbot.hooks import RubbishError
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def has_host_tools(tools: Iterable[Mapping[str, object]]) -> bool:
 def _is_own(tool: Mapping[str, object]) -> bool:
     function = tool.get("function")
     name = function.get("name") if isinstance(function, dict) else tool.get("name")
-    return isinstance(name, str) and is_ours(name)
+    return isinstance(name, str) and (is_ours(name) or keeps(name))
 
 
 def templates_of(loaded: Loaded) -> Mapping[str, Template]:

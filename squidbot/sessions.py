@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.forgetting import Forgotten
+    from squidbot.core.goals.book import GoalBook
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
     from squidbot.core.memories import Scope
@@ -350,12 +351,21 @@ class Session:
         """
         return self._lookups.memory(arguments, time.time() if now is None else now)
 
+    def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
+        """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
+        return self._lookups.call(tool, arguments, time.time() if now is None else now)
+
+    @property
+    def goals(self) -> GoalBook:
+        """What the session is after: `goals.goals()` reads it, `goals.change(action, text)` changes it, durably."""
+        return self._lookups.goals
+
     @cached_property
     def tools(self) -> tuple[dict[str, object], ...]:
-        """Our tools for this session's model, `history` and `memory`, as `assemble` takes them and the host sends them.
+        """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
 
-        `memory` is there where it is switched on; extensions may withhold either. They stay the same for as long as
-        the session is open: another set would break the provider's cache.
+        `history`, and `memory` and `goal` where they are switched on; extensions may withhold any. They stay the same
+        for as long as the session is open: another set would break the provider's cache.
 
         Raises:
             ConfigError: no tools are known in the session's form of messages.

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
-from squidbot.core.goals.values import ACTIONS
+from squidbot.core.goals.values import ACTIONS, UNLOCK
 from squidbot.tools import Answer, defined, given, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from squidbot.core.goals.book import GoalBook
     from squidbot.core.goals.values import Goals, Item
@@ -19,19 +19,21 @@ __all__ = ["answer_goal", "goal_tool", "told"]
 
 TOOL: Final = "goal"
 _SHOW: Final = "show"
+# A lock is the user's: what a model could take back at a word of a tool's output would be none.
+_MODELS: Final = tuple(action for action in ACTIONS if action != UNLOCK)
 # Sent with every request, so as short as a model can follow.
 _DESCRIPTION: Final = (
     "What this conversation is after; it stays in view whatever else falls out. set names the goal (one at a time), "
-    "milestone a part of it (done: true when reached), decide a decision, lock one that must stand for good, artifact "
-    "what was made, block what is in the way (done: true when over), next the next step, close ends the goal. One line "
-    "each."
+    "milestone a part of it (done: true when reached), decide a decision, lock one that must stand for good, "
+    "architecture how the work is built (done: true when no longer so), artifact what was made, block what is in the "
+    "way (done: true when over), next the next step, close ends the goal. One line each."
 )
 _SCHEMA: Final[dict[str, object]] = {
     "type": "object",
     "properties": {
-        "action": {"type": "string", "enum": [*ACTIONS, _SHOW]},
+        "action": {"type": "string", "enum": [*_MODELS, _SHOW]},
         "text": {"type": "string", "description": "all but show; of close the goal's own, or none"},
-        "done": {"type": "boolean", "description": "milestone: reached; block: over"},
+        "done": {"type": "boolean", "description": "milestone: reached; block, architecture: over"},
     },
     "required": ["action"],
 }
@@ -46,10 +48,11 @@ def goal_tool(form: str = "openai.chat") -> dict[str, object]:
     return defined(TOOL, _DESCRIPTION, _SCHEMA, form)
 
 
-def answer_goal(book: GoalBook, arguments: Mapping[str, object] | str) -> Answer:
+def answer_goal(book: GoalBook, arguments: Mapping[str, object] | str, most_tokens: int | None = None) -> Answer:
     """Return what a call of the tool answers: the goals as they are then; what was wrong with a call is told.
 
-    `arguments` are as the model wrote them: an object, or its JSON text.
+    `arguments` are as the model wrote them: an object, or its JSON text. Of an answer larger than `most_tokens`, as a
+    bound, the oldest lines are left out; None: of none.
 
     Raises:
         StoreError: the store failed; that is no answer for a model.
@@ -57,17 +60,27 @@ def answer_goal(book: GoalBook, arguments: Mapping[str, object] | str) -> Answer
     try:
         asked = given(arguments, '{"action": "set", "text": "Ship the parser"}')
         action = _action(asked)
-        if action == _SHOW:
-            return Answer(told(book.goals()))
-        return Answer(told(book.change(action, _text(asked), done=_done(asked))))
+        goals = book.goals() if action == _SHOW else book.change(action, _text(asked), done=_done(asked))
+        return Answer(_within(told(goals), most_tokens, book.count))
     except (RecallError, NotFoundError, BudgetError, ValueError) as error:
         return Answer(f"<squidbot refused: {' '.join(str(error).split())}>", is_error=True)
 
 
+def _within(text: str, most_tokens: int | None, count: Callable[[str], int]) -> str:
+    """Return the first line of a text and as many of the last ones as fit, with a word on those between."""
+    first, *others = text.splitlines()
+    shown, every = text, len(others)
+    while others and most_tokens is not None and count(shown) > most_tokens:
+        others = others[len(others) // 2 + 1 :]
+        shown = "\n".join([first, f"[{every - len(others)} lines are left out here]", *others])
+    return shown
+
+
 def told(goals: Goals) -> str:
-    """Return goals as lines: the active one, all that belongs to it, and decisions that stand."""
+    """Return goals as lines: the active one, all that belongs to it, and what stands for the whole session."""
     lines = [f"goal: {goals.active.text}" if goals.active else "no goal is active"]
-    lines += [_line(one) for one in (*goals.milestones, *goals.decisions, *goals.artifacts, *goals.blockers)]
+    kept = (*goals.milestones, *goals.decisions, *goals.architecture, *goals.artifacts, *goals.blockers)
+    lines += [_line(one) for one in kept]
     if goals.next_step:
         lines.append(f"next: {goals.next_step}")
     return "\n".join(lines)
@@ -82,9 +95,11 @@ def _line(item: Item) -> str:
 
 def _action(asked: Mapping[str, object]) -> str:
     action = asked.get("action")
-    if isinstance(action, str) and (action in ACTIONS or action == _SHOW):
+    if isinstance(action, str) and action in {*_MODELS, _SHOW}:
         return action
-    raise RecallError(f"action is {shown(action)}; it is one of {', '.join((*ACTIONS, _SHOW))}")
+    if action == UNLOCK:
+        raise RecallError("a locked decision stands for good; only the user takes a lock away: ask for it")
+    raise RecallError(f"action is {shown(action)}; it is one of {', '.join((*_MODELS, _SHOW))}")
 
 
 def _text(asked: Mapping[str, object]) -> str:

@@ -87,6 +87,8 @@ OTHER_KEYS = {
     *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
     "journal.redact_patterns",
     "history.isolation",
+    # Tested in test_tool_goals.py.
+    "goals.tool",
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from squidbot.core.events import Event
 
 TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
-OWN = [{"type": "function", "function": {"name": "memory"}}, {"name": "squidbot_history", "input_schema": {}}]
+OWN = [
+    {"type": "function", "function": {"name": "memory"}},
+    {"name": "squidbot_history", "input_schema": {}},
+    {"name": "goal"},
+]
 CALLING = {
     "role": "assistant",
     "content": None,

@@ -9,20 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import squidbot
+from squidbot.chat.toolbox import names_of
 from squidbot.core.counting.tokens import builtin_counter
-from squidbot.core.errors import ConfigError
-from squidbot.core.goals.values import ACTIONS
-from squidbot.goals import answer_goal, goal_tool, goals_of
+from squidbot.core.errors import ConfigError, NotFoundError
+from squidbot.core.goals.values import ACTIONS, UNLOCK
+from squidbot.core.memories import Scope
+from squidbot.goals import answer_goal, forget_goal, goal_tool, goals_of
+from squidbot.hosting import toolkit
+from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.served import Served
 
 # A definition is sent with every request.
 MOST_TOKENS = 270
+HOST = ["memory_search", "memory_add", "history"]
 
 
 def test_definition_is_small_and_has_the_forms_of_the_providers() -> None:
     """Every action is named."""
     text = json.dumps(goal_tool())
     assert builtin_counter("words").count(text) <= MOST_TOKENS
-    assert all(f'"{action}"' in text for action in ACTIONS)
+    assert all(f'"{action}"' in text for action in ACTIONS if action != UNLOCK)
     assert goal_tool("anthropic.messages")["name"] == "goal"
     with pytest.raises(ConfigError, match="unknown form of tools 'x'"):
         goal_tool("x")
@@ -82,3 +88,61 @@ def test_no_value_of_an_argument_raises(value: object) -> None:
     book = goals_of(squidbot.load({}).session("s"))
     for action in (value, "set", "milestone"):
         assert answer_goal(book, {"action": action, "text": value, "done": value}).text
+
+
+def test_tool_is_offered_and_called_where_it_is_switched_on() -> None:
+    """By a session and to every host, and not else: it costs tokens in each request."""
+    plain = squidbot.load({}).session("s")
+    assert names_of(plain.tools) == ["history", "memory"]
+    session = squidbot.load({"goals": {"tool": True}}).session("s")
+    assert names_of(session.tools) == ["history", "memory", "goal"]
+    assert session.call("goal", {"action": "set", "text": "Ship it"}).text == "goal: Ship it"
+    assert session.goals.goals().active is not None
+    assert session.call("dance", {}).is_error
+    assert "no message" in session.call("history", {"action": "search", "query": "walrus"}).text
+    assert [one.name for one in Hosted(None, host="t", form="openai.chat", telling=dict).tools] == HOST
+    hosted = Hosted(None, host="t", form="openai.chat", telling=dict, settings={"goals": {"tool": True}})
+    assert [one.name for one in hosted.tools] == [*HOST, "goal"]
+    talk = hosted.conversation("a")
+    assert toolkit.call(talk.session, "goal", {"action": "set", "text": "Ship it"}) == "goal: Ship it"
+    assert Served(hosted, Scope()).goal("a", action="show").is_error, "nothing was said in it"
+    talk.session.record("Hello")
+    assert Served(hosted, Scope()).goal("a", action="show", text="").text == "goal: Ship it"
+    hosted.close()
+
+
+def test_hosts_with_wrong_settings_get_the_usual_tools() -> None:
+    """What is wrong is told where the engine is opened."""
+    hosted = Hosted(None, host="t", form="openai.chat", telling=dict, settings={"goals": {"tol": True}})
+    assert [one.name for one in hosted.tools] == HOST
+
+
+def test_model_can_not_take_a_lock_away() -> None:
+    """It is told that the user can."""
+    book = goals_of(squidbot.load({}).session("s"))
+    book.change("lock", "No threads")
+    told = answer_goal(book, {"action": "unlock", "text": "No threads"})
+    assert told.is_error
+    assert "only the user takes a lock away" in told.text
+    assert [one.done for one in book.goals().decisions] == [True]
+
+
+def test_answer_is_never_larger_than_what_is_free() -> None:
+    """The newest lines are shown; what was left out is counted."""
+    session = squidbot.load({}).session("s")
+    for number in range(40):
+        session.goals.change("artifact", f"file number {number} of them")
+    told = answer_goal(session.goals, {"action": "show"}, 200).text
+    assert session.goals.count(told) <= 200
+    assert "artifact: file number 39 of them" in told
+    assert "lines are left out here]" in told
+
+
+def test_goal_is_taken_out_by_its_name() -> None:
+    """For good; what nothing names is an error."""
+    session = squidbot.load({}).session("s")
+    session.goals.change("set", "Find the walrus")
+    assert forget_goal(session, "find the walrus.", reason="a test") == 1
+    assert session.goals.goals().active is None
+    with pytest.raises(NotFoundError, match="no call has named"):
+        forget_goal(session, " ")

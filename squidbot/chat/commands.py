@@ -18,6 +18,7 @@ from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import count, percent
 from squidbot.core.budget.reliability import level_of
 from squidbot.core.memory.asking import Asked
+from squidbot.tool_goals import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,11 +145,25 @@ def _journal(talk: Talk, _rest: str) -> None:
     paper.print()
 
 
+def _goals(talk: Talk, rest: str) -> None:
+    action, _, text = rest.partition(" ")
+    book = talk.conversation.session.goals
+    try:
+        goals = book.change(action, text) if action else book.goals()
+    except ValueError as error:
+        talk.screen.fail(f"{error}; for example /goals set Ship the parser")
+        return
+    paper = Paper()
+    for one in told(goals).splitlines():
+        paper.say(one)
+    paper.print()
+
+
 def _memory(talk: Talk, rest: str) -> None:
     memories, now = talk.begun.engine.memories(talk.asked.scope), time.time()
-    told = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
+    found = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
     paper = Paper()
-    for one in for_people(told.text).splitlines():
+    for one in for_people(found.text).splitlines():
         hanging = "  " if one.startswith("- ") else ""
         paper.body("\n".join(wrap(one, paper.columns, subsequent_indent=hanging)), whole=True, indent="")
     paper.print()
@@ -172,6 +187,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "explain": Command("[m17]", "what the next request holds and why, or what became of a message", _explain),
     "status": Command("", "session, model, window, budget", _status),
     "journal": Command("", "goals, decisions, progress and what is open", _journal),
+    "goals": Command("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
     "memory": Command("[QUERY]", "durable facts, searched or listed", _memory),
     "help": Command("", "these lines", _help),
     "quit": Command("", "end; Ctrl-D does, too", _quit),

@@ -37,7 +37,7 @@ def answer_call(session: Session, call: ToolCall, known: Sequence[str]) -> Answe
     if call.name not in known:
         named = f"{call.name[:60]!a}"
         return Answer(f"<squidbot refused: there is no tool {named}; there are {', '.join(known)}>", is_error=True)
-    return session.history(call.arguments) if call.name == HISTORY else session.memory(call.arguments)
+    return session.call(call.name, call.arguments)
 
 
 def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:

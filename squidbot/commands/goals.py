@@ -1,4 +1,4 @@
-"""`squidbot goals`: what a session is after."""
+"""`squidbot goals`: what a session is after, shown or changed."""
 
 from __future__ import annotations
 
@@ -10,33 +10,60 @@ from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
-from squidbot.core.goals.records import GOAL, goals_of
-from squidbot.core.markers import KIND as MARKED
-from squidbot.core.markers import Markers
+from squidbot.core.goals.book import GoalBook
+from squidbot.core.goals.values import ACTIONS
+from squidbot.core.leases import newest_lease
+from squidbot.goals import forget_named
 from squidbot.tool_goals import told
 
 if TYPE_CHECKING:
+    from squidbot.commands.reading.opened import Opened
     from squidbot.core.goals.values import Goals, Item
 
 __all__ = ["goals"]
 
+FORGET = "forget"
+
 
 @click.command()
 @options.session
+@click.argument("action", required=False, type=click.Choice([*ACTIONS, FORGET]))
+@click.argument("text", required=False, default="")
+@click.option("--done", is_flag=True, help="milestone: it is reached; block, architecture: over.")
 @options.store
 @options.as_json
-def goals(*, session_id: str, store: str | None, as_json: bool) -> None:
-    """Show the active goal, its milestones, decisions, artifacts and blockers, and the goals before it."""
-    with opened(store) as place:
+def goals(  # noqa: PLR0913  # each is an argument of the command line
+    *, session_id: str, action: str | None, text: str, done: bool, store: str | None, as_json: bool
+) -> None:
+    """Show the active goal and what belongs to it, or change them: ACTION says how, TEXT what."""
+    with opened(store, writes=action is not None) as place:
         found = place.find(session_id)
-        said = Markers.of(place.store.records(found, MARKED)).said
-        known = goals_of(place.store.records(found, GOAL), said)
+        book = _book(place, found)
+        if action == FORGET:
+            forget_named(place.store, found, text)
+        elif action:
+            _change(book, action, text, done=done)
+        known = book.goals()
     if as_json:
         options.print_json({"session": found, **_json(known)})
     else:
         _print(found, known)
-    if not (known.active or known.ended or known.items):
+    if not action and not (known.active or known.ended or known.items):
         click.get_current_context().exit(ANSWER_IS_NO)
+
+
+def _book(place: Opened, session_id: str) -> GoalBook:
+    lease = newest_lease(place.store, session_id)
+    meter = place.wired.meter(lease.model if lease else "")
+    window_tokens = lease.window_tokens if lease else place.wired.loaded.settings.window.default
+    return GoalBook(place.store, session_id, window_tokens, lambda said: meter.text(said).bound)
+
+
+def _change(book: GoalBook, action: str, text: str, *, done: bool) -> None:
+    try:
+        book.change(action, text, done=done)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _print(found: str, known: Goals) -> None:
@@ -56,6 +83,7 @@ def _json(known: Goals) -> dict[str, object]:
         "next": known.next_step,
         "milestones": [_item(one, "reached") for one in known.milestones],
         "decisions": [_item(one, "locked") for one in known.decisions],
+        "architecture": [one.text for one in known.architecture],
         "artifacts": [one.text for one in known.artifacts],
         "blockers": [one.text for one in known.blockers],
         "ended": [{"goal": one.text, "how": one.ended} for one in known.ended],

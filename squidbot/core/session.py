@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.asked import by_hand, without
 from squidbot.core.billed import believing, decided
+from squidbot.core.goals.records import GOAL
 from squidbot.core.messages import Cost
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
@@ -221,14 +222,16 @@ class Session:
         """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
 
         A mark stands in the place of each from then on, so that tool calls keep their results and every other message
-        its id. What others said of it later stays. `reason` is kept beside the ids in a record of the request; it must
-        not repeat what is to be forgotten. `inputs` and `now` as in `compact`.
+        its id. Goals go with the call or the marked line that set them. What others said of it later stays. `reason`
+        is kept beside the ids in a record of the request; it must not repeat what is to be forgotten. `inputs` and
+        `now` as in `compact`.
 
         Raises:
             NotFoundError: a message is not there; nothing was forgotten.
             BudgetError: what must be sent in any case does not fit; nothing was forgotten.
-            StoreError: nothing was forgotten.
+            StoreError: no message was forgotten.
         """
+        self._unset(seqs, reason, now)
         return self._state.tried(
             lambda stored: self._forgotten(stored, seqs, reason, inputs, now), "nothing was forgotten in"
         )
@@ -327,6 +330,15 @@ class Session:
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         told = Told(forgetting.forgotten, reason, state.past.number + 1, now)
         return replace(forgetting.forgotten, plan=state.erase(stored, forgetting, change, told))
+
+    def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
+        """Take out the goals that messages set; what they named is known only while they are there."""
+        from squidbot.core.unsetting import named_in, unset  # noqa: PLC0415
+
+        shelf, store = self._state.shelf, self._state.shelf.transcripts
+        messages = store.head(self.session_id)[0]
+        if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL):
+            unset(store, self.session_id, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
     def _add_pin(self, body: Mapping[str, object]) -> None:
         self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned in")

@@ -16,7 +16,7 @@ from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_o
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
-from squidbot.core.telling import aged, broken, closed, opened
+from squidbot.core.telling import aged, broken, closed, opened, overrun
 from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
 
@@ -363,7 +363,8 @@ class State:
         self.changed(events.VIEW_PLAN_CHANGED, plan)
         if (told := broken(self.past, plan)) is not None:
             self._tell(told)
-        for event in aged(before, plan):
+        tokens = self.shelf.renderer.meter.text
+        for event in (*aged(before, plan), *overrun(before, plan, self.lease, lambda text: tokens(text).bound)):
             self._tell(event)
 
     def changed(self, name: str, plan: PlanRecord) -> None:

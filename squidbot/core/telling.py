@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from squidbot.core import events
 from squidbot.core.budget.tiers import tier_of
 from squidbot.core.events import Event
+from squidbot.core.goals.head import beyond, most_tokens
 from squidbot.core.plan import Representation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.core.messages import Lease
     from squidbot.core.past import Past
     from squidbot.core.plan import PlanRecord, Segment
 
-__all__ = ["aged", "broken", "closed", "opened"]
+__all__ = ["aged", "broken", "closed", "opened", "overrun"]
 
 # From most to least detailed; what stands in front of a summary has not aged, it was compressed.
 LEVELS = list(Representation)
@@ -98,3 +99,16 @@ def _level(segment: Segment) -> int:
 
 def _said(level: int) -> str:
     return LEVELS[level].value.removeprefix("summary:")
+
+
+def overrun(before: PlanRecord | None, plan: PlanRecord, lease: Lease, count: Callable[[str], int]) -> Iterator[Event]:
+    """Yield that goals which were set in a larger window take more than their share of this one: they stay whole.
+
+    `count` says what a text costs at most, in tokens.
+    """
+    if before is not None and before.sections == plan.sections and before.lease_id == plan.lease_id:
+        return
+    cost, most = beyond(plan.sections, lease.window_tokens, count), most_tokens(lease.window_tokens)
+    if cost:
+        cause = f"goals cost {cost:,} of {most:,} tokens in this window: close the goal, lift blockers or locks"
+        yield Event(events.BUDGET_OVERRUN, "", cause, "", plan.plan_id, cost, most)

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -16,9 +17,10 @@ from squidbot.core.memories import Scope
 from squidbot.hosting.conversations import Conversation, Form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from squidbot.engines import Engine
+    from squidbot.hosting.toolkit import Tool
 
 __all__ = ["Hosted"]
 
@@ -81,6 +83,25 @@ class Hosted:
 
                 self._engine = load(self._settings)
             return self._engine
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools for the host's model: what settings switch on is among them; without settings, or wrong ones, not.
+
+        A wrong setting is told where the engine is opened. No file but the settings' is read.
+        """
+        from squidbot.hosting.toolkit import TOOLS, tools_of  # noqa: PLC0415  # a plugin is constructed in no time
+
+        given = self._settings
+        silent = not {"goals", "profile"} & given.keys() if isinstance(given, Mapping) else False
+        if silent or (given is None and not Path("squidbot.toml").is_file()):
+            return TOOLS
+        from squidbot.config import load_settings  # noqa: PLC0415
+
+        try:
+            return tools_of(load_settings(self._settings).settings)
+        except ConfigError:
+            return TOOLS
 
     def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> Conversation:
         """Return the conversation of an id, the same as long as it is held.

@@ -22,6 +22,7 @@ from squidbot.core.view.standing import Shelf
 from squidbot.hosting.overview import overview, told_of
 from squidbot.remembering import Lists
 from squidbot.sessions import Session
+from squidbot.tool_goals import answer_goal
 from squidbot.tool_memory import Caller, answer_memory
 from squidbot.tools import Answer
 
@@ -107,6 +108,16 @@ class Served:
             return Answer(f"[recorded as {ids} of {_shown(session_id)}; what is sent again under this key is not]")
 
         return self._answer("recording", session_id, act)
+
+    def goal(self, session_id: str, **arguments: object) -> Answer:
+        """Do what the tool `goal` does in a conversation, in the window that its program has."""
+
+        def act() -> Answer:
+            self._length(session_id)
+            given = {name: value for name, value in arguments.items() if value != ""}
+            return answer_goal(self._session(session_id).goals, given, ANSWER_TOKENS)
+
+        return self._answer("a goal", session_id, act)
 
     def status(self) -> Answer:
         """Tell of the store: where it is, which conversations it has, whether facts may be added."""

@@ -1,18 +1,20 @@
-"""The tools that a host's model gets: three with plain arguments, since hosts show each as a function of its own."""
+"""The tools that a host's model gets, with plain arguments: hosts show each as a function of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import SquidbotError
+from squidbot.tool_goals import goal_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from squidbot.sessions import Session
+    from squidbot.tables import Settings
     from squidbot.tools import Answer
 
-__all__ = ["OUT_OF_ORDER", "SEARCH", "TOOLS", "Tool", "call"]
+__all__ = ["OUT_OF_ORDER", "SEARCH", "TOOLS", "Tool", "call", "tools_of"]
 
 # What a model reads of a tool, by its name, where squidbot itself has failed.
 OUT_OF_ORDER: Final = "<{} is out of order; go on without it>"
@@ -34,6 +36,7 @@ _QUERY: Final = {"type": "string", "description": 'words, names, or a "quoted ph
 SEARCH: Final = "memory_search"
 ADD: Final = "memory_add"
 HISTORY: Final = "history"
+GOAL: Final = "goal"
 # Sent with every request, so as short as a model can follow.
 TOOLS: Final = (
     Tool(
@@ -59,6 +62,19 @@ TOOLS: Final = (
         ),
     ),
 )
+
+
+def tools_of(settings: Settings) -> tuple[Tool, ...]:
+    """Return the tools for a host's model under these settings: `TOOLS`, and those that are switched on."""
+    more: list[Mapping[str, object]] = []
+    if settings.goals.tool:
+        more.append(goal_tool("anthropic.messages"))
+    return (*TOOLS, *(_tool(one) for one in more))
+
+
+def _tool(defined: Mapping[str, object]) -> Tool:
+    name, description, schema = (defined[key] for key in ("name", "description", "input_schema"))
+    return Tool(str(name), str(description), {**cast("Mapping[str, object]", schema), "additionalProperties": False})
 
 
 def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
@@ -103,4 +119,8 @@ def _with_room(session: Session, ask: Callable[[], Answer]) -> str:
     return told.text
 
 
-_CALLS: Final = {SEARCH: _search, ADD: _add, HISTORY: _history}
+def _goal(session: Session, arguments: Mapping[str, object]) -> str:
+    return session.call(GOAL, arguments).text
+
+
+_CALLS: Final = {SEARCH: _search, ADD: _add, HISTORY: _history, GOAL: _goal}

@@ -87,7 +87,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             settings=settings,
             scope=scope,
         )
-        self.tools: Sequence[BaseTool] = [self._tool(each) for each in toolkit.TOOLS]
+        self.tools: Sequence[BaseTool] = [self._tool(each) for each in self.hosted.tools]
         self._told: set[str] = set()
 
     def wrap_model_call(

@@ -286,7 +286,7 @@ class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
     @classmethod
     def method_tools(cls) -> list[llm.Tool]:
         """Return the tools as llm lists them."""
-        return [_tool(each) for each in toolkit.TOOLS]
+        return [_tool(each) for each in getattr(_hosted(), "tools", toolkit.TOOLS)]
 
 
 def _tool(tool: toolkit.Tool) -> llm.Tool:

@@ -79,6 +79,8 @@ class Squidbot:
         )
         self._offer_memory()
         self._offer_history()
+        if any(each.name == "goal" for each in self.hosted.tools):
+            self._offer_goals()
 
     def run(self, host: str = "", port: int = 0) -> None:
         """Serve until the client goes: on standard input and output, or with a host by streamable HTTP at /mcp."""
@@ -160,6 +162,18 @@ class Squidbot:
         # An id is no path: it may have slashes and dots.
         exempt = ResourceSecurity(exempt_params=frozenset({"conversation_id"}))
         self.server.resource(URI, name="overview", mime_type="text/plain", security=exempt)(overview)
+
+    def _offer_goals(self) -> None:
+        served = self.served
+
+        def goal(conversation_id: Conversation, action: str, text: str = "", done: bool = False) -> CallToolResult:  # noqa: FBT001, FBT002  # a tool's argument
+            """What a conversation is after: set, milestone, decide, lock, architecture, artifact, block, next, close.
+
+            show tells it. done: a milestone is reached; a blocker, or a line on the architecture, is over.
+            """
+            return _result(served.goal(conversation_id, action=action, text=text, done=done))
+
+        self._offer(goal, ADDS)
 
 
 def _result(answer: Answer) -> CallToolResult:

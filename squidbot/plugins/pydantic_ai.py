@@ -101,7 +101,7 @@ class Squidbot(AbstractCapability[Any]):
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
-        return FunctionToolset([self._tool(each) for each in toolkit.TOOLS], id="squidbot")
+        return FunctionToolset([self._tool(each) for each in self.hosted.tools], id="squidbot")
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

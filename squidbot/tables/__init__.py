@@ -12,10 +12,12 @@ What a key does stands in docs/configuration.md. None means: as the strategy, th
 | history  | `[pressure]`, `[history]`, `[summary]` and `[snapshots]` |
 | stores   | `[store]` and `[memory]` |
 | journal  | `[journal]` |
+| goals    | `[goals]` |
 """
 
 from squidbot.tables.answers import Allocation, Prompt, Words
 from squidbot.tables.budget import Budget
+from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
@@ -27,6 +29,7 @@ __all__ = [
     "Allocation",
     "Budget",
     "Compat",
+    "Goals",
     "Gpu",
     "History",
     "Journal",

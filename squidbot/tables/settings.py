@@ -8,6 +8,7 @@ from squidbot.checks import NO_NAMES, Names
 from squidbot.prices import Entry
 from squidbot.tables.answers import Allocation, Prompt
 from squidbot.tables.budget import Budget
+from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
@@ -42,6 +43,7 @@ class Settings:
     snapshots: Snapshots = attrs.Factory(Snapshots)
     memory: Memory = attrs.Factory(Memory)
     journal: Journal = attrs.Factory(Journal)
+    goals: Goals = attrs.Factory(Goals)
     store: Store = attrs.Factory(Store)
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES

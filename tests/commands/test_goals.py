@@ -41,6 +41,7 @@ def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
         "next": "Write tests",
         "milestones": [{"text": "Lexer", "reached": True}],
         "decisions": [{"text": "Rust only", "locked": True}],
+        "architecture": [],
         "artifacts": ["Created a.py"],
         "blockers": [],
         "ended": [{"goal": "Old one", "how": "replaced"}],
@@ -53,3 +54,21 @@ def test_session_without_goals_is_a_no(run: Callable[..., Result]) -> None:
     assert shown.exit_code == 1
     assert shown.output == "support/43: no goal is active\n"
     assert run("goals", "nobody").exit_code == 1
+
+
+def test_goals_are_changed_from_the_command_line(copied: Callable[..., Result]) -> None:
+    """Each change shows what there is then; what is wrong says what to do (O-07, O-18)."""
+    assert copied("goals", "support/43", "set", "Ship it").output == "support/43: goal: Ship it\n"
+    assert "milestone (reached): Lexer" in copied("goals", "support/43", "milestone", "Lexer", "--done").output
+    assert "decision (locked): Rust" in copied("goals", "support/43", "lock", "Rust").output
+    assert "decision: Rust" in copied("goals", "support/43", "unlock", "rust").output
+    assert "architecture: One store" in copied("goals", "support/43", "architecture", "One store").output
+    assert "Lexer" not in copied("goals", "support/43", "forget", "Lexer").output
+    assert "closed: Ship it" in copied("goals", "support/43", "close").output
+    wrong = copied("goals", "support/43", "unlock", "C++")
+    assert wrong.exit_code == 1
+    assert "no decision of that name is locked" in wrong.output
+    assert copied("goals", "support/43", "set").exit_code == 2
+    assert "is not one of" in copied("goals", "support/43", "dance").output
+    assert "no call has named 'walrus'" in copied("goals", "support/43", "forget", "walrus").output
+    assert copied("goals", "nobody", "set", "x").exit_code == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.goals.head import check
 from squidbot.core.goals.records import GOAL, as_record, goals_of
-from squidbot.core.goals.values import ACTIONS, Change, Goals, same
+from squidbot.core.goals.values import ACTIONS, UNLOCK, Change, Goals, same
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.markers import Markers, Said, marked_lines
 
@@ -58,7 +58,8 @@ class GoalBook(NamedTuple):
 
         Raises:
             ValueError: the action is none, or the text is empty (but for "close") or longer than 500 characters.
-            NotFoundError: there is no active goal to have a milestone, a next step, or to close; nothing was written.
+            NotFoundError: there is no active goal to have a milestone, a next step, or to close, or no such decision is
+                locked; nothing was written.
             BudgetError: the text of all of them no longer fits its share of the window; nothing was written.
             StoreError: nothing was written.
         """
@@ -71,7 +72,7 @@ class GoalBook(NamedTuple):
             if after == before:
                 return before
             # What gets smaller is never refused: in a smaller window it is the way out.
-            if action != "close" and not (action == "block" and done):
+            if action not in {"close", UNLOCK} and not (done and action in {"block", "architecture"}):
                 check(after, self.window_tokens, self.count)
             try:
                 self.transcripts.append(self.session_id, messages, (), self._written(before, change, number))
@@ -103,6 +104,10 @@ def _after(before: Goals, change: Change) -> Goals:
     if change.action == "close" and after.active == before.active:
         which = f"the active goal is {before.active.text!r}" if before.active else "no goal is active"
         raise NotFoundError(f"there is nothing to close: {which}")
+    locked = any(one.done and same(one.text, change.text) for one in before.decisions)
+    if change.action == UNLOCK and not locked:
+        known = "; ".join(one.text for one in before.decisions if one.done) or "none"
+        raise NotFoundError(f"no decision of that name is locked; locked: {known}")
     return after
 
 

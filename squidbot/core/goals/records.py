@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from squidbot.core.markers import Said
 
-__all__ = ["GOAL", "as_record", "goals_of"]
+__all__ = ["GOAL", "as_record", "emptied", "goals_of", "names_of"]
 
 # The kind of the records that hold one change by call each.
 GOAL: Final = "goal"
+_GONE: Final = '{"gone":true}'
 
 
 def as_record(change: Change, number: int, mark: int | None = None) -> Record:
@@ -39,7 +40,7 @@ def goals_of(records: Iterable[Record], said: Iterable[Said] = ()) -> Goals:
         DamagedStoreError: a record is none.
     """
     # A call that was made behind n messages comes before message n, which is the next one.
-    stored = list(map(_change, records))
+    stored = [one for one in map(_change, records) if one is not None]
     written = {mark for _, mark in stored}
     called = [((one.seq, 0), one) for one, _ in stored]
     lines = (one for number, one in enumerate(said) if number not in written)
@@ -50,7 +51,25 @@ def goals_of(records: Iterable[Record], said: Iterable[Said] = ()) -> Goals:
     return goals
 
 
-def _change(record: Record) -> tuple[Change, int | None]:
+def emptied(record: Record) -> Record:
+    """Return what takes the place of a change that was taken out for good."""
+    return Record(GOAL, record.number, _GONE)
+
+
+def names_of(record: Record) -> tuple[str, int | None]:
+    """Return what a change names, "" for nothing, and the record of marked lines that was written with it, or None.
+
+    Raises:
+        DamagedStoreError: the record is none.
+    """
+    change, mark = _change(record) or (Change("close"), None)
+    return change.text, mark
+
+
+def _change(record: Record) -> tuple[Change, int | None] | None:
+    """Return a change and the number of the lines written with it; None where it was taken out."""
+    if record.body == _GONE:
+        return None
     try:
         body = json.loads(record.body)
         action, text, done, seq = body["action"], body["text"], body["done"], body["seq"]

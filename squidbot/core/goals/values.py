@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-__all__ = ["ACTIONS", "Change", "Goal", "Goals", "Item", "same"]
+__all__ = ["ACTIONS", "UNLOCK", "Change", "Goal", "Goals", "Item", "same"]
 
 SET, CLOSE = "set", "close"
 MILESTONE, DECISION, ARTIFACT, BLOCKER = "milestone", "decision", "artifact", "blocker"
+ARCHITECTURE, UNLOCK = "architecture", "unlock"
 # What a change can do, and which kind of item it makes; "" for none.
 ACTIONS: Final = {
     SET: "",
     MILESTONE: MILESTONE,
     "decide": DECISION,
     "lock": DECISION,
+    UNLOCK: DECISION,
+    ARCHITECTURE: ARCHITECTURE,
     ARTIFACT: ARTIFACT,
     "block": BLOCKER,
     "next": "",
@@ -28,7 +31,8 @@ class Change(NamedTuple):
     Attributes:
         action: one of `ACTIONS`.
         text: what it is about, one line; for "close" the goal, or a milestone of it, empty for the active goal.
-        done: of "milestone" whether it is reached, of "block" whether it is over; else without a meaning.
+        done: of "milestone" whether it is reached, of "block" and "architecture" whether it is over; else without a
+            meaning.
         seq: how many messages were stored when it was made, or which message marks it.
         marked: whether a marked line makes it, which stands for its message wherever that is not sent.
     """
@@ -42,12 +46,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A milestone, decision, artifact or blocker.
+    """A milestone, decision, artifact, blocker, or a line on the architecture.
 
     Attributes:
-        kind: "milestone", "decision", "artifact" or "blocker".
+        kind: "milestone", "decision", "artifact", "blocker" or "architecture".
         text: what it says.
-        done: a milestone was reached, a decision is locked, a blocker is over; false for an artifact.
+        done: a milestone was reached, a decision is locked, a blocker or a line on the architecture is over; false for
+            an artifact.
         goal: the goal that was active when it was first named; empty for none.
         told: whether a call has made or changed it, so that no marked line says all of it.
     """
@@ -93,6 +98,11 @@ class Goals:
     def decisions(self) -> tuple[Item, ...]:
         """Those that stand: locked ones whatever became of their goal, others with the active goal, or of none."""
         return tuple(one for one in self.items if one.kind == DECISION and (one.done or one.goal in {"", self._name}))
+
+    @property
+    def architecture(self) -> tuple[Item, ...]:
+        """How the work is built: it holds for the session, whatever its goal, until it is over (O-07)."""
+        return tuple(one for one in self.items if one.kind == ARCHITECTURE and not one.done)
 
     @property
     def artifacts(self) -> tuple[Item, ...]:
@@ -142,21 +152,24 @@ class Goals:
 
     def _named(self, change: Change) -> Goals:
         kind, told = ACTIONS[change.action], not change.marked
-        done = change.action == "lock" or (change.done and kind in {MILESTONE, BLOCKER})
+        done = change.action == "lock" or (change.done and kind in {MILESTONE, BLOCKER, ARCHITECTURE})
         place = self._place(kind, change.text)
+        if place is None and change.action == UNLOCK:
+            return self
         if place is None:
             return replace(self, items=(*self.items, Item(kind, change.text, done, self._name, told)))
         one = self.items[place]
-        # Nothing but a lock is for ever.
-        left = one.done or done if kind == DECISION else done
+        # Only what takes a lock away does: to be decided again leaves it.
+        stays = kind == DECISION and one.done and change.action != UNLOCK
+        left = stays or done
         newer = replace(one, done=left, told=one.told or told)
         return replace(self, items=(*self.items[:place], newer, *self.items[place + 1 :]))
 
     def _place(self, kind: str, text: str) -> int | None:
-        """Return where an item of that kind and name is that the active goal has; of decisions, that any has."""
-        # What is decided holds for the session: the same words again are the same decision.
+        """Return where an item of that kind and name is that the active goal has; of what holds for all, any."""
+        # What is decided, and how the work is built: the same words again are the same.
         known = ((place, one) for place, one in enumerate(self.items) if one.kind == kind and same(one.text, text))
-        return next((place for place, one in known if kind == DECISION or one.goal == self._name), None)
+        return next((place for place, one in known if kind in {DECISION, ARCHITECTURE} or one.goal == self._name), None)
 
 
 def same(one: str, other: str) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "is_history",
     "is_memory",
     "is_ours",
+    "keeps",
     "memories_in",
     "memory_texts",
     "recalled_ids",
@@ -27,6 +28,8 @@ TOOL: Final = "history"
 _NAMED: Final = re.compile(r"(?:.*[^A-Za-z0-9])?history\Z", re.DOTALL)
 # What hosts show as several functions, too.
 _OURS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory(?:_search|_add)?)\Z", re.DOTALL)
+# What changes the head of later requests; what these answer was not said before.
+_KEEPS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:goal|context)\Z", re.DOTALL)
 _ASKS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory_search)\Z", re.DOTALL)
 # How the marks around memories are named.
 MEMORIES: Final = "memories"
@@ -80,6 +83,11 @@ def is_ours(name: str) -> bool:
     Others call tools so, too: an answer is ours where it opens as ours do, as well.
     """
     return _OURS.match(name) is not None
+
+
+def keeps(name: str) -> bool:
+    """Return whether a tool's name is that of `goal` or `context`, a server's name in front or not: ours, too."""
+    return _KEEPS.match(name) is not None
 
 
 def asks_past(name: str) -> bool:

@@ -88,7 +88,7 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         """Return the tools for the model."""
         return [
             {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
-            for each in toolkit.TOOLS
+            for each in self._inside.hosted.tools
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from agents import FunctionTool, RunConfig
 
 from squidbot.core.errors import ConfigError
-from squidbot.hosting import toolkit
 from squidbot.hosting.hosted import Hosted
 from squidbot.plugins.openai_agents.calls import MADE, Call
 from squidbot.plugins.openai_agents.models import Models, manage
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from agents.run import CallModelData, ModelInputData
 
     from squidbot.core.memories import Scope
+    from squidbot.hosting import toolkit
     from squidbot.plugins.openai_agents.told import Item
 
 __all__ = ["Options", "Squidbot"]
@@ -71,7 +71,7 @@ class Squidbot:
             settings=settings,
             scope=scope,
         )
-        self.tools: list[FunctionTool] = [_tool(self, each) for each in toolkit.TOOLS]
+        self.tools: list[FunctionTool] = [_tool(self, each) for each in self.hosted.tools]
         # What could not be recorded, by conversation: it is with the next attempt.
         self._waiting: dict[str, list[Item]] = {}
         self._told: set[str] = set()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.events import BUDGET_OVERRUN
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.head import most_tokens, text_of
 from squidbot.core.goals.records import GOAL, goals_of
@@ -19,7 +20,7 @@ from squidbot.core.markers import KIND as MARKED
 from squidbot.core.markers import Markers
 from squidbot.core.messages import Record
 
-from ..promises.driver import Meddled, Setup, assistant, opened, user
+from ..promises.driver import Heard, Meddled, Setup, assistant, opened, user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -242,3 +243,54 @@ def test_no_pinned_text_takes_the_place_of_goals() -> None:
     session.compact()
     assert "Ship the parser" in sent(session)
     assert "Be kind." in sent(session)
+
+
+def test_architecture_and_locks_stand_in_the_head_and_leave_it_again() -> None:
+    """Each in its section, from the next event on (O-07)."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("architecture", "One store, two ports")
+    book(store).change("lock", "No threads")
+    session.compact()
+    plan = session.room().standing.plan
+    assert plan is not None
+    assert [one.name for one in plan.sections] == ["pin [goals]", "pin [architecture]"]
+    assert "- One store, two ports" in sent(session)
+    book(store).change("unlock", "no threads")
+    book(store).change("architecture", "One store, two ports", done=True)
+    more = session.assemble([user("Go on. " * 30)])
+    session.record(*more.incoming, assistant("Done. " * 60))
+    session.compact()
+    assert "- decision: No threads" in sent(session)
+    assert "two ports" not in sent(session)
+
+
+def test_only_a_lock_that_is_there_can_be_taken_away() -> None:
+    """The text names those there are; nothing is written."""
+    store = InMemoryStore()
+    book(store).change("lock", "No threads")
+    with pytest.raises(NotFoundError, match="no decision of that name is locked; locked: No threads"):
+        book(store).change("unlock", "Threads")
+    assert store.head("s") == (0, 1)
+
+
+def test_goals_of_a_larger_window_stay_whole_in_a_smaller_one_and_somebody_is_told() -> None:
+    """They are sent while the request fits at all; what adds to them is refused, what takes away is not (O-07)."""
+    store = InMemoryStore()
+    talked(store)
+    wide = book(store, 65_536)
+    for number in range(8):
+        wide.change("lock", f"{number} " + "word " * 30)
+    seen = Heard()
+    narrow = opened(store, SETUP, observer=seen)
+    narrow.compact()
+    assert all(f"(locked): {number} word" in sent(narrow) for number in range(8))
+    (told,) = [event for event in seen.events if event.name == BUDGET_OVERRUN]
+    assert "goals cost" in told.cause
+    assert told.tokens_before > told.tokens_after == 204
+    with pytest.raises(BudgetError, match="close the goal, lift blockers or locks"):
+        book(store).change("decide", "One more")
+    book(store).change("unlock", "0 " + "word " * 30)
+    again = narrow.assemble([user("Go on. " * 30)])
+    narrow.record(*again.incoming, assistant("Done. " * 60))
+    assert len([event for event in seen.events if event.name == BUDGET_OVERRUN]) == 1

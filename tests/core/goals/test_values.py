@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.goals.head import text_of
+from squidbot.core.goals.head import built, text_of
 from squidbot.core.goals.marked import marked_changes
 from squidbot.core.goals.records import as_record, goals_of
-from squidbot.core.goals.values import ACTIONS, Change, Goals, same
+from squidbot.core.goals.values import ACTIONS, UNLOCK, Change, Goals, same
 from squidbot.core.markers import Said
 
 names = st.sampled_from(["Ship it", "ship it.", "Write tests", "Use SQLite", "a.py", "No network"])
@@ -40,7 +40,7 @@ def test_nothing_that_was_named_is_lost_in_any_order(every: list[Change]) -> Non
     for change in every:
         if change.action == "set":
             assert sum(same(change.text, one) for one in known) == 1
-        if kind := ACTIONS[change.action]:
+        if (kind := ACTIONS[change.action]) and change.action != UNLOCK:
             assert any(one.kind == kind and same(one.text, change.text) for one in goals.items)
 
 
@@ -163,3 +163,22 @@ def test_lines_of_a_message_come_behind_the_calls_before_it() -> None:
     assert goals.active is not None
     assert goals.active.text == "Write tests"
     assert [one.seq for one in marked_changes([Said(3, ("[GOAL] Write tests",))])] == [3]
+
+
+def test_lock_is_taken_away_by_a_call_alone() -> None:
+    """The decision is one of its goal again; what is not locked stays as it is (O-07)."""
+    goals = made(("set", "Ship it"), ("lock", "Use Rust"), ("decide", "use rust."))
+    assert [one.done for one in goals.decisions] == [True]
+    left = goals.after(Change("unlock", "Use Rust"))
+    assert [one.done for one in left.decisions] == [False]
+    assert left.after(Change("close")).decisions == ()
+    assert left.after(Change("unlock", "Use C")) == left
+    assert [one.done for one in left.after(Change("lock", "Use Rust")).decisions] == [True]
+
+
+def test_architecture_stands_for_every_goal_until_it_is_over() -> None:
+    """As a text of its own beside the goals (O-07)."""
+    goals = made(("architecture", "One store, two ports"), ("set", "Ship it"), ("close", ""), ("set", "Next"))
+    assert built(goals) == "- One store, two ports"
+    assert "ports" not in text_of(goals)
+    assert built(goals.after(Change("architecture", "one store, two ports", done=True))) == ""

@@ -1,0 +1,129 @@
+"""Goals are taken out for good: with the message that set them, and by their names (O-07)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.errors import NotFoundError
+from squidbot.core.goals.book import GoalBook
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.unsetting import unset
+
+from .promises.driver import CODEC, Setup, assistant, opened, user
+
+if TYPE_CHECKING:
+    from squidbot.core.engine import Session
+
+SETUP = Setup(4096, 256)
+
+
+def book(store: InMemoryStore) -> GoalBook:
+    """Return the goals of the session."""
+    return GoalBook(store, "s", 4096, lambda text: len(text.split()))
+
+
+def talked(store: InMemoryStore) -> Session:
+    """Return a session with something to compact, in whose first step a model called the tool."""
+    session = opened(store, SETUP)
+    function = {"name": "squid__goal", "arguments": json.dumps({"action": "set", "text": "Ship  the parser"})}
+    called = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c", "type": "function", "function": function}],
+    }
+    session.record(user("Hi"), CODEC.to_message(called))
+    book(store).change("set", "Ship the parser")
+    session.record(CODEC.to_message({"role": "tool", "tool_call_id": "c", "content": "done"}))
+    for turn in range(6):
+        made = session.assemble([user(f"What of {turn}? " + "And why, please? " * 20)])
+        session.record(*made.incoming, assistant(f"So it is with {turn}. " * 30))
+    return session
+
+
+def everything(store: InMemoryStore) -> str:
+    """Return all that is stored beside messages."""
+    return "".join(one.body for kind in ("goal", MARKED, "plan", "withdrawn") for one in store.records("s", kind))
+
+
+def sent(session: Session) -> str:
+    """Return the text of the next request."""
+    return "\n".join(part.text or "" for part in session.preview().parts)
+
+
+def test_goal_goes_with_the_message_that_set_it() -> None:
+    """Out of records, old plans and the next request, in this process and in a new one; others stay."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("lock", "No threads")
+    session.compact()
+    assert "Ship the parser" in sent(session)
+    plan = session.forget(1, reason="a test").plan
+    assert plan is not None
+    assert plan.cause == "forget"
+    assert "Ship the parser" not in everything(store)
+    assert book(store).goals().active is None
+    assert "No threads" in sent(session)
+    assert "Ship the parser" not in sent(session)
+    assert sent(opened(store, SETUP)) == sent(session)
+
+
+def test_request_that_told_it_is_not_made_again() -> None:
+    """It would be another one than was sent."""
+    store = InMemoryStore()
+    session = talked(store)
+    session.compact()
+    made = session.assemble([user("Go on.")])
+    session.record(*made.incoming, assistant("So be it."))
+    assert unset(store, "s", ["ship the parser."]) == 1
+    event = session.assemble([user("And now?")]).event
+    assert event is not None
+    assert event.cause == "forget"
+    with pytest.raises(NotFoundError, match="forgotten since"):
+        opened(store, SETUP).request()
+
+
+def test_line_that_a_call_wrote_goes_with_the_line_that_it_ended() -> None:
+    """A marked goal that a call closed left its name in another record."""
+    store = InMemoryStore()
+    session = opened(store, SETUP)
+    session.record(user("Hi"), assistant("[GOAL] Find the walrus"))
+    book(store).change("close")
+    assert "walrus" in everything(store)
+    session.forget(1)
+    assert "walrus" not in everything(store)
+
+
+def test_nothing_is_taken_out_where_a_message_is_not_there() -> None:
+    """As with messages."""
+    store = InMemoryStore()
+    session = talked(store)
+    with pytest.raises(NotFoundError, match="m900"):
+        session.forget(1, 900)
+    assert book(store).goals().active is not None
+    assert unset(store, "s", ["nobody"]) == 0
+    assert unset(store, "s", []) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["set", "lock", "decide", "architecture", "block"]), st.integers(0, 3))))
+@settings(max_examples=30, deadline=None)
+def test_what_is_taken_out_is_nowhere_and_all_else_stays(every: list[tuple[str, int]]) -> None:
+    """Whatever was set, and whether it was sent or not."""
+    store = InMemoryStore()
+    session = talked(store)
+    for place, (action, number) in enumerate(every):
+        book(store).change(action, f"Walrus number {number}")
+        if place % 3 == 1:
+            session.compact()
+    session.compact()
+    unset(store, "s", ["walrus number 0"])
+    assert "Walrus number 0" not in everything(store)
+    assert "Walrus number 0" not in sent(session)
+    assert sent(session) == sent(opened(store, SETUP))
+    named = {f"Walrus number {number}" for _, number in every if number}
+    assert all(one in everything(store) for one in named)
