@@ -198,6 +198,7 @@ class Wired:
             "min_saving_fraction": pressure.min_saving_fraction,
             "backoff_seconds": pressure.backoff_seconds,
             "scope": history.scope,
+            "user_messages": history.user_messages,
             "keep_fraction": history.keep_fraction,
             "slim_fraction": history.slim_fraction,
             "user_verbatim_fraction": history.user_verbatim_fraction,

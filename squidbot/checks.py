@@ -42,6 +42,7 @@ __all__ = [
     "Sizing",
     "Strategy",
     "Tokens",
+    "UserMessages",
     "Variable",
     "Verbosity",
     "Whole",
@@ -59,6 +60,7 @@ Day = NewType("Day", str)
 Minutes = NewType("Minutes", float)
 Strategy = NewType("Strategy", str)
 Scope = NewType("Scope", str)
+UserMessages = NewType("UserMessages", str)
 Mode = NewType("Mode", str)
 Scheduler = NewType("Scheduler", str)
 Verbosity = NewType("Verbosity", str)
@@ -75,6 +77,7 @@ Sizing = NewType("Sizing", str)
 
 NO_NAMES = Names(())
 SCOPES = ("inline+summaries", "none")
+USER_MESSAGES = ("graceful", "strict")
 # Who reads facts out of sessions.
 EXTRACTORS = ("rules", "model", "off")
 ISOLATIONS = ("bot", "model", "global", "agent")
@@ -242,6 +245,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Minutes, in_time)
     made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
     made.register_structure_hook(Scope, _one_of(SCOPES))
+    made.register_structure_hook(UserMessages, _one_of(USER_MESSAGES))
     made.register_structure_hook(Mode, _one_of(tuple(MODES)))
     made.register_structure_hook(Verbosity, _one_of(VERBOSITIES))
     made.register_structure_hook(Scheduler, _one_of(SCHEDULERS))

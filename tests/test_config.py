@@ -42,6 +42,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "pressure.min_saving_fraction": (0.21, "min_saving_fraction"),
     "pressure.backoff_seconds": (31.0, "backoff_seconds"),
     "history.scope": ("none", "scope"),
+    "history.user_messages": ("strict", "user_messages"),
     "history.keep_fraction": (0.11, "keep_fraction"),
     "history.slim_fraction": (0.14, "slim_fraction"),
     "history.user_verbatim_fraction": (0.41, "user_verbatim_fraction"),

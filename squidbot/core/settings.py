@@ -68,6 +68,8 @@ class HistorySettings:
         policy_limit: what a request may cost by the policy's counter, in its unit; None: by the lease.
         calibrated_fraction: the share of the window that an estimate may fill once usage was reported (C12); at most
             that of the lease where it is smaller.
+        user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
+            them is refused (O-07).
         scope: "inline+summaries", or "none": nothing but the turn in flight is sent.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
@@ -101,8 +103,14 @@ class HistorySettings:
     least_cached_tokens: int = 0
     policy_limit: int | None = None
     calibrated_fraction: float = CALIBRATED_FRACTION
+    user_messages: str = "graceful"
     scope: str = "inline+summaries"
     ladder: Ladder = LADDER
+
+    @property
+    def strict(self) -> bool:
+        """Whether no message of the user's gives way, where more than the turn in flight is sent at all."""
+        return self.user_messages == "strict" and self.scope != "none"
 
     @property
     def prices(self) -> Prices:

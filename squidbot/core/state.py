@@ -38,6 +38,7 @@ __all__ = ["State"]
 # How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
+_EVERYTHING = 10**12
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE, MODEL)
 Done = TypeVar("Done")
@@ -54,8 +55,9 @@ class State:
         unreported: whether the newest recorded request was recorded before it was answered.
     """
 
-    def __init__(self, shelf: Shelf, lease: Lease, observer: Observer | None) -> None:
-        """Hold nothing yet."""
+    def __init__(self, shelf: Shelf, lease: Lease, observer: Observer | None, *, reads_all: bool = False) -> None:
+        """Hold nothing yet. `reads_all`: what no plan stands for is read back whole, however long it is."""
+        self._reach_tokens = _EVERYTHING if reads_all else lease.window_tokens
         self.shelf = shelf
         self.lease = lease
         self.keys = Keys(shelf.transcripts, shelf.session_id)
@@ -113,7 +115,7 @@ class State:
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
-        self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening)
+        self._standing = load(shelf, self._reach_tokens, self.lease.lease_id, opening)
         last = opening.newest.get(LEASE)
         self._lease_due = due_lease(last, self.lease)
         self._lease_before = lease_of(last) if last and self._lease_due else None
@@ -129,7 +131,7 @@ class State:
 
     def _is_whole(self, held: Standing) -> bool:
         """Return whether a new process would hold as much: without a compaction it reads only so far back."""
-        near = bool(held.blocks) or held.tail.cost.bound <= READ_BACK_WINDOWS * self.lease.window_tokens
+        near = bool(held.blocks) or held.tail.cost.bound <= READ_BACK_WINDOWS * self._reach_tokens
         return near and not held.opened
 
     def tried(self, act: Callable[[Standing], Done], undone: str, *, looks: bool = True) -> Done:

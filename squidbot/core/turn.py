@@ -235,6 +235,7 @@ class Turn(NamedTuple):
             unit="tokens" if self.settings.policy_limit is None else "words",
             outside_changed=self._outside_changed(stored, given),
             extended=given.extended,
+            strict=self.settings.strict,
         )
 
     def changed(self, stored: Standing, given: Inputs) -> str | None:

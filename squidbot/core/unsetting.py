@@ -102,14 +102,14 @@ def _changes(
     """Return the records that take the place of changes that name one of these, and of the lines written with them."""
     changes: list[Record] = []
     marks: list[Record] = []
-    lines = {record.number: record for record in transcripts.records(session_id, MARKED)}
+    lines = {one.number: Said.from_record(one) for one in transcripts.records(session_id, MARKED)}
     for record in transcripts.records(session_id, GOAL):
         text, mark = names_of(record)
-        line = Said.from_record(lines[mark]) if mark in lines else None
-        ended = [change.text for change in marked_changes([line])] if line else []
-        if _is_one(text, names) or any(_is_one(one, names) for one in ended):
+        written = [(mark, lines[mark])] if mark in lines and mark is not None else []
+        ended = [change.text for change in marked_changes(line for _, line in written)]
+        if any(_is_one(one, names) for one in (text, *ended)):
             changes.append(emptied(record))
-            marks += [line.without(mark)] if line is not None and mark is not None else []
+            marks += [line.without(number) for number, line in written]
     return changes, marks
 
 

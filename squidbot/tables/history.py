@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Amount, Isolated, Minutes, Mode, Portion, Scheduler, Scope, Share, Strategy, Tokens, Whole
+from squidbot.checks import (
+    Amount,
+    Isolated,
+    Minutes,
+    Mode,
+    Portion,
+    Scheduler,
+    Scope,
+    Share,
+    Strategy,
+    Tokens,
+    UserMessages,
+    Whole,
+)
 from squidbot.core.snapshots import Retention
 
 __all__ = ["History", "Pressure", "Snapshots", "Summary"]
 
 STRATEGY = Strategy("balanced")
+USER_MESSAGES = UserMessages("graceful")
 SCOPE = Scope("inline+summaries")
 # Facts are a bot's own unless that is said otherwise (C6); a session's id is its host's word for one conversation.
 ISOLATION = Isolated("global")
@@ -47,6 +61,7 @@ class History:
     """`[history]`: what stays verbatim."""
 
     scope: Scope = SCOPE
+    user_messages: UserMessages = USER_MESSAGES
     isolation: Isolated = ISOLATION
     keep_fraction: Portion | None = None
     slim_fraction: Portion | None = None

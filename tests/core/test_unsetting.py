@@ -57,7 +57,7 @@ def sent(session: Session) -> str:
 
 
 def test_goal_goes_with_the_message_that_set_it() -> None:
-    """Out of records, old plans and the next request, in this process and in a new one; others stay."""
+    """Out of records, old plans and the next request, in this process and in a new one; others stay (O-07)."""
     store = InMemoryStore()
     session = talked(store)
     book(store).change("lock", "No threads")

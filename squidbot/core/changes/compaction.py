@@ -117,8 +117,8 @@ class Compactor(Ground):
         raw = settings.raw_tokens(step.keep_fraction - step.slim_fraction, room, prefix + notes)
         least_notes = step.notes_fraction * settings.fold_fraction * room / 2
         beside = step.slim_fraction * room + self._held(size)
-        said = step.user_fraction * room
         everything = size(self._said((*self.scene.slimmed, *self.scene.tail)))
+        said = everything if settings.strict else step.user_fraction * room
         raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if step.keep_fraction else 0.0
         newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - self._always() :]))
         behind = max(raw, newest, settings.keep_fraction * room)
@@ -176,7 +176,7 @@ class Compactor(Ground):
 
     def _lost(self) -> bool:
         """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
-        sent = {part.first_seq for block in self.scene.blocks for part in block.parts}
+        sent = {part.first_seq for block in self.scene.blocks for part in block.parts if part.payload is not None}
         return any(row.seq not in sent for row in self.scene.held)
 
     def _outlook(self) -> Outlook:

@@ -11,7 +11,7 @@ from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
 from squidbot.core.changes.upkeep import pays
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
 from squidbot.core.view.atoms import atoms_of, open_step
-from squidbot.core.view.renderer import spent, unanswerable
+from squidbot.core.view.renderer import born, is_user_part, spent, unanswerable
 from squidbot.core.view.standing import Pieces, standing
 from squidbot.core.view.tail import Tail
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import Section
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.atoms import Atom
-    from squidbot.core.view.standing import Shelf, Standing
+    from squidbot.core.view.standing import Block, Shelf, Standing
 
 __all__ = [
     "Ask",
@@ -230,12 +230,20 @@ class _Maker(NamedTuple):
             tail=base.tail.atoms,
             stored=self.moment.stored,
             pinned=frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms)),
-            held=(*kept, *answered),
+            held=(*kept, *answered, *self._unsent(blocks)),
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
+
+    def _unsent(self, blocks: Sequence[Block]) -> list[StoredMessage]:
+        """Return the user's messages that have to be sent and are not: these blocks were told while they might go."""
+        if not blocks or not self.settings.strict:
+            return []
+        sent = {part.first_seq for block in blocks for part in block.parts if is_user_part(part)}
+        rows = self.shelf.read(blocks[0].segment.first_seq, blocks[-1].segment.last_seq)
+        return [row for row in rows if row.seq not in sent and is_user_part(born(row))]
 
     def _raw_messages(self) -> int | None:
         """Return how many messages an event leaves raw where a number of them fires it: the low mark's share of it."""

@@ -166,6 +166,7 @@ class Folding(Ground):
         used = NOTHING
         for part in reversed(sent):
             must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+            must = must or (self.settings.strict and is_user_part(part))
             used = used if must else used.plus(part.cost)
             if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
                 kept.append(part)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.budget.ladder import pressure_of
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
-from squidbot.core.view.renderer import spent
+from squidbot.core.view.renderer import is_user_part, spent
 
 if TYPE_CHECKING:
     from squidbot.core.extended import Extended
@@ -38,6 +38,7 @@ class Moment(NamedTuple):
         unit: what estimates count: "tokens", or the policy's "words".
         outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
         extended: what extensions say of the call; None for none.
+        strict: whether no message of the user's may give way.
     """
 
     limit: Cost
@@ -53,6 +54,7 @@ class Moment(NamedTuple):
     unit: str
     outside_changed: bool = False
     extended: Extended | None = None
+    strict: bool = False
 
     def verdict(self, due: str | None, fraction: float) -> str | None:
         """Return the cause of an event before a new turn as extensions want it: `due`, "high-water", or None for none.
@@ -111,6 +113,8 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
         "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
         "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
     }
+    if moment.strict:
+        what["user messages"] = spent(part for part in standing.sent if _stays(part, standing))
     rest = cost
     for one in what.values():
         rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
@@ -124,6 +128,8 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
     shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
     unit = moment.unit if by_estimate else "tokens"
     key = _POLICY_KEY if by_estimate else _WINDOW_KEY
+    if culprit == "user messages":
+        key = f"{key}, or set history.user_messages to graceful"
     return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
 
 
@@ -131,6 +137,11 @@ def _marked_count(standing: Standing) -> str:
     """Return how many lines are marked, and how they can be taken away."""
     lines = standing.markers.between(0, standing.messages)
     return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
+
+
+def _stays(part: Part, standing: Standing) -> bool:
+    """Return whether a part is a message of the user's from before the turn in flight, pinned ones aside."""
+    return is_user_part(part) and part.first_seq < standing.turn and not _is_pinned(part, standing)
 
 
 def _is_pinned(part: Part, standing: Standing) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -211,6 +212,8 @@ class Ground:
         Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
         reads more, may have to cut; so the low one holds (promise 8).
         """
+        if self.settings.strict:
+            return math.inf
         share = step.user_fraction * size(self.scene.room)
         return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
 
