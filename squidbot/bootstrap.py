@@ -25,6 +25,7 @@ from squidbot.counters import Counters
 from squidbot.extending import learn_model, window_of
 from squidbot.extensions import collected, store_name
 from squidbot.hooks import Hooks, implementations
+from squidbot.journals import Journals
 from squidbot.models.catalog import Catalog
 from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, learned_for, refused
 from squidbot.offers import make
@@ -84,6 +85,7 @@ class Wired:
         self.learned = LearnedWindows(self.store, relay)
         self._discoveries = Discoveries(relay)
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
+        self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
 
     @property

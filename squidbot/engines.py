@@ -60,7 +60,6 @@ class Engine:
         self.wired = wired
         wired.remembering.work_behind()
         self._behind: EngineJobs | None = None
-        self._journal: Journal | None = None
         self._lock = threading.Lock()
         self._is_closed = False
         settings = wired.loaded.settings
@@ -138,19 +137,16 @@ class Engine:
 
         return reindex(self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops), dry_run=dry_run)
 
-    def journal(self) -> Journal:
+    def journal(self, scope: Scope = NOBODY) -> Journal:
         """Return the journal of the settings, in the files of `journal.folder`; nothing is made until an entry is kept.
 
-        What it keeps and refuses is told to whoever listens: `journal-entry-created`, `degraded`.
+        That of a `scope` has a folder of its own, which those share who see each other's durable facts. What it keeps
+        and refuses is told to whoever listens: `journal-entry-created`, `degraded`.
 
         Raises:
             ConfigError: one of `journal.redact_patterns` is none.
         """
-        from squidbot.journals import Telling, journal_of  # noqa: PLC0415  # no turn needs it
-
-        if self._journal is None:
-            self._journal = Telling(journal_of(self.wired.loaded), self.wired.relay)
-        return self._journal
+        return self.wired.journals.of(scope)
 
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.

@@ -1,7 +1,14 @@
-"""The journal as the settings want it kept: where its files are, what is kept of an entry, and who is told."""
+"""The journal as the settings want it kept: where its files are, what is kept of an entry, and who is told.
+
+Those whose durable facts are parted have journals of their own: nobody's is in the folder itself, all others are in
+folders below it.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,25 +16,71 @@ from squidbot.adapters.stdlib.daybook import Daybook
 from squidbot.core import events
 from squidbot.core.errors import StoreError
 from squidbot.core.events import Event
+from squidbot.core.memories import Scope, View
 
 if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.journal.entry import Entry
     from squidbot.core.journal.ports import Appended, Journal, Read
+    from squidbot.core.memories import Isolation
     from squidbot.core.ports import Observer
 
-__all__ = ["Telling", "journal_of"]
+__all__ = ["Journals", "Telling", "folder_of", "journal_of"]
+
+NOBODY = Scope()
+# Of a name in the name of a folder.
+NAME_CHARS = 40
 
 
-def journal_of(loaded: Loaded, folder: str | None = None) -> Daybook:
-    """Return the journal of a folder, relative to the current one, or (None) of `journal.folder`; nothing is made.
+def folder_of(scope: Scope, isolation: Isolation) -> str:
+    """Return the folder of a scope's journal below that of all; "" for nobody's.
+
+    Scopes have the same where they see each other's durable facts (C6).
+    """
+    tenant, user, _, part = View(scope, isolation).key
+    if not (tenant or user or part):
+        return ""
+    named = re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(filter(None, (tenant, user, part))))[:NAME_CHARS].strip("-")
+    digest = blake2b(json.dumps([tenant, user, part]).encode(), digest_size=5).hexdigest()
+    return f"{named}-{digest}".lstrip("-")
+
+
+def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY) -> Daybook:
+    """Return a scope's journal in a folder, relative to the current one, or (None) in `journal.folder`.
+
+    Nothing is made.
 
     Raises:
         ConfigError: one of `journal.redact_patterns` is none.
     """
     settings = loaded.settings.journal
     place = Path(loaded.absolute(settings.folder)) if folder is None else Path(folder)
-    return Daybook(place, settings.rules)
+    isolation: Isolation = loaded.settings.memory.isolation  # type: ignore[assignment]  # one of them, checked when read
+    return Daybook(place / folder_of(scope, isolation), settings.rules)
+
+
+class Journals:
+    """The journals of one engine. Threads may share it; nothing is made until an entry is kept."""
+
+    def __init__(self, loaded: Loaded, observer: Observer) -> None:
+        """Take what the settings say, and who is told."""
+        self._loaded = loaded
+        self._observer = observer
+        self._opened: dict[Path, Telling] = {}
+
+    @property
+    def enabled(self) -> bool:
+        """Whether entries are made, told and offered unasked: `journal.enabled`."""
+        return self._loaded.settings.journal.enabled
+
+    def of(self, scope: Scope = NOBODY) -> Telling:
+        """Return the journal of a scope, the same each time.
+
+        Raises:
+            ConfigError: one of `journal.redact_patterns` is none.
+        """
+        book = journal_of(self._loaded, None, scope)
+        return self._opened.setdefault(book.folder, Telling(book, self._observer))
 
 
 class Telling:

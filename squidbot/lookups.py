@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from squidbot.core.errors import ConfigError
+from squidbot.tool_journal import SCHEMAS, journal_tools
 from squidbot.tools import Answer, answer, history_tool
 
 if TYPE_CHECKING:
@@ -84,12 +87,28 @@ class Lookups:
         self._history.hand_out(self._meter.message(told.text))
         return told
 
+    def journal(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of a tool of the journal answers, never more than the next request has free."""
+        from squidbot.tool_journal import Desk, answer_journal  # noqa: PLC0415  # no turn needs it
+
+        wired, place = self._wired, self._place
+        if not wired.journals.enabled:
+            raise ConfigError(f"the journal is switched off; set enabled @ {wired.loaded.source}.journal")
+        most = wired.loaded.settings.journal.max_entries_per_day
+        desk = Desk(wired.journals.of(place.scope), now, self._meter, min(self._history.free()), most_per_day=most)
+        agent_id = place.scope.agent or desk.agent_id
+        told = answer_journal(name, desk._replace(session_id=place.session_id, agent_id=agent_id), arguments)
+        self._history.hand_out(self._meter.message(told.text))
+        self._place.recalled(name, told.text)
+        return told
+
     def call(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
         """Return what a model's call of one of our tools answers, by the tool's name."""
         acts: dict[str, Callable[[], Answer]] = {
             "history": lambda: self.history(arguments, now),
             "memory": lambda: self.memory(arguments, now),
             "goal": lambda: self.goal(arguments),
+            **{one: partial(self.journal, one, arguments, now) for one in SCHEMAS},
         }
         if name in acts:
             return acts[name]()
@@ -98,7 +117,7 @@ class Lookups:
     def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
         """Return the definitions of our tools for a model, by its alias, in a form of messages.
 
-        `memory` and `goal` are there where they are switched on; extensions may withhold any.
+        `memory`, `goal` and the journal's are there where they are switched on; extensions may withhold any.
         """
         from squidbot.tool_goals import goal_tool  # noqa: PLC0415  # few sessions ask
         from squidbot.tool_memory import memory_tool  # noqa: PLC0415
@@ -110,6 +129,8 @@ class Lookups:
             every["memory"] = memory_tool(form, write=memory.write)
         if settings.goals.tool:
             every["goal"] = goal_tool(form)
+        if settings.journal.enabled:
+            every |= journal_tools(form)
         return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
 
     def _told(self, page: Page) -> Page:

@@ -90,6 +90,7 @@ OTHER_KEYS = {
     "history.isolation",
     # Tested in test_tool_goals.py.
     "goals.tool",
+    "journal.enabled",
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

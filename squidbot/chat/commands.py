@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from squidbot.chat.journal import journal as journal_of
 from squidbot.commands.events import event_line
 from squidbot.commands.explain import put_explained, put_story
+from squidbot.commands.journal import put_entries
 from squidbot.commands.memory import for_people
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.explained import explained
@@ -21,16 +22,19 @@ from squidbot.core.memory.asking import Asked
 from squidbot.tool_goals import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.chat.conversation import Conversation
     from squidbot.chat.screen import Screen
     from squidbot.chat.starting import Asked as Wanted
     from squidbot.chat.starting import Begun
+    from squidbot.core.journal.entry import Entry
 
 __all__ = ["COMMANDS", "Command", "Talk", "command_of"]
 
 _SLASHED: Final = re.compile(r"/([a-z]+)(?:\s+(.*))?\s*", re.DOTALL)
+# How many entries of the journal a tag finds.
+ENTRIES: Final = 5
 _MESSAGE: Final = re.compile(r"m?([0-9]{1,12})")
 
 
@@ -132,15 +136,25 @@ def _status(talk: Talk, _rest: str) -> None:
     paper.print()
 
 
-def _journal(talk: Talk, _rest: str) -> None:
-    paper, parts = Paper(), journal_of(talk.conversation.session).parts()
+def _journal(talk: Talk, rest: str) -> None:
+    paper, tag = Paper(), rest.removeprefix("#").strip()
+    entries = _entries(talk, tag)
+    put_entries(paper, entries)
+    if tag:
+        if not entries:
+            paper.say(f"the journal has no entries tagged {tag[:40]!r}")
+        paper.print()
+        return
+    if entries:
+        paper.blank()
+    parts = journal_of(talk.conversation.session).parts()
     for number, (name, said) in enumerate(parts):
         if number:
             paper.blank()
         paper.heading(name)
         for one in said:
             paper.body(one, whole=True)
-    if not parts:
+    if not parts and not entries:
         paper.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, whoever says them")
     paper.print()
 
@@ -157,6 +171,13 @@ def _goals(talk: Talk, rest: str) -> None:
     for one in told(goals).splitlines():
         paper.say(one)
     paper.print()
+
+
+def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
+    """Return the newest entries of the journal; none where it is switched off."""
+    journals = talk.begun.engine.wired.journals
+    limit = ENTRIES if tag else 1
+    return journals.of(talk.asked.scope).latest(limit, tag=tag).entries if journals.enabled else ()
 
 
 def _memory(talk: Talk, rest: str) -> None:
@@ -186,7 +207,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "compact": Command("", "shorten what is sent now; nothing that was said is lost", _compact),
     "explain": Command("[m17]", "what the next request holds and why, or what became of a message", _explain),
     "status": Command("", "session, model, window, budget", _status),
-    "journal": Command("", "goals, decisions, progress and what is open", _journal),
+    "journal": Command("[TAG]", "the journal; goals, decisions, progress and what is open", _journal),
     "goals": Command("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
     "memory": Command("[QUERY]", "durable facts, searched or listed", _memory),
     "help": Command("", "these lines", _help),

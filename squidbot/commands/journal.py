@@ -16,13 +16,16 @@ from squidbot.core.errors import NotFoundError
 from squidbot.core.journal.entry import LISTS
 from squidbot.core.journal.markdown import as_markdown
 from squidbot.core.journal.ports import Read
+from squidbot.core.memories import Scope
 from squidbot.journals import journal_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from squidbot.core.journal.entry import Entry
     from squidbot.core.journal.ports import Journal
 
-__all__ = ["journal"]
+__all__ = ["journal", "put_entries"]
 
 NEWEST = 5
 # What the lists of an entry are called, in the order in which they are shown.
@@ -37,6 +40,9 @@ NAMES = {
 
 @click.command()
 @click.option("--day", metavar="DAY", help="Those of a day in UTC: 2026-11-22.")
+@click.option("--tenant", default="", help="Of what is done for this tenant.")
+@click.option("--user", default="", help="Of what is done for this user.")
+@click.option("--bot", default="", help="Of what this bot does.")
 @click.option("--tag", default="", help="Only those that have this tag.")
 @click.option("--agent", default="", help="Only this agent's.")
 @click.option(
@@ -46,10 +52,18 @@ NAMES = {
 @click.option("--folder", help="The folder of its files.  [default: that of ./squidbot.toml]")
 @options.as_json
 def journal(  # noqa: PLR0913  # an argument for each option
-    *, day: str | None, tag: str, agent: str, limit: int | None, markdown: bool, folder: str | None, as_json: bool
+    *,
+    day: str | None,
+    tag: str,
+    agent: str,
+    limit: int | None,
+    markdown: bool,
+    folder: str | None,
+    as_json: bool,
+    **whose: str,
 ) -> None:
     """Show the newest entries of the journal, newest first, or those of a day in their order."""
-    book = journal_of(load_settings(), folder)
+    book = journal_of(load_settings(), folder, Scope(agent=agent, **whose))
     if day is None:
         read = book.latest(limit or NEWEST, tag=tag, agent_id=agent)
     else:
@@ -58,7 +72,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
         entries = [_json(one) for one in read.entries]
         options.print_json({"folder": str(book.folder), "entries": entries, "faults": list(read.faults)})
     elif read.entries:
-        _print_markdown(read) if markdown else _print(read)
+        _print_markdown(read) if markdown else _print(read.entries)
     else:
         complain(f"{book.folder}: no such entries")
     for fault in read.faults:
@@ -85,9 +99,15 @@ def _print_markdown(read: Read) -> None:
     click.echo("\n".join(map(as_markdown, read.entries)), nl=False)
 
 
-def _print(read: Read) -> None:
+def _print(entries: Sequence[Entry]) -> None:
     paper = Paper()
-    for number, entry in enumerate(read.entries):
+    put_entries(paper, entries)
+    paper.print()
+
+
+def put_entries(paper: Paper, entries: Sequence[Entry]) -> None:
+    """Put entries on paper, in their order."""
+    for number, entry in enumerate(entries):
         if number:
             paper.blank()
         about = [one for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
@@ -98,7 +118,6 @@ def _print(read: Read) -> None:
         for key, name in NAMES.items():
             for item in getattr(entry, key):
                 paper.say(f"{name}: {line(' '.join(item.split()))}", indent="  ")
-    paper.print()
 
 
 def _json(entry: Entry) -> dict[str, object]:

@@ -23,6 +23,7 @@ from squidbot.hosting.overview import overview, told_of
 from squidbot.remembering import Lists
 from squidbot.sessions import Session
 from squidbot.tool_goals import answer_goal
+from squidbot.tool_journal import Desk, answer_journal
 from squidbot.tool_memory import Caller, answer_memory
 from squidbot.tools import Answer
 
@@ -75,6 +76,19 @@ class Served:
             return answer_memory(memories, given, Caller(time.time(), write=writes))
 
         return self._answer(f"memory {action}", "", act)
+
+    def journal(self, name: str, **arguments: object) -> Answer:
+        """Do what one of the journal's tools does, in the journal of the scope."""
+
+        def act() -> Answer:
+            wired = self._wired
+            journal, meter, agent_id = wired.journals.of(self._scope), wired.meter(), self._scope.agent or "mcp"
+            desk = Desk(journal, time.time(), meter, ANSWER_TOKENS, agent_id=agent_id)
+            most = wired.loaded.settings.journal.max_entries_per_day
+            given = {key: value for key, value in arguments.items() if value}
+            return answer_journal(name, desk._replace(most_per_day=most), given)
+
+        return self._answer(name, "", act)
 
     def search(self, query: str, session_id: str = "", offset: int = 0) -> Answer:
         """Find what was said, in one conversation or, without an id, in those that were begun last."""

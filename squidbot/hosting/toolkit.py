@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import SquidbotError
 from squidbot.tool_goals import goal_tool
+from squidbot.tool_journal import SCHEMAS, journal_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,6 +70,8 @@ def tools_of(settings: Settings) -> tuple[Tool, ...]:
     more: list[Mapping[str, object]] = []
     if settings.goals.tool:
         more.append(goal_tool("anthropic.messages"))
+    if settings.journal.enabled:
+        more += journal_tools("anthropic.messages").values()
     return (*TOOLS, *(_tool(one) for one in more))
 
 
@@ -84,6 +87,8 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
         KeyError: there is no tool of that name.
     """
     try:
+        if name in SCHEMAS:
+            return _with_room(session, lambda: session.call(name, arguments))
         return _CALLS[name](session, arguments)
     except SquidbotError as error:
         return f"<squidbot failed: {' '.join(str(error).split())}>"

@@ -22,6 +22,7 @@ except ImportError as error:
 from squidbot.core.memories import CATEGORIES, Scope
 from squidbot.hosting.hosted import Hosted
 from squidbot.hosting.served import Served
+from squidbot.tool_journal import ADD, LIST, STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,6 +38,7 @@ INSTRUCTIONS: Final = (
 )
 READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS: Final = ToolAnnotations(destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+APPENDS: Final = ToolAnnotations(destructive_hint=False, open_world_hint=False)
 REMOVES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 URI: Final = "squid://{+conversation_id}/overview"
 
@@ -44,6 +46,7 @@ Query = Annotated[str, Field(description='words, names, or a "quoted phrase" to 
 Conversation = Annotated[str, Field(description="the conversation, by its id; status lists some")]
 Offset = Annotated[int, Field(description="where the page begins, as the one before says")]
 Category = Annotated[str, Field(description=f"one of {', '.join(CATEGORIES)}; empty for all")]
+Texts = Annotated[list[str] | None, Field(description="a sentence, a path or a word each")]
 
 
 @dataclass
@@ -81,6 +84,8 @@ class Squidbot:
         self._offer_history()
         if any(each.name == "goal" for each in self.hosted.tools):
             self._offer_goals()
+        if any(each.name == ADD for each in self.hosted.tools):
+            self._offer_journal()
 
     def run(self, host: str = "", port: int = 0) -> None:
         """Serve until the client goes: on standard input and output, or with a host by streamable HTTP at /mcp."""
@@ -121,6 +126,35 @@ class Squidbot:
         self._offer(memory_add, ADDS)
         self._offer(memory_list, READS)
         self._offer(memory_forget, REMOVES)
+
+    def _offer_journal(self) -> None:
+        journal = self.served.journal
+
+        def add_journal_entry(  # noqa: PLR0913, PLR0917  # an argument for each thing that an entry has
+            summary: str,
+            decisions: Texts = None,
+            progress: Texts = None,
+            open_questions: Texts = None,
+            files_touched: Texts = None,
+            errors: Texts = None,
+            tags: Texts = None,
+        ) -> CallToolResult:
+            """Keep an entry in the journal of the work: what was done since the last, was decided, and is open."""
+            lists = {"decisions": decisions, "progress": progress, "open_questions": open_questions}
+            lists |= {"files_touched": files_touched, "errors": errors, "tags": tags}
+            return _result(journal(ADD, summary=summary, **lists))
+
+        def list_journal_entries(limit: int = 5, tag: str = "", day: str = "") -> CallToolResult:
+            """Show the newest entries of the journal of the work, of a tag, or of a day like 2026-01-27."""
+            return _result(journal(LIST, limit=limit, tag=tag, day=day))
+
+        def journal_status() -> CallToolResult:
+            """Tell how many entries the journal of the work has today, of how many, and the newest one's time."""
+            return _result(journal(STATUS))
+
+        self._offer(add_journal_entry, APPENDS)
+        self._offer(list_journal_entries, READS)
+        self._offer(journal_status, READS)
 
     def _offer_history(self) -> None:
         served = self.served

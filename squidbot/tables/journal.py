@@ -15,8 +15,9 @@ JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Names(REDACT_PATTE
 
 @attrs.frozen
 class Journal:
-    """`[journal]`: where its files are, and what is kept of an entry."""
+    """`[journal]`: whether it is kept, where its files are, and what is kept of an entry."""
 
+    enabled: bool = False
     folder: str = "notes/journal"
     max_entries_per_day: Whole = JOURNAL_MOST
     include_files: bool = True

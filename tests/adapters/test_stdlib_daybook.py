@@ -69,6 +69,7 @@ def test_file_is_named_after_the_day_of_its_entries_and_only_grows(book: Daybook
         ".journal.lock",
         "2026-11-22.jsonl",
         "2026-11-23.jsonl",
+        "daily_summary.md",
     ]
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import squidbot
 from squidbot.chat.commands import COMMANDS
+from squidbot.core.journal.entry import Entry
 
 from .conftest import COMMAND, ROOT
 
@@ -133,3 +135,19 @@ def test_page_names_every_command_and_key(run: Callable[..., subprocess.Complete
     assert set(re.findall(r"`/([a-z]+)(?: \w+)?`", section)) == set(COMMANDS)
     told = json.loads(run("-p", "hello", "--json").stdout)
     assert {*told, *told["requests"][0]} <= set(re.findall(r"`(\w+)`", section))
+
+
+def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path) -> None:
+    """J-06: `/journal` begins with the newest entry where a journal is kept; with a tag, those that have it."""
+    with (folder / "squidbot.toml").open("a", encoding="utf-8") as file:
+        file.write("[journal]\nenabled = true\n")
+    with squidbot.load(folder / "squidbot.toml") as engine:
+        engine.journal().append(Entry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",)))
+        engine.journal().append(Entry(1_769_517_300, "Wrote docs."))
+    ran = run(given="- [GOAL] Ship it\n/journal\n/journal #store\n/journal nothing\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    newest, tagged = ran.stdout.split("Moved the facts.")
+    assert "Wrote docs." in newest
+    assert newest.index("Wrote docs.") < newest.index("Goals")
+    assert "decided: one file" in tagged
+    assert "no entries tagged 'nothing'" in tagged

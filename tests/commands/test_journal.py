@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import main
 from squidbot.core.journal.entry import Entry
+from squidbot.core.memories import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,3 +143,14 @@ def test_damaged_line_is_told_and_the_others_are_shown(shown: Callable[..., Resu
     assert "Moved it." in result.stdout
     found = shown("--json", "--day", "2026-11-22")
     assert (found.exit_code, len(json.loads(found.stdout)["faults"])) == (4, 1)
+
+
+def test_journal_of_a_user_is_shown_alone(shown: Callable[..., Result], tmp_path: Path) -> None:
+    """What is done for one user has a folder of its own; nobody else's is shown with it."""
+    with squidbot.load(tmp_path / "squidbot.toml") as engine:
+        engine.journal(Scope(user="zoe")).append(Entry(NOON, "For zoe."))
+    assert _summaries(shown("--user", "zoe", "--json")) == ["For"]
+    assert "For" not in _summaries(shown("--json"))
+    nobody = shown("--user", "max")
+    assert (nobody.exit_code, nobody.stdout) == (1, "")
+    assert "no such entries" in nobody.stderr

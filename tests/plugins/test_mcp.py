@@ -118,6 +118,31 @@ def test_every_tool_answers_in_process(served: Squidbot) -> None:
     assert served.hosted.engine.wired.store.head("a/1")[0] == 3
 
 
+def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> None:
+    """J-06: three more tools, over the journal of the server's scope; what is wrong is text."""
+    settings = {"journal": {"enabled": True, "folder": f"{tmp_path}/journal"}}
+    server = Squidbot(tmp_path / "mem.db", settings=settings)
+
+    async def use(client: Client) -> None:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert names == [*TOOLS.split(), "add_journal_entry", "list_journal_entries", "journal_status"]
+        kept = await call(
+            client, "add_journal_entry", summary="Moved the facts", decisions=["one file"], tags=["store"]
+        )
+        assert kept.startswith("[kept as entry 1 of ")
+        assert "decided: one file #store" in await call(client, "list_journal_entries", tag="store")
+        assert "no such entries" in await call(client, "list_journal_entries", tag="none")
+        assert "1 of 200 entries today" in await call(client, "journal_status")
+        text, failed = await asked(client, "list_journal_entries", {"day": "yesterday"})
+        assert failed
+        assert "write it as 2026-01-27" in text
+
+    over(server.server, use)
+    (entry,) = server.hosted.engine.journal().latest().entries
+    assert entry.agent_id == "mcp"
+    server.hosted.close()
+
+
 def test_every_tool_answers_over_standard_input(tmp_path: Path) -> None:
     """The command, as a client starts it; what it is told is in the file that it was given."""
     over(program(tmp_path), use_everything)

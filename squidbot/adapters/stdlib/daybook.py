@@ -1,7 +1,7 @@
 """A journal in a folder: a file of JSON lines for each day in UTC (J-01), which anybody can read and copy.
 
-A file only grows. What a process left of a line when it died stays where it is: the next line begins on a new one, and
-whoever reads is told of it.
+Beside them the newest day stands as Markdown for people, made anew with each entry. A file only grows. What a process
+left of a line when it died stays where it is: the next line begins on a new one, and whoever reads is told of it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.adapting.disk import lock, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
 from squidbot.core.journal.entry import from_line, to_line, valid_day
+from squidbot.core.journal.markdown import day_as_markdown
 from squidbot.core.journal.ports import Appended, Read
 from squidbot.core.journal.rules import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from io import FileIO
 
     from squidbot.core.journal.entry import Entry
 
-__all__ = ["Daybook"]
+__all__ = ["PAGE", "Daybook"]
 
 _NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl", re.ASCII)
+# The newest day's entries for people (J-06).
+PAGE: Final = "daily_summary.md"
 # Hidden: whoever indexes the folder passes it over.
 _LOCK: Final = ".journal.lock"
 
@@ -67,6 +70,7 @@ class Daybook:
                 if len(page.entries) >= self.rules.most_entries_per_day:
                     raise JournalFullError(kept.day, self.rules.most_entries_per_day)
                 _write(path, line if page.is_ended else b"\n" + line)
+                self._tell(kept.day, (*page.entries, kept), page.faults)
         except OSError as error:
             raise self._failed(path, error, "nothing was written") from error
         return Appended(kept, len(page.entries) + 1, cuts, tuple(page.faults))
@@ -126,6 +130,16 @@ class Daybook:
         with (self.folder / _LOCK).open("ab") as file:
             lock(file)  # given back when the file is closed, and when the process dies
             yield
+
+    def _tell(self, day: str, entries: Sequence[Entry], faults: list[str]) -> None:
+        """Make the page of the newest day anew, whole or not at all; an entry is kept whatever becomes of it."""
+        place, made = self.folder / PAGE, self.folder / f".{PAGE}.new"
+        try:
+            if max(self.days()) == day:
+                made.write_text(day_as_markdown(day, entries), encoding="utf-8", errors="backslashreplace")
+                made.replace(place)
+        except OSError as error:
+            faults.append(f"{place}: {error.strerror}; the entry is kept, and this page is not made anew")
 
     def _settled(self, path: Path) -> bytes:
         """Return what is in a file; a line that is being written now is waited for, where that can be known."""

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 __all__ = [
+    "JOURNAL",
     "MEMORIES",
     "TOOL",
     "answers",
@@ -27,14 +28,20 @@ __all__ = [
 TOOL: Final = "history"
 _NAMED: Final = re.compile(r"(?:.*[^A-Za-z0-9])?history\Z", re.DOTALL)
 # What hosts show as several functions, too.
-_OURS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory(?:_search|_add)?)\Z", re.DOTALL)
+_OURS: Final = re.compile(
+    r"(?:.*[^A-Za-z0-9])?(?:history|memory(?:_search|_add)?|(?:add_journal_entry|list_journal_entries|journal_status))\Z",
+    re.DOTALL,
+)
+_FACTS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?memory(?:_search|_add)?\Z", re.DOTALL)
 # What changes the head of later requests; what these answer was not said before.
 _KEEPS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:goal|context)\Z", re.DOTALL)
 _ASKS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory_search)\Z", re.DOTALL)
 # How the marks around memories are named.
 MEMORIES: Final = "memories"
+# And those around entries of the journal.
+JOURNAL: Final = "journal"
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
-_ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|refused): ")
+_ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|{JOURNAL}|refused): ")
 _MEMORIES: Final = re.compile(rf"<squidbot {MEMORIES}: [^\n]*\n(.*?)\n?</squidbot {MEMORIES}>", re.DOTALL)
 # A line that tells one; no id is longer.
 _MEMORY: Final = re.compile(r"^- ([^\s:]{1,1024}): ", re.MULTILINE)
@@ -78,7 +85,7 @@ def is_history(name: str) -> bool:
 
 
 def is_ours(name: str) -> bool:
-    """Return whether a tool's name is that of `history` or `memory`, a server's name in front or not.
+    """Return whether a tool is `history`, `memory` or one of the journal, a server's name in front or not.
 
     Others call tools so, too: an answer is ours where it opens as ours do, as well.
     """
@@ -97,7 +104,7 @@ def asks_past(name: str) -> bool:
 
 def is_memory(name: str) -> bool:
     """Return whether a tool's name is that of `memory`, a server's name in front or not."""
-    return is_ours(name) and not is_history(name)
+    return _FACTS.match(name) is not None
 
 
 def recalled_ids(text: str) -> str:
