@@ -192,35 +192,9 @@ class Wired:
     def history(self, lease: Lease) -> HistorySettings:
         """Return how a session under this lease keeps its history: the strategy, and every setting that is set."""
         settings = self.loaded.settings
-        pressure, history, summary = settings.pressure, settings.history, settings.summary
-        given: dict[str, float | str | None] = {
-            "high_fraction": pressure.compact_at_fraction,
-            "low_fraction": pressure.low_water_fraction,
-            "patience": pressure.patience,
-            "min_saving_fraction": pressure.min_saving_fraction,
-            "backoff_seconds": pressure.backoff_seconds,
-            "scope": history.scope,
-            "user_messages": history.user_messages,
-            "keep_fraction": history.keep_fraction,
-            "slim_fraction": history.slim_fraction,
-            "user_verbatim_fraction": history.user_verbatim_fraction,
-            "user_low_fraction": history.user_low_fraction,
-            "birth_fraction": history.birth_fraction,
-            "step_fraction": history.step_fraction,
-            "min_recent_messages": settings.budget.context_min_recent_messages,
-            "gap_seconds": summary.gap_seconds,
-            "notes_fraction": summary.notes_fraction,
-            "note_rate": summary.note_rate,
-            "chain": summary.chain,
-            "fold_fraction": summary.fold_fraction,
-            "detailed_blocks": summary.detailed_blocks,
-            "moderate_blocks": summary.moderate_blocks,
-            "compact_blocks": summary.compact_blocks,
-            "level_fraction": summary.level_fraction,
-            "min_note_tokens": summary.min_note_tokens,
-        }
+        pressure = settings.pressure
         room_tokens = lease.window_tokens - lease.reserved_output_tokens
-        changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+        changes: dict[str, object] = {name: value for name, value in _given(self.loaded).items() if value is not None}
         rungs = {name: getattr(pressure, name) for name in Ladder._fields}
         fraction = settings.window.safety_fraction
         if fraction is not None:
@@ -228,7 +202,10 @@ class Wired:
         changes["ladder"] = Ladder(**{name: value for name, value in rungs.items() if value is not None})
         # The values have been checked key by key; `replace` can't see that.
         charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
-        return replace(charged, **changes)  # type: ignore[arg-type]
+        kept = replace(charged, **changes)  # type: ignore[arg-type]
+        if not pressure.tier_targets:
+            return kept
+        return replace(kept.by_tier(lease.window_tokens), **changes)  # type: ignore[arg-type]
 
     def llm(self, key: str = "summary.llm") -> LLM:
         """Return the language model of `summary.llm` or `memory.llm`, made anew; an alias of an open model is that one.
@@ -380,3 +357,41 @@ def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
     )
     kept_seconds = settings.cache_ttl_seconds if prices.ttl_seconds is None else prices.ttl_seconds
     return settings.charged(charged, kept_seconds)
+
+
+def _given(loaded: Loaded) -> dict[str, float | str | None]:
+    """Return what settings say of how history is kept; None where the strategy says it."""
+    settings = loaded.settings
+    pressure, history, summary = settings.pressure, settings.history, settings.summary
+    least = history.min_recent_messages
+    capped = settings.budget.context_min_recent_messages if loaded.policy else None
+    return {
+        "high_fraction": pressure.compact_at_fraction,
+        "low_fraction": pressure.low_water_fraction,
+        "patience": pressure.patience,
+        "min_saving_fraction": pressure.min_saving_fraction,
+        "backoff_seconds": pressure.backoff_seconds,
+        "scope": history.scope,
+        "user_messages": history.user_messages,
+        "keep_fraction": history.keep_fraction,
+        "slim_fraction": history.slim_fraction,
+        "user_verbatim_fraction": history.user_verbatim_fraction,
+        "user_low_fraction": history.user_low_fraction,
+        "birth_fraction": history.birth_fraction,
+        "step_fraction": history.step_fraction,
+        "floor_turns": history.floor_turns,
+        "min_recent_messages": capped if least is None else least,
+        "keep_recent_tokens": history.keep_recent_tokens,
+        "beside_summaries": pressure.beside_summaries,
+        "pinned_fraction": history.pinned_fraction,
+        "gap_seconds": summary.gap_seconds,
+        "notes_fraction": summary.notes_fraction,
+        "note_rate": summary.note_rate,
+        "chain": summary.chain,
+        "fold_fraction": summary.fold_fraction,
+        "detailed_blocks": summary.detailed_blocks,
+        "moderate_blocks": summary.moderate_blocks,
+        "compact_blocks": summary.compact_blocks,
+        "level_fraction": summary.level_fraction,
+        "min_note_tokens": summary.min_note_tokens,
+    }

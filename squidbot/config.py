@@ -143,6 +143,11 @@ def _structured(raw: Mapping[str, object], source: str, folder: Path, text: str 
     least, most = settings.window.min, settings.window.max
     if least > most:
         raise ConfigError(f"min must be at most max, not {least} > {most} @ {source}.window")
+    left, mark = settings.pressure.low_water_messages or 0, settings.pressure.compact_at_messages or 0
+    if left and left >= mark:
+        raise ConfigError(
+            f"low_water_messages must be below compact_at_messages, not {left} >= {mark} @ {source}.pressure"
+        )
     _check_entries(settings, source)
     return Loaded(settings, source, folder, spelled, text, named)
 

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["ALIASES", "check_secrets", "with_aliases"]
 
 # Each name that a source system reads from its environment, with our key and the type of its value (behaviours.md,
-# B-02, B-03, P-06, B-41).
+# B-02, B-03, P-06, B-15, B-41).
 ALIASES: Final[Mapping[str, tuple[tuple[str, str], type[int | float]]]] = {
     "LLAMA_CPP_N_CTX": (("window", "default"), int),
     "MAX_TOKENS": (("budget", "reserved_output_tokens"), int),
     "PENGUIN_CONTEXT_SAFETY_FRACTION": (("window", "safety_fraction"), float),
     "SUMMARIZATION_SESSION_GAP_SECONDS": (("summary", "gap_seconds"), float),
     "SUMMARIZATION_MIN_MESSAGES": (("summary", "min_messages"), int),
+    "MEMORY_PROTECTED_RECENT_TURNS": (("history", "floor_turns"), int),
 }
 _SECRET: Final = re.compile(rf"(?i)(?:.*[_-])?(?:{'|'.join(NAMES)})")
 # An issuer's key by its shape, and a password in a URL.

@@ -371,3 +371,23 @@ def test_model_that_no_api_counts_for_is_told(model: dict[str, str]) -> None:
     told = r"^nobody's API counts for this model, but for one whose adapter is anthropic @ .*models\['it'\]\.tokenizer$"
     with pytest.raises(squidbot.ConfigError, match=told):
         squidbot.load({"models": {"it": {**model, "tokenizer": "provider", "context_window": 50_000}}})
+
+
+def test_newest_turns_stay_raw_in_a_session_that_says_so(tmp_path: Path) -> None:
+    """B-15, from squidbot.toml to a store on disk; a second process sends the same."""
+    settings = {
+        "store": {"path": str(tmp_path / "a.db")},
+        "history": {"floor_turns": 3, "keep_fraction": 0.0},
+        "pressure": {"low_water_fraction": 0.0, "patience": 0.0},
+    }
+    session = squidbot.load(settings).session("s", window_tokens=4096)
+    events = 0
+    for number in range(40):
+        made = session.assemble(f"question {number} " * 12)
+        said = [str(message["content"]).split()[1] for message in made.messages if message["role"] == "assistant"]
+        assert said[-3:] == [str(one) for one in range(number)][-3:]
+        events += made.event is not None
+        again = squidbot.load(settings).session("s", window_tokens=4096).assemble(f"question {number} " * 12)
+        assert again.messages == made.messages
+        session.record(made.incoming, f"answer {number} " * 12)
+    assert events > 1

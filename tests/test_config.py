@@ -43,6 +43,11 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "pressure.backoff_seconds": (31.0, "backoff_seconds"),
     "history.scope": ("none", "scope"),
     "history.user_messages": ("strict", "user_messages"),
+    "pressure.beside_summaries": (True, "beside_summaries"),
+    "history.floor_turns": (3, "floor_turns"),
+    "history.min_recent_messages": (5, "min_recent_messages"),
+    "history.keep_recent_tokens": (2048, "keep_recent_tokens"),
+    "history.pinned_fraction": (0.15, "pinned_fraction"),
     "history.keep_fraction": (0.11, "keep_fraction"),
     "history.slim_fraction": (0.14, "slim_fraction"),
     "history.user_verbatim_fraction": (0.41, "user_verbatim_fraction"),
@@ -100,6 +105,8 @@ OTHER_KEYS = {
     "pressure.notice",
     "pressure.compact_at_tokens",
     "pressure.compact_at_messages",
+    "pressure.low_water_messages",
+    "pressure.tier_targets",
     "models.<alias>.prices.entry",
     "models.<alias>.prices.read",
     "models.<alias>.prices.write",
@@ -200,9 +207,10 @@ def test_rungs_reach_the_session_when_they_are_set() -> None:
         "notice": False,
         "compact_at_tokens": 5,
         "compact_at_messages": 6,
+        "low_water_messages": 3,
     }
     assert set(given) == set(Ladder._fields)
-    assert opened({"pressure": given}).core.settings.ladder == Ladder(0.1, 0.2, 0.3, 0.4, False, 5, 6)  # noqa: FBT003  # in order
+    assert opened({"pressure": given}).core.settings.ladder == Ladder(0.1, 0.2, 0.3, 0.4, False, 5, 6, 3)  # noqa: FBT003  # in order
     assert opened({}).core.settings.ladder == Ladder()
 
 
@@ -447,6 +455,34 @@ def test_load_settings_takes_options_as_they_are_and_tells_where_each_is_from(tm
         "models.gpt.options.truncation": ("disabled", "squidbot.toml:4"),
         "models.gpt.options.reasoning.effort": ("high", "squidbot.toml:6"),
     }
+
+
+@pytest.mark.parametrize(
+    ("window", "given", "low", "pinned"),
+    [
+        (4096, {}, 0.85, 0.05),  # the first tier names no target
+        (8192, {"compact_at_fraction": 0.8}, 0.7, 0.1),  # V: its target equals its trigger
+        (16_384, {}, 0.7, 0.15),
+        (32_768, {}, 0.6, 0.25),
+        (131_072, {"compact_at_fraction": 0.8}, 0.65, 0.3),
+        (131_072, {"low_water_fraction": 0.2}, 0.2, 0.3),
+    ],
+)
+def test_low_water_and_the_ceiling_of_pins_are_the_tiers_where_that_is_set(
+    window: int, given: dict[str, object], low: float, pinned: float
+) -> None:
+    """O-05, C4: at least .10 below the mark; what is said by a key of its own stays."""
+    engine = squidbot.load({"pressure": {"tier_targets": True, **given}})
+    settings = engine.session("s", window_tokens=window).core.settings
+    assert (round(settings.low_fraction, 9), settings.pinned_fraction) == (low, pinned)
+    assert squidbot.load({}).session("s", window_tokens=window).core.settings.pinned_fraction == 0
+
+
+@pytest.mark.parametrize("most", [0, 80])
+def test_load_settings_refuses_a_low_water_in_messages_that_is_none(most: int) -> None:
+    """It lies below the mark in messages, which has to be set with it."""
+    with pytest.raises(ConfigError, match=r"^low_water_messages must be below compact_at_messages, not 80 >= \d+ @"):
+        load_settings({"pressure": {"low_water_messages": 80, "compact_at_messages": most}})
 
 
 def test_load_settings_names_the_known_keys_when_one_is_unknown() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from squidbot.core.budget.ladder import Ladder
+from squidbot.core.budget.tiers import tier_of
 from squidbot.core.budget.window import CALIBRATED_FRACTION
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
@@ -24,6 +25,9 @@ LEVEL_LEAST_TOKENS = 64
 LADDER = Ladder()
 # The largest session block, in tokens: a quarter of the input limit, at most this (decisions.md section 11).
 BLOCK_MOST_TOKENS = 8192
+
+# C4: low water lies at least so far below the high-water mark.
+LEAST_CUT_FRACTION = 0.1
 
 # Where a cached token costs nothing, a request is as cheap long as short, and only what an event writes anew is paid
 # for: early ones cost and bring nothing. On a recorded coding session with a local model's prices, waiting until .80
@@ -57,7 +61,11 @@ class HistorySettings:
         user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
         birth_fraction: a tool output above it is cut before it is first sent (W-15: an exchange).
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
-        min_recent_messages: this many newest messages stay raw while they fit (Q-01).
+        min_recent_messages: this many newest messages stay raw at an event in any case, if they fit (Q-01).
+        floor_turns: so do the newest complete turns, this many; keep_recent_tokens: and the newest messages of so many
+            tokens together (C16).
+        beside_summaries: whether marks are shares of what summaries leave of the room (O-06), and not of all of it.
+        pinned_fraction: the share of the window that what is pinned may take; 0 for any.
         gap_seconds: a pause that closes a session block.
         min_saving_fraction: a high-water event that saves less of the request is skipped.
         backoff_seconds: how long compaction rests after two events in a row that saved too little.
@@ -92,7 +100,11 @@ class HistorySettings:
     user_low_fraction: float = 0.3
     birth_fraction: float = 0.25
     step_fraction: float = 0.5
-    min_recent_messages: int = 2
+    min_recent_messages: int = 0
+    floor_turns: int = 0
+    keep_recent_tokens: int = 0
+    beside_summaries: bool = False
+    pinned_fraction: float = 0.0
     gap_seconds: float = 3600.0
     min_saving_fraction: float = 0.1
     backoff_seconds: float = 300.0
@@ -128,6 +140,15 @@ class HistorySettings:
             cache_ttl_seconds=ttl_seconds,
             high_fraction=self.high_fraction if prices.read else max(self.high_fraction, FREE_READ_HIGH),
         )
+
+    def by_tier(self, window_tokens: int) -> HistorySettings:
+        """Return the same with the low water and the ceiling of pins that the tier of a window has (O-05).
+
+        Low water lies at least .10 below the high-water mark (C4): the second tier's target equals its trigger.
+        """
+        of = tier_of(window_tokens)
+        low = min(of.target_fraction or 1.0, self.high_fraction - LEAST_CUT_FRACTION)
+        return replace(self, low_fraction=max(0.0, low), pinned_fraction=of.pinned_fraction)
 
     def block_max_tokens(self, room_tokens: int) -> int:
         """Return the size that closes a session block, in tokens."""

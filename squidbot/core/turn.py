@@ -177,7 +177,7 @@ class Turn(NamedTuple):
             BudgetError: what is sent in any case leaves no room for a conversation.
         """
         met = self._met_with(given.notice, stored, incoming, given, outside)
-        check_fixed(without_remembered(met.trial, self.shelf.renderer), met.moment)
+        check_fixed(without_remembered(met.trial, self.shelf.renderer), met.moment, self.shelf.renderer)
         line = self._line(met, stored)
         # What would itself fire an event is not worth it.
         if line is not None:
@@ -236,6 +236,7 @@ class Turn(NamedTuple):
             outside_changed=self._outside_changed(stored, given),
             extended=given.extended,
             strict=self.settings.strict,
+            most_pinned=int(self.settings.pinned_fraction * self.lease.window_tokens),
         )
 
     def changed(self, stored: Standing, given: Inputs) -> str | None:

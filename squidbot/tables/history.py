@@ -54,6 +54,9 @@ class Pressure:
     notice: bool | None = None
     compact_at_tokens: Whole | None = None
     compact_at_messages: Whole | None = None
+    low_water_messages: Whole | None = None
+    beside_summaries: bool | None = None
+    tier_targets: bool | None = None
 
 
 @attrs.frozen
@@ -63,6 +66,10 @@ class History:
     scope: Scope = SCOPE
     user_messages: UserMessages = USER_MESSAGES
     isolation: Isolated = ISOLATION
+    floor_turns: Whole | None = None
+    min_recent_messages: Whole | None = None
+    keep_recent_tokens: Whole | None = None
+    pinned_fraction: Portion | None = None
     keep_fraction: Portion | None = None
     slim_fraction: Portion | None = None
     user_verbatim_fraction: Portion | None = None

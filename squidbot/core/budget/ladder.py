@@ -45,6 +45,7 @@ class Ladder(NamedTuple):
         notice: whether the model is told at the first rung, behind the message that opens a turn.
         compact_at_tokens: history of so many tokens fires an event like the high-water mark does; 0 for never.
         compact_at_messages: so many messages that are sent as they were said do, too; 0 for never.
+        low_water_messages: so many of these an event by their number leaves, while they fit; 0: the low mark's share.
     """
 
     warn_fraction: float = 0.70
@@ -54,6 +55,7 @@ class Ladder(NamedTuple):
     notice: bool = True
     compact_at_tokens: int = 0
     compact_at_messages: int = 0
+    low_water_messages: int = 0
 
     def told(self, pressure: float) -> tuple[str, ...]:
         """Return the rungs that a pressure has reached and that somebody is told of, lowest first."""
@@ -87,7 +89,7 @@ class Ladder(NamedTuple):
 
     def without_marks(self) -> Ladder:
         """Return the ladder on which no number of tokens or messages fires an event."""
-        return self._replace(compact_at_tokens=0, compact_at_messages=0)
+        return self._replace(compact_at_tokens=0, compact_at_messages=0, low_water_messages=0)
 
 
 def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:

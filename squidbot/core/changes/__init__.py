@@ -7,6 +7,7 @@
 | event      | when the plan changes, and to what |
 | better     | a language model's texts in the place of notes by rule |
 | compaction | one batch from high to low water |
+| floors     | what stays raw whatever the low-water mark leaves |
 | folding    | everything told anew, the newest blocks by level |
 | upkeep     | when going on costs more than an event |
 | scene      | what a batch is chosen from, and how hard an event tries |

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.changes.floors import Floors
 from squidbot.core.changes.folding import Folding, filled, marks
 from squidbot.core.changes.pricing import Outlook
 from squidbot.core.changes.scene import Batch, Ground, by_bound, by_estimate, noted_as
 from squidbot.core.messages import Cost
 from squidbot.core.plan import Representation, Segment
+from squidbot.core.settings import LEAST_CUT_FRACTION
 from squidbot.core.view.atoms import Atom, total
 from squidbot.core.view.renderer import born, is_user_part, shown, spent
 
@@ -78,23 +80,48 @@ class Compactor(Ground):
 
         Both units must leave it, whichever binds: else a larger window could show less than a smaller one.
         """
+        least = self._floors.fitting(self._stays_raw)
         if not step.keep_fraction:
-            return self._always()
-        raw = max(self._always(), min(self._raw_by(step, by_bound), self._raw_by(step, by_estimate)))
-        return raw if self.scene.raw_messages is None else max(self._always(), min(raw, self._raw_by_number()))
+            return least
+        raw = max(1, min(self._raw_by(step, by_bound), self._raw_by(step, by_estimate)))
+        if self.scene.raw_messages is not None:
+            raw = self._by_number(step, raw, self._floors.by_number(self.scene.raw_messages))
+        return max(least, raw)
 
-    def _raw_by_number(self) -> int:
-        """Return how many of the newest atoms hold no more messages than may stay."""
-        left, kept = self.scene.raw_messages or 0, 0
-        for atom in reversed(self.scene.tail):
-            left -= len(atom.messages)
-            if left < 0:
-                break
-            kept += 1
-        return kept
+    def _by_number(self, step: Step, raw: int, number: int) -> int:
+        """Return how many of the newest atoms stay by size and by number of messages, `raw` and `number` of them.
+
+        The smaller count; where a number has a low water of its own and fired the event, just that, if it fits well.
+        """
+        if step.keep_fraction < self.settings.low_fraction or not self.scene.cut_by_number or number <= raw:
+            return min(raw, number)
+        cost = total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - number :])
+        share = max(self.settings.low_fraction, self.settings.high_fraction - LEAST_CUT_FRACTION)
+        fits = all(size(cost) <= share * size(self.scene.room) for size in (by_bound, by_estimate))
+        return number if fits else raw
+
+    @property
+    def _floors(self) -> Floors:
+        return Floors(self.scene.tail, self.scene.stored, self.scene.in_flight_seq, self.settings)
+
+    def _stays_raw(self, atoms: Sequence[Atom]) -> bool:
+        """Return whether atoms may stay as a floor: beside what must be sent, and the user's words in front of them.
+
+        It is the same for each attempt of an event: where the user's words gave way for it in a small window, a larger
+        one, whose first attempt is one that keeps them, would not have it (promise 8).
+        """
+        settings, said = self.settings, self._said((*self.scene.slimmed, *self.scene.tail))
+        cost = total(atom.sent_cost for atom in atoms)
+        for size in (by_bound, by_estimate):
+            room = size(self.scene.room)
+            beside = settings.slim_fraction * room + self._held(size) + marks(room)
+            share = room if settings.strict else settings.user_verbatim_fraction * room
+            if size(cost) > room - beside - min(size(said), share):
+                return False
+        return True
 
     def _raw_by(self, step: Step, size: Callable[[Cost], int]) -> int:
-        """Return how many of the newest atoms the low-water mark leaves in one unit; at least the floor there."""
+        """Return how many of the newest atoms the low-water mark leaves in one unit."""
         budget, _ = self._shares(step, size)
         kept = used = 0
         for atom in reversed(self.scene.tail):
@@ -102,7 +129,7 @@ class Compactor(Ground):
             if kept and used > budget:
                 break
             kept += 1
-        return max(kept, self._floor(size))
+        return kept
 
     def _shares(self, step: Step, size: Callable[[Cost], int]) -> tuple[float, float]:
         """Return what raw messages, and the user's ones in front of them, may cost in one unit.
@@ -120,7 +147,8 @@ class Compactor(Ground):
         everything = size(self._said((*self.scene.slimmed, *self.scene.tail)))
         said = everything if settings.strict else step.user_fraction * room
         raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if step.keep_fraction else 0.0
-        newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - self._always() :]))
+        least = self._floors.fitting(self._stays_raw)
+        newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - least :]))
         behind = max(raw, newest, settings.keep_fraction * room)
         return raw, min(said, room - marks(room) - beside - behind)
 
@@ -134,24 +162,6 @@ class Compactor(Ground):
         """Return what the user's messages cost that stand verbatim behind notes, with those of these atoms."""
         standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
         return total((*standing, *(atom.sent_cost for atom in atoms if atom.is_user)))
-
-    def _always(self) -> int:
-        """Return how many atoms stay whatever they cost: the newest, and those that came with this call (C16)."""
-        tail = self.scene.tail
-        stays_from = self.scene.in_flight_seq if self.settings.scope == "none" else self.scene.stored
-        return min(len(tail), max(1, sum(atom.last_seq >= stays_from for atom in tail)))
-
-    def _floor(self, size: Callable[[Cost], int]) -> int:
-        """Return how many atoms hold the configured number of newest messages, while these fit."""
-        floor = used = seen = 0
-        for count, atom in enumerate(reversed(self.scene.tail), 1):
-            used += size(atom.sent_cost)
-            full = used > self.settings.keep_fraction * size(self.scene.room)
-            if full or seen >= self.settings.min_recent_messages:
-                break
-            floor = count
-            seen += len(atom.messages)
-        return floor
 
     # -- a new note behind the ones that stand ----------------------------------------------------------------
 

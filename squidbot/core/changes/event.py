@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.budget.ladder import EMERGENCY
+from squidbot.core.budget.ladder import EMERGENCY, pressure_of
 from squidbot.core.changes.moment import fullness, pressure_fraction, room_of, too_much
 from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
 from squidbot.core.changes.upkeep import pays
@@ -18,6 +18,7 @@ from squidbot.core.view.tail import Tail
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from squidbot.core.budget.ladder import Ladder
     from squidbot.core.changes.moment import Moment
     from squidbot.core.changes.scene import NoteTaker, Step
     from squidbot.core.messages import Cost, Part, StoredMessage, Usage
@@ -76,10 +77,17 @@ def _marked_pressure(standing: Standing, moment: Moment, settings: HistorySettin
     The same predicate fires an event and tells when it has done enough (C4).
     """
     ladder = settings.ladder
-    if 0 < ladder.compact_at_messages <= standing.tail.messages:
+    if _too_many(standing, ladder):
         return math.inf
     room = ladder.marked_room(room_of(standing, moment), settings.high_fraction)
+    if settings.beside_summaries:
+        return pressure_of(standing.history, standing.summaries, room)
     return pressure_fraction(standing.history, room)
+
+
+def _too_many(standing: Standing, ladder: Ladder) -> bool:
+    """Return whether there are as many messages as fire an event by their number."""
+    return 0 < ladder.compact_at_messages <= standing.tail.messages
 
 
 # Causes that come from the history's size, or from somebody who wants it smaller.
@@ -223,6 +231,7 @@ class _Maker(NamedTuple):
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
         kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
         answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
+        ladder = self.settings.ladder
         return Scene(
             room=room,
             blocks=blocks,
@@ -234,6 +243,7 @@ class _Maker(NamedTuple):
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
+            cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
 
@@ -246,10 +256,10 @@ class _Maker(NamedTuple):
         return [row for row in rows if row.seq not in sent and is_user_part(born(row))]
 
     def _raw_messages(self) -> int | None:
-        """Return how many messages an event leaves raw where a number of them fires it: the low mark's share of it."""
+        """Return how many messages an event leaves raw where a number of them fires it; else the low mark's share."""
         settings = self.settings
-        most = settings.ladder.compact_at_messages
-        return min(most - 1, int(most * settings.low_fraction / settings.high_fraction)) if most else None
+        most, left = settings.ladder.compact_at_messages, settings.ladder.low_water_messages
+        return min(most - 1, left or int(most * settings.low_fraction / settings.high_fraction)) if most else None
 
     def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
         """Return the seqs of the atoms in which a pinned message stands."""

@@ -12,12 +12,16 @@ from squidbot.core.view.renderer import is_user_part, spent
 if TYPE_CHECKING:
     from squidbot.core.extended import Extended
     from squidbot.core.messages import Part
+    from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Standing
 
 __all__ = ["Moment", "check_fixed", "fullness", "pressure_fraction", "room_of", "too_much"]
 
 # What to change where a request does not fit (docs/configuration.md).
 _WINDOW_KEY = "window.default or models.<name>.context_window"
+_PINNED_KEY = "history.pinned_fraction"
+# How many pins an error names.
+MOST_NAMED = 8
 _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
 
 
@@ -39,6 +43,7 @@ class Moment(NamedTuple):
         outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
         extended: what extensions say of the call; None for none.
         strict: whether no message of the user's may give way.
+        most_pinned: what is pinned may cost so many tokens, as a bound; 0 for any number.
     """
 
     limit: Cost
@@ -55,6 +60,7 @@ class Moment(NamedTuple):
     outside_changed: bool = False
     extended: Extended | None = None
     strict: bool = False
+    most_pinned: int = 0
 
     def verdict(self, due: str | None, fraction: float) -> str | None:
         """Return the cause of an event before a new turn as extensions want it: `due`, "high-water", or None for none.
@@ -92,15 +98,29 @@ def fullness(standing: Standing, moment: Moment) -> float:
     return pressure_of(standing.history, standing.summaries, room_of(standing, moment))
 
 
-def check_fixed(standing: Standing, moment: Moment) -> None:
-    """Check that what is sent in any case leaves room for a conversation.
+def check_fixed(standing: Standing, moment: Moment, renderer: Renderer) -> None:
+    """Check that what is sent in any case leaves room for a conversation, and what is pinned keeps below its ceiling.
 
     Raises:
         BudgetError: it does not.
     """
+    if moment.most_pinned:
+        _check_pinned(standing, moment.most_pinned, renderer)
     room = room_of(standing, moment)
     if room.bound <= 0 or room.estimate <= 0:
         raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
+
+
+def _check_pinned(standing: Standing, most_tokens: int, renderer: Renderer) -> None:
+    pins = standing.pins
+    said = [part for part in standing.sent if part.first_seq in pins.seqs and part.kind is not Kind.PIN]
+    cost = spent((*said, *map(renderer.section, pins.texts))).bound
+    if cost <= most_tokens:
+        return
+    named = [one.name.removeprefix("pin ") for one in pins.texts] + [f"m{part.first_seq}" for part in said]
+    named = [*named[:MOST_NAMED], *(["..."] if len(named) > MOST_NAMED else [])]
+    detail = f"pinned are {', '.join(named)}; take some away with `pin`; together they cost"
+    raise BudgetError("pins", cost=cost, budget=most_tokens, unit="tokens", key=_PINNED_KEY, detail=detail)
 
 
 def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:

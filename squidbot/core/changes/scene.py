@@ -41,6 +41,7 @@ class Scene(NamedTuple):
         in_flight_seq: the user message that is being answered.
         marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
         raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
+        cut_by_number: whether too many messages have fired the event, and it is to leave just so many.
         unread: whether older messages were not read back: what the user said in them is not known.
     """
 
@@ -54,6 +55,7 @@ class Scene(NamedTuple):
     in_flight_seq: int
     marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
     raw_messages: int | None = None
+    cut_by_number: bool = False
     unread: bool = False
 
 

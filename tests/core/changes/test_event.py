@@ -87,7 +87,7 @@ def test_room_is_what_the_fixed_parts_leave() -> None:
 def test_fixed_parts_that_leave_no_room_are_refused_by_name() -> None:
     """Tools of 1,100 tokens in a window of 1,000."""
     with pytest.raises(BudgetError, match=r"^tools: 1100; .* costs 1100 of 1000 tokens; .* window\.default") as raised:
-        check_fixed(history(10), MOMENT._replace(tools=Cost(900, 1100)))
+        check_fixed(history(10), MOMENT._replace(tools=Cost(900, 1100)), RENDERER)
     assert (raised.value.culprit, raised.value.cost, raised.value.budget) == ("tools", 1100, 1000)
 
 
@@ -95,7 +95,7 @@ def test_fixed_parts_beyond_the_policy_name_the_policy() -> None:
     """In its unit, with its key."""
     moment = MOMENT._replace(limit=Cost(100, 1000), tools=Cost(100, 200), unit="words")
     with pytest.raises(BudgetError, match=r"of 100 words; make it smaller or raise window\.safety_fraction") as raised:
-        check_fixed(history(10), moment)
+        check_fixed(history(10), moment, RENDERER)
     assert raised.value.unit == "words"
 
 

@@ -137,6 +137,8 @@ VARIANTS = (
     HistorySettings(high_fraction=0.9, low_fraction=0.9),
     HistorySettings(min_saving_fraction=0.0),
     HistorySettings(min_recent_messages=50),
+    HistorySettings(floor_turns=2, keep_recent_tokens=300, min_recent_messages=2),
+    HistorySettings(beside_summaries=True, ladder=Ladder(compact_at_messages=9, low_water_messages=6)),
     HistorySettings(user_verbatim_fraction=0.0, notes_fraction=0.0),
     HistorySettings(gap_seconds=1.0, min_note_tokens=1),
     HistorySettings(birth_fraction=1.0, step_fraction=1.0),
