@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from squidbot.hooks import Implementation
     from squidbot.offers import Registry, Timer
     from squidbot.tables import Prices
+    from squidbot.turnlog.logfile import TurnLog
 
 __all__ = ["Wired", "wire"]
 
@@ -84,9 +85,23 @@ class Wired:
         self.models = Catalog(loaded, registry, relay, self._counters.of)
         self.learned = LearnedWindows(self.store, relay)
         self._discoveries = Discoveries(relay)
+        # Where turns are written for who looks for a fault; None for nowhere.
+        self.turn_log: TurnLog | None = None
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
+        if loaded.settings.debug.turn_log:
+            self.log_turns(loaded.absolute(loaded.settings.debug.turn_log))
+
+    def log_turns(self, path: str) -> None:
+        """Write each turn of sessions that are opened from now on to a file, behind what stands there.
+
+        Raises:
+            ConfigError: it is a folder, or it has none to stand in; or a pattern of what is redacted is none.
+        """
+        from squidbot.turnlog.logfile import TurnLog  # noqa: PLC0415  # who looks for no fault needs none of it
+
+        self.turn_log = TurnLog(path, self.remembering.redactor, self.relay)
 
     @property
     def codecs(self) -> Mapping[str, Codec]:

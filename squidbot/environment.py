@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from squidbot.accounts import USUAL_KEYS
@@ -18,15 +18,28 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIASES", "check_secrets", "with_aliases"]
 
+# What a switch says; anything else is the name of a file.
+_SWITCH: Final = {
+    **dict.fromkeys(("1", "true", "yes", "on"), "debug_turn.txt"),
+    **dict.fromkeys(("0", "false", "no", "off"), ""),
+}
+
+
+def _log_name(text: str) -> str:
+    """Return the file of the log of turns: document 000 has a switch, ours may name the file, too (B-50)."""
+    return _SWITCH.get(text.strip().lower(), text.strip())
+
+
 # Each name that a source system reads from its environment, with our key and the type of its value (behaviours.md,
-# B-02, B-03, P-06, B-15, B-41).
-ALIASES: Final[Mapping[str, tuple[tuple[str, str], type[int | float]]]] = {
+# B-02, B-03, P-06, B-15, B-41, B-50).
+ALIASES: Final[Mapping[str, tuple[tuple[str, str], Callable[[str], int | float | str]]]] = {
     "LLAMA_CPP_N_CTX": (("window", "default"), int),
     "MAX_TOKENS": (("budget", "reserved_output_tokens"), int),
     "PENGUIN_CONTEXT_SAFETY_FRACTION": (("window", "safety_fraction"), float),
     "SUMMARIZATION_SESSION_GAP_SECONDS": (("summary", "gap_seconds"), float),
     "SUMMARIZATION_MIN_MESSAGES": (("summary", "min_messages"), int),
     "MEMORY_PROTECTED_RECENT_TURNS": (("history", "floor_turns"), int),
+    "LLM_BAWT_DEBUG_TURN_LOG": (("debug", "turn_log"), _log_name),
 }
 _SECRET: Final = re.compile(rf"(?i)(?:.*[_-])?(?:{'|'.join(NAMES)})")
 # An issuer's key by its shape, and a password in a URL.
@@ -58,7 +71,7 @@ def with_aliases(
     return settings, named
 
 
-def _value(name: str, text: str, kind: type[int | float]) -> float:
+def _value(name: str, text: str, kind: Callable[[str], int | float | str]) -> int | float | str:
     try:
         return kind(text)
     except ValueError:

@@ -13,7 +13,18 @@ __all__ = ["Origin", "lines_of"]
 
 # Decisions, section 11: what holds for the work of an engine as a whole, for a model, for how a conversation is kept.
 _TIERS: Final = {
-    "job": ("summary", "snapshots", "memory", "journal", "goals", "store", "observers", "extensions", "compat"),
+    "job": (
+        "summary",
+        "snapshots",
+        "memory",
+        "journal",
+        "goals",
+        "store",
+        "observers",
+        "extensions",
+        "compat",
+        "debug",
+    ),
     "physical": ("window", "gpu", "models", "prices", "price_table"),
     "policy": ("budget", "allocation", "prompt", "pressure", "history"),
 }

@@ -67,6 +67,8 @@ class Session:
         self._asked_tokens = lease.window_tokens
         self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
         self._place = Place(wired.hooks, session_id, scope, meter)
+        log = wired.turn_log
+        self._log = log.session(session_id, lease.model, wired.codecs) if log else None
         self._tools = jsontext.Rewriter()
         self._lookups = Lookups(wired, self.core, meter, self._place)
 
@@ -138,6 +140,8 @@ class Session:
             made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
         self._place.compacted(made.event)
         self.wired.relay.assembled(made)
+        if self._log is not None:
+            self._log.asked(made)
         self._asked_tokens = made.used_tokens
         return Assembly(made, self._prompting.newest)
 
@@ -173,6 +177,8 @@ class Session:
         messages = [*spoken(said, "assistant", self._codec, self._place.marked)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
+        if self._log is not None:
+            self._log.recorded(stored, reported)
         if self._recorded is not None:
             self._recorded(self)
         return stored

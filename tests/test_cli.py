@@ -345,3 +345,18 @@ def test_output_that_the_terminal_can_not_spell_is_no_error(tmp_path: Path) -> N
         env=environment(tmp_path, PYTHONIOENCODING="latin-1"),
     )
     assert rb"\u5bf9\u8bdd: 4 messages" in ran.stdout
+
+
+def test_replay_writes_its_turns_when_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """debug_turn.txt in the current folder: each turn of the recording; a folder of that name is in its way (B-50)."""
+    monkeypatch.chdir(tmp_path)
+    asked = ("replay", transcript(tmp_path), "--window", "4k", "--debug")
+    assert squidbot(*asked).exit_code == 0
+    text = (tmp_path / "debug_turn.txt").read_text(encoding="utf-8")
+    assert text.count("\nTOOL CALLS (1 call across 1 iteration)\n") == 4
+    assert text.count("\nRESPONSE\nMended part_") == 4
+    (tmp_path / "debug_turn.txt").unlink()
+    (tmp_path / "debug_turn.txt").mkdir()
+    result = squidbot(*asked)
+    assert result.exit_code == 2
+    assert "debug_turn.txt is a folder" in result.output

@@ -96,6 +96,7 @@ OTHER_KEYS = {
     # Tested in test_tool_goals.py.
     "goals.tool",
     "journal.enabled",
+    "debug.turn_log",
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

@@ -17,6 +17,7 @@ GIVEN = {
     "SUMMARIZATION_SESSION_GAP_SECONDS": ("61.5", 61.5),
     "SUMMARIZATION_MIN_MESSAGES": ("7", 7),
     "MEMORY_PROTECTED_RECENT_TURNS": ("2", 2),
+    "LLM_BAWT_DEBUG_TURN_LOG": ("turns.txt", "turns.txt"),
 }
 
 
@@ -108,3 +109,14 @@ def test_what_only_sounds_like_a_secret_is_taken() -> None:
     check_secrets({"pressure": {"compact_at_tokens": 3}, "memory": {"redact_names": ["token"]}}, "x")
     loaded = load_settings({"models": {"secret": {"tokenizer": "bytes"}}, "memory": {"redact_patterns": ["sk-x"]}})
     assert loaded.settings.model("secret").tokenizer == "bytes"
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("1", "debug_turn.txt"), (" True ", "debug_turn.txt"), ("0", ""), ("off", ""), ("", ""), ("x.txt", "x.txt")],
+)
+def test_switch_of_the_log_of_turns_may_name_its_file(monkeypatch: pytest.MonkeyPatch, said: str, name: str) -> None:
+    """On is document 000's own name, off is none (B-50)."""
+    monkeypatch.setenv("LLM_BAWT_DEBUG_TURN_LOG", said)
+    assert load_settings(COMPAT).settings.debug.turn_log == name
+    assert load_settings({}).settings.debug.turn_log == ""

@@ -36,6 +36,7 @@ SYSTEM = (
 @click.option("--system", metavar="TEXT", default=SYSTEM, help="The system text, in the place of a short one.")
 @click.option("--no-tools", "no_tools", is_flag=True, help="Give the model no tools.")
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
+@click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt, or where debug.turn_log says.")
 @click.option("--demo", is_flag=True, help="A tiny model of random weights, in memory: to see how it works.")
 @options.as_json
 def chat(  # noqa: PLR0913  # an argument for each option
@@ -49,6 +50,7 @@ def chat(  # noqa: PLR0913  # an argument for each option
     system: str,
     no_tools: bool,
     config: str | None,
+    debug: bool,
     demo: bool,
     as_json: bool,
 ) -> None:
@@ -60,7 +62,7 @@ def chat(  # noqa: PLR0913  # an argument for each option
         raise click.UsageError("--json prints one answer: say what is asked with --print")
     if new and session:
         raise click.UsageError("--new and --session exclude each other")
-    asked = Asked(config, model, session, new=new, demo=demo, scope=Scope(user=user), mode=mode)
+    asked = Asked(config, model, session, new=new, demo=demo, scope=Scope(user=user), mode=mode, debug=debug)
     try:
         with begun(asked) as found:
             from squidbot.chat.room import Talk  # noqa: PLC0415  # where there is no model, nothing of it is needed

@@ -30,6 +30,8 @@ SESSION: Final = "chat"
 DEMO: Final = "demo"
 # Each character is a token of that model, which was trained for so many; it ends no answer by itself.
 DEMO_WINDOW_TOKENS, DEMO_ANSWER_TOKENS = 2048, 48
+# Where turns are written with --debug, in the current folder (B-50).
+TURN_LOG: Final = "debug_turn.txt"
 # What the user is told of while it happens; a change of the past is told with the request that brings it.
 TOLD: Final = {
     events.CONTEXT_PRESSURE: "history fills {share:.0%} of its room ({cause})",
@@ -84,7 +86,8 @@ class NoModelError(ConfigError):
 class Asked(NamedTuple):
     """What the user asks for.
 
-    Settings, a model, a session ("" for the newest), whether a new one, whose it is, and a mode (None: as before).
+    Settings, a model, a session ("" for the newest), whether a new one, whose it is, a mode (None: as before), and
+    whether turns are written to a file.
     """
 
     config: str | None = None
@@ -94,6 +97,7 @@ class Asked(NamedTuple):
     demo: bool = False
     scope: Scope = Scope()
     mode: str | None = None
+    debug: bool = False
 
 
 class Begun(NamedTuple):
@@ -137,6 +141,8 @@ def begun(asked: Asked) -> Iterator[Begun]:
         settings = _demo(Path(folder)) if asked.demo else asked.config
         with load(settings, extensions=[ears]) as engine:
             alias = DEMO if asked.demo else _model(engine, asked.model)
+            if asked.debug and engine.wired.turn_log is None:
+                engine.wired.log_turns(TURN_LOG)
             yield Begun(engine, alias, _session(engine, asked), ears)
 
 

@@ -42,6 +42,7 @@ __all__ = ["replay"]
 @click.option("--mode", metavar="NAME", default="off", help="With the system text of a mode.  [default: off]")
 @click.option("--store", metavar="FILE.db", help="Keep the sessions there.  [default: a temporary file]")
 @click.option("--dump", metavar="FILE", help="Write every request; into FILE/, a file for each conversation.")
+@click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt.")
 @click.option("--compare", is_flag=True, help="Set other policies beside it.")
 @options.as_json
 @click.pass_context
@@ -59,6 +60,7 @@ def replay(  # noqa: PLR0913  # an argument for each option
     mode: str,
     store: str | None,
     dump: str | None,
+    debug: bool,
     compare: bool,
     as_json: bool,
 ) -> None:
@@ -73,7 +75,7 @@ def replay(  # noqa: PLR0913  # an argument for each option
     terms = _terms(window, reserve, strategy, wiring.open_counter(counter), unit, bill)
     terms = replaced(terms, usage=usage, mode=mode)
     prompt = modes.prompt_of(mode, terms)
-    places = command.Places(transcripts, store, dump)
+    places = command.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
     conversations = command.conversations_of(places)
     if prompt is not None:
         conversations = modes.in_mode(conversations, prompt)

@@ -30,17 +30,19 @@ if TYPE_CHECKING:
     from squidbot.replay.rivals import Rival
     from squidbot.replay.runner import Call, Outcome, Store
     from squidbot.replay.wiring import Terms
+    from squidbot.turnlog.logfile import TurnLog
 
 __all__ = ["Places", "conversations_of", "model_calls", "run", "ticks_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a run reads and writes, as the user gave it; None: a temporary store, no dump."""
+    """Where a run reads and writes, as the user gave it; None: a temporary store, no dump, no log of turns."""
 
     transcripts: tuple[str, ...]
     store: str | None = None
     dump: str | None = None
+    log: str | None = None
 
 
 def conversations_of(places: Places) -> list[Conversation]:
@@ -85,7 +87,8 @@ def run(
         store = stack.enter_context(open_store(Path(places.store) if places.store else None))
         _check_unused(store, conversations)
         dump = stack.enter_context(_dump(places.dump, several=len(conversations) > 1)) if places.dump else None
-        outcomes = [one_run.replayed(conversation, store, dump) for conversation in conversations]
+        log = _log(places.log)
+        outcomes = [one_run.replayed(conversation, store, dump, log) for conversation in conversations]
     rows = tuple(one_run.compared(conversations, outcomes)) if compare else ()
     return Results(terms, tuple(outcomes), rows)
 
@@ -96,7 +99,9 @@ class _Run:
     ruler: Ruler
     tick: Callable[[], None]
 
-    def replayed(self, conversation: Conversation, store: Store, dump: Dump | None) -> Outcome:
+    def replayed(
+        self, conversation: Conversation, store: Store, dump: Dump | None, log: TurnLog | None = None
+    ) -> Outcome:
         with ExitStack() as stack:
             write = stack.enter_context(dump.of(conversation.id)) if dump else None
 
@@ -105,7 +110,8 @@ class _Run:
                     write(call)
                 self.tick()
 
-            return replay(conversation, self.terms, store, self.ruler, watch)
+            follows = log.session(conversation.id, self.terms.lease.model, CODECS) if log else None
+            return replay(conversation, self.terms, store, self.ruler, watch, follows)
 
     def compared(self, conversations: Sequence[Conversation], outcomes: Sequence[Outcome]) -> Iterator[Row]:
         """Yield each policy over all conversations: the rivals, then squidbot's strategies."""
@@ -123,6 +129,20 @@ class _Run:
     def _scored(self, kind: type[Rival], recording: Recording) -> Tally:
         terms, ruler = self.terms, self.ruler
         return score_rival(kind(terms.limit_tokens, ruler), recording, ruler, self.tick, terms.charges)
+
+
+def _log(path: str | None) -> TurnLog | None:
+    """Return the file that turns are written to; None for none.
+
+    Raises:
+        ConfigError: it is a folder.
+    """
+    if path is None:
+        return None
+    from squidbot.core.redaction import Redactor  # noqa: PLC0415  # only who looks for a fault needs it
+    from squidbot.turnlog.logfile import TurnLog  # noqa: PLC0415  # as above
+
+    return TurnLog(path, Redactor())
 
 
 def _sum(tallies: Iterable[Tally]) -> Tally:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from squidbot.replay.metrics import Ruler
     from squidbot.replay.usage import Biller
     from squidbot.replay.wiring import Terms
+    from squidbot.turnlog.logfile import SessionLog
 
 __all__ = ["Call", "Event", "Failure", "Outcome", "Store", "replay"]
 
@@ -101,17 +102,18 @@ class Outcome:
     newest_request: int = -1
 
 
-def replay(
+def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and who is told
     conversation: Conversation,
     terms: Terms,
     store: Store,
     ruler: Ruler,
     watch: Callable[[Call], None],
+    log: SessionLog | None = None,
 ) -> Outcome:
     """Replay a conversation into an empty session of the store and return what it came to.
 
-    `watch` is told every call as soon as it is decided. Who bills requests is `Terms.usage`'s
-    (`usage.biller_of`): what the recording says of its own calls belongs to the requests that were sent then.
+    `watch` is told every call as soon as it is decided, `log` every request and message. Who bills requests is
+    `Terms.usage`'s (`usage.biller_of`): what the recording says of its own calls belongs to the requests sent then.
 
     Raises:
         ConfigError: nobody can bill them.
@@ -124,7 +126,7 @@ def replay(
     everything = bill_of_everything(recording, ruler, terms.charges)
     outcome = Outcome(conversation, said_tokens, everything, scorer.tally)
     biller = biller_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
-    for call in _Driver(conversation, terms, store, reader, biller).calls():
+    for call in _Driver(conversation, terms, store, reader, biller, log).calls():
         broken = call.blocks is not None and scorer.take(call.index, call.blocks, (), call.bound_tokens)
         _enter(outcome, call, broken=broken)
         watch(call)
@@ -134,14 +136,21 @@ def replay(
 class _Driver:
     """A session and a reader of its requests, for one conversation."""
 
-    def __init__(
-        self, conversation: Conversation, terms: Terms, store: Store, reader: Reader, biller: Biller | None
+    def __init__(  # noqa: PLR0913, PLR0917  # what a replay has made ready
+        self,
+        conversation: Conversation,
+        terms: Terms,
+        store: Store,
+        reader: Reader,
+        biller: Biller | None,
+        log: SessionLog | None,
     ) -> None:
         engine = ContextEngine(store, store, CODECS)
         self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
         self._messages = conversation.messages
         self._reader = reader
         self._biller = biller
+        self._log = log
         self._usage: Usage | None = None
 
     def calls(self) -> Iterator[Call]:
@@ -151,7 +160,9 @@ class _Driver:
             if message.role == "assistant" and index:
                 yield self._decided(number, index)
                 number += 1
-            self._session.record(message, usage=self._usage)
+            stored = self._session.record(message, usage=self._usage)
+            if self._log is not None:
+                self._log.recorded(stored, self._usage)
             self._usage = None
 
     def _decided(self, number: int, index: int) -> Call:
@@ -161,6 +172,8 @@ class _Driver:
         except (BudgetError, InvalidRequestError) as error:
             return Call(number, index, time.perf_counter() - began, error=error)
         seconds = time.perf_counter() - began
+        if self._log is not None:
+            self._log.asked(assembly)
         self._usage = self._biller.usage(assembly, index) if self._biller else None
         bound_tokens = assembly.certified_tokens or assembly.cost.bound
         return Call(number, index, seconds, bound_tokens, self._reader.blocks(assembly), assembly.event)

@@ -21,7 +21,7 @@ from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
-from squidbot.tables.settings import Compat, Settings
+from squidbot.tables.settings import Compat, Debug, Settings
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
 
@@ -29,6 +29,7 @@ __all__ = [
     "Allocation",
     "Budget",
     "Compat",
+    "Debug",
     "Goals",
     "Gpu",
     "History",

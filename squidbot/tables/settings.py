@@ -15,7 +15,7 @@ from squidbot.tables.models import Model, Prices
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
 
-__all__ = ["Compat", "Settings"]
+__all__ = ["Compat", "Debug", "Settings"]
 
 
 @attrs.frozen
@@ -23,6 +23,13 @@ class Compat:
     """`[compat]`: how other systems are met."""
 
     env: bool = False
+
+
+@attrs.frozen
+class Debug:
+    """`[debug]`: what is written for who looks for a fault."""
+
+    turn_log: str = ""
 
 
 @attrs.frozen
@@ -48,6 +55,7 @@ class Settings:
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES
     compat: Compat = attrs.Factory(Compat)
+    debug: Debug = attrs.Factory(Debug)
 
     def model(self, alias: str) -> Model:
         """Return what is known of a model; nothing but defaults for one that is not named."""

@@ -151,3 +151,28 @@ def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[
     assert newest.index("Wrote docs.") < newest.index("Goals")
     assert "decided: one file" in tagged
     assert "no entries tagged 'nothing'" in tagged
+
+
+def test_debug_writes_each_turn_to_a_file(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path) -> None:
+    """debug_turn.txt in the current folder, or where the settings say (B-50)."""
+    ran = run("-p", "look herring", "--debug")
+    assert ran.returncode == 0, ran.stderr
+    text = (folder / "debug_turn.txt").read_text(encoding="utf-8")
+    assert "TOOL CALLS (3 calls across 1 iteration)" in text
+    assert "look herring" in text
+    with (folder / "squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[debug]\nturn_log = "mine.txt"\n')
+    run("-p", "hello", "--debug")
+    assert "hello" in (folder / "mine.txt").read_text(encoding="utf-8")
+    assert (folder / "debug_turn.txt").read_text(encoding="utf-8") == text
+
+
+def test_debug_says_what_is_wrong_where_its_file_is_a_folder(
+    run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
+) -> None:
+    """Before anything is said (B-50)."""
+    (folder / "debug_turn.txt").mkdir()
+    ran = run("-p", "hello", "--debug")
+    assert ran.returncode == 2
+    assert "debug_turn.txt is a folder; name a file for the log of turns" in ran.stderr
+    assert ran.stdout == ""

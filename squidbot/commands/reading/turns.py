@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from squidbot.commands.reading.forms import results_of
 from squidbot.commands.reading.requests import sent_for
 from squidbot.commands.reading.terms import terms_of
 from squidbot.commands.texts import span
+from squidbot.turnlog.turns import action_of, parameters_of
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.entries import Entry
@@ -39,17 +39,12 @@ class Called:
     @property
     def parameters(self) -> object:
         """What the tool was given: a JSON value, or the text where it is none."""
-        try:
-            return json.loads(self.call.arguments)
-        except (ValueError, RecursionError):
-            return self.call.arguments
+        return parameters_of(self.call.arguments)
 
     @property
     def action(self) -> str | None:
         """The parameter `action`, which tools with several acts have; None for none."""
-        given = self.parameters
-        action = given.get("action") if isinstance(given, dict) else None
-        return action if isinstance(action, str) else None
+        return action_of(self.parameters)
 
     def to_json(self) -> dict[str, object]:
         """Return it as B-50 has it."""
