@@ -23,20 +23,17 @@ from squidbot.core.settings import strategy
 from squidbot.core.withdrawing import Facts
 from squidbot.counters import Counters
 from squidbot.extending import learn_model, window_of
-from squidbot.extensions import collected, store_name
-from squidbot.hooks import Hooks, implementations
+from squidbot.extensions import collected, relay_of, store_name
+from squidbot.hooks import Hooks
 from squidbot.journals import Journals
 from squidbot.models.catalog import Catalog
 from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, learned_for, refused
 from squidbot.offers import make
 from squidbot.prompting import Prompts
-from squidbot.relay import Relay
 from squidbot.remembering import Remembering, Vectors, withdraw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    import pluggy
+    from collections.abc import Iterable, Mapping
 
     from squidbot.config import Loaded
     from squidbot.core.jobs.due import JobSettings
@@ -46,8 +43,8 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.settings import HistorySettings
     from squidbot.core.vectors.values import VectorIndex
-    from squidbot.hooks import Implementation
     from squidbot.offers import Registry, Timer
+    from squidbot.relay import Relay
     from squidbot.tables import Prices
     from squidbot.turnlog.logfile import TurnLog
 
@@ -337,28 +334,8 @@ def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
         StoreError: the store can't be opened.
     """
     plugins, registry = collected(loaded, extensions)
-    relay = _relay(plugins, registry, loaded)
+    relay = relay_of(plugins, registry, loaded)
     return Wired(loaded, registry, relay, Hooks(plugins, relay))
-
-
-def _relay(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
-    observers = [
-        (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers").notify)
-        for name in loaded.settings.observers
-    ]
-    return Relay(
-        [*observers, *_listeners(plugins, "on_event", "event")],
-        _listeners(plugins, "assembled", "assembly"),
-    )
-
-
-def _listeners(plugins: pluggy.PluginManager, hook: str, argument: str) -> list[tuple[str, Callable[[object], object]]]:
-    """Return what calls the hook of each extension alone, with the extension's name: each fails on its own."""
-    return [(one.name, _call(one, argument)) for one in implementations(plugins, hook)]
-
-
-def _call(one: Implementation, argument: str) -> Callable[[object], object]:
-    return lambda value: one.called({argument: value})
 
 
 def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:

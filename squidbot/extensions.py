@@ -1,4 +1,4 @@
-"""Finds what settings name among installed distributions, and collects what all of them offer."""
+"""Finds what settings name among installed distributions, and collects what all of them offer, and who listens."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from squidbot.builtin import BuiltIn
 from squidbot.core.errors import ConfigError
 from squidbot.hooks import implementations
 from squidbot.hookspecs import PROJECT
-from squidbot.offers import Registry
+from squidbot.offers import Registry, make
+from squidbot.relay import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from squidbot.config import Loaded
+    from squidbot.hooks import Implementation
 
-__all__ = ["PROVIDER", "collected", "counter_specs", "split_spec", "store_name"]
+__all__ = ["PROVIDER", "collected", "counter_specs", "relay_of", "split_spec", "store_name"]
 
 # As the tokenizer of a model: what its own API counts (C3).
 PROVIDER = "provider"
@@ -111,3 +113,28 @@ def split_spec(spec: str) -> tuple[str, str]:
         return "tiktoken", spec.removeprefix("tiktoken:")
     name, _, rest = spec.partition(":")
     return name, rest
+
+
+def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
+    """Return what tells events to the observers of the settings, then to extensions.
+
+    Raises:
+        ConfigError: an observer is unknown, or its package is not installed.
+    """
+    observers = [
+        (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers").notify)
+        for name in loaded.settings.observers
+    ]
+    return Relay(
+        [*observers, *_listeners(plugins, "on_event", "event")],
+        _listeners(plugins, "assembled", "assembly"),
+    )
+
+
+def _listeners(plugins: pluggy.PluginManager, hook: str, argument: str) -> list[tuple[str, Callable[[object], object]]]:
+    """Return what calls the hook of each extension alone, with the extension's name: each fails on its own."""
+    return [(one.name, _call(one, argument)) for one in implementations(plugins, hook)]
+
+
+def _call(one: Implementation, argument: str) -> Callable[[object], object]:
+    return lambda value: one.called({argument: value})
