@@ -36,6 +36,7 @@ COMMANDS = {
     "undo": ("changes", "Take the newest event back."),
     "memory": ("memory", "Search, list, add and forget durable facts."),
     "journal": ("journal", "Show what was done, decided and left open, newest first."),
+    "context": ("context", "Show the documents in a session's head, load or drop one."),
     "goals": ("goals", "Show what a session is after: goal, decisions, blockers."),
     "jobs": ("jobs", "List messages to be read for facts and summaries that are due, or do them."),
     "snapshot": ("snapshots", "Keep what is sent now under a name."),

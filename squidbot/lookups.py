@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from squidbot.core.contexts import Documents
 from squidbot.core.errors import ConfigError
+from squidbot.core.events import DEGRADED, Event
 from squidbot.tool_journal import SCHEMAS, journal_tools
 from squidbot.tools import Answer, answer, history_tool
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from squidbot.bootstrap import Wired
+    from squidbot.context.sources import Sources
     from squidbot.core.counting.meter import Meter
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.goals.book import GoalBook
@@ -102,6 +105,39 @@ class Lookups:
         self._place.recalled(name, told.text)
         return told
 
+    @property
+    def documents(self) -> Documents:
+        """The documents in the head of the session's requests, in its window."""
+        core, meter = self._core, self._meter
+        window_tokens = core.lease.window_tokens
+        return Documents(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where its documents come from: files, read, kept, loaded and dropped."""
+        from squidbot.context.sources import Sources  # noqa: PLC0415  # few sessions have any
+
+        core, relay = self._core, self._wired.relay
+
+        def told(said: str) -> None:
+            relay.notify(Event(DEGRADED, core.session_id, said, core.lease.lease_id, model=core.lease.model))
+
+        return Sources.of(self._wired.loaded, self.documents, told)
+
+    @property
+    def wants_documents(self) -> bool:
+        """Whether settings want any looked after."""
+        context = self._wired.loaded.settings.context
+        return bool(context.folder or context.autoload_project_docs)
+
+    def context(self, arguments: Mapping[str, object] | str) -> Answer:
+        """Return what a model's call of the tool `context` answers."""
+        from squidbot.tool_context import answer_context  # noqa: PLC0415  # no turn needs it
+
+        told = answer_context(self.sources, arguments)
+        self._history.hand_out(self._meter.message(told.text))
+        return told
+
     def call(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
         """Return what a model's call of one of our tools answers, by the tool's name."""
         acts: dict[str, Callable[[], Answer]] = {
@@ -109,6 +145,7 @@ class Lookups:
             "memory": lambda: self.memory(arguments, now),
             "goal": lambda: self.goal(arguments),
             **{one: partial(self.journal, one, arguments, now) for one in SCHEMAS},
+            "context": lambda: self.context(arguments),
         }
         if name in acts:
             return acts[name]()
@@ -117,8 +154,10 @@ class Lookups:
     def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
         """Return the definitions of our tools for a model, by its alias, in a form of messages.
 
-        `memory`, `goal` and the journal's are there where they are switched on; extensions may withhold any.
+        `memory`, `goal` and the journal's are there where they are switched on, `context` where there is a folder;
+        extensions may withhold any.
         """
+        from squidbot.tool_context import context_tool  # noqa: PLC0415  # few sessions ask
         from squidbot.tool_goals import goal_tool  # noqa: PLC0415  # few sessions ask
         from squidbot.tool_memory import memory_tool  # noqa: PLC0415
 
@@ -131,6 +170,8 @@ class Lookups:
             every["goal"] = goal_tool(form)
         if settings.journal.enabled:
             every |= journal_tools(form)
+        if settings.context.folder:
+            every["context"] = context_tool(form)
         return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
 
     def _told(self, page: Page) -> Page:

@@ -19,6 +19,7 @@ _TIERS: Final = {
         "memory",
         "journal",
         "goals",
+        "context",
         "store",
         "observers",
         "extensions",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from squidbot.bootstrap import Wired
+    from squidbot.context.sources import Sources
+    from squidbot.core.contexts import Document
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.goals.book import GoalBook
@@ -122,6 +124,8 @@ class Session:
             StoreError: the store failed.
         """
         definitions, now = list(tools), time.time() if now is None else now
+        if self._lookups.wants_documents:
+            self._lookups.sources.refresh()
         asked = Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
         given = Inputs(
             system=system,
@@ -362,6 +366,22 @@ class Session:
         return self._lookups.call(tool, arguments, time.time() if now is None else now)
 
     @property
+    def context(self) -> Sources:
+        """The documents in the head of its requests: `load(path)`, `drop(path)`, and `documents.all()` lists them."""
+        return self._lookups.sources
+
+    def load_context(self, path: str) -> Document:
+        """Keep a file below `context.folder` in the head of requests, as it is then, whatever else falls out; durable.
+
+        Raises:
+            ConfigError: settings name no folder, the path leads out of it, or the file is no text.
+            NotFoundError: there is no such file.
+            BudgetError: documents would be more than a quarter of the window; nothing was kept.
+            StoreError: nothing was kept.
+        """
+        return self._lookups.sources.load(path)
+
+    @property
     def goals(self) -> GoalBook:
         """What the session is after: `goals.goals()` reads it, `goals.change(action, text)` changes it, durably."""
         return self._lookups.goals
@@ -370,8 +390,8 @@ class Session:
     def tools(self) -> tuple[dict[str, object], ...]:
         """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
 
-        `history`, and `memory` and `goal` where they are switched on; extensions may withhold any. They stay the same
-        for as long as the session is open: another set would break the provider's cache.
+        `history`, `memory`, `goal` and `context`, as they are switched on; extensions may withhold any. They stay
+        the same for as long as the session is open: another set would break the provider's cache.
 
         Raises:
             ConfigError: no tools are known in the session's form of messages.

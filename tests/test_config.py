@@ -97,6 +97,9 @@ OTHER_KEYS = {
     "goals.tool",
     "journal.enabled",
     "debug.turn_log",
+    # Tested in test_tool_context.py.
+    "context.folder",
+    "context.autoload_project_docs",
     "gpu.probe",
     "gpu.watch_seconds",
     "pressure.warn_fraction",

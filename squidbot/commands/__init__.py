@@ -18,6 +18,7 @@
 | whose     | whose facts a command is about, and the store that they are in |
 | memory    | `memory`: durable facts, searched, listed, added, forgotten |
 | journal   | `journal`: entries of the journal, by day or newest first |
+| context   | `context`: the documents in a session's head |
 | goals     | `goals`: what a session is after |
 | merged    | `memory merge`, `memory restore`, `memory show` |
 | jobs      | `jobs`: messages to be read for facts, summaries that are due |

@@ -23,13 +23,14 @@ class Pins:
     """The pins of a session: `seqs` of messages, `texts` by name in the order in which they were first set.
 
     `goals` are what the head says of goals (`core.goals`), which no record of a pin holds; None where no call has ever
-    changed any.
+    changed any. `documents` are what it says of documents (`core.contexts`).
     """
 
     seqs: frozenset[int] = frozenset()
     texts: tuple[Section, ...] = ()
     count: int = 0
     goals: tuple[Section, ...] | None = None
+    documents: tuple[Section, ...] = ()
 
     @classmethod
     def of(cls, records: Iterable[Record], goals: tuple[Section, ...] | None = None) -> Pins:

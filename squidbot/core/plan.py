@@ -94,6 +94,8 @@ class Run(NamedTuple):
 
 # How the names of sections begin that durable memory makes, and that extensions do.
 REMEMBERED, EXTENDED = "remembered ", "extension "
+# And those of documents that the session keeps.
+CONTEXT = "context "
 
 
 class Section(NamedTuple):
@@ -110,6 +112,11 @@ class Section(NamedTuple):
     def is_remembered(self) -> bool:
         """Whether memory or an extension made it: nobody is told that it has changed, and it gives way to all else."""
         return self.name.startswith((REMEMBERED, EXTENDED))
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether records of the session made it, pinned texts, goals and documents: each event takes it from these."""
+        return self.name.startswith(("pin ", CONTEXT))
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,13 +113,14 @@ class Inputs:
 
     @classmethod
     def as_before(cls, plan: PlanRecord | None) -> Inputs:
-        """Return inputs with the head that a plan has, pinned and remembered texts aside; nothing without a plan."""
-        sections = [one for one in plan.sections if not one.is_remembered] if plan else []
-        return cls(sections=tuple(section for section in sections if not section.name.startswith("pin ")))
+        """Return inputs with the head that a plan has, kept and remembered texts aside; nothing without a plan."""
+        sections = plan.sections if plan else ()
+        return cls(sections=tuple(one for one in sections if not one.is_remembered and not one.is_kept))
 
     def head(self, pins: Pins) -> tuple[Section, ...]:
-        """Return the head that the next event freezes: the host's sections, goals, pinned texts, not memory's own."""
-        return (*(section for section in self.sections if section.text), *(pins.goals or ()), *pins.texts)
+        """Return the head that the next event freezes: the host's, documents, goals, pins; not memory's own."""
+        said = (section for section in self.sections if section.text)
+        return (*said, *pins.documents, *(pins.goals or ()), *pins.texts)
 
 
 class Call(NamedTuple):

@@ -346,5 +346,6 @@ class Session:
     def _pinned(self, stored: Standing, body: Mapping[str, object]) -> None:
         self._state.append(stored, (), stored.pins.records([body]))
         # Nothing that is sent changes before the next event.
-        pins = Pins.of(self._state.shelf.transcripts.records(self.session_id, PIN), stored.pins.goals)
+        made = Pins.of(self._state.shelf.transcripts.records(self.session_id, PIN), stored.pins.goals)
+        pins = replace(made, documents=stored.pins.documents)
         self._state.hold(stored._replace(pins=pins))

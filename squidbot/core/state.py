@@ -17,7 +17,7 @@ from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
 from squidbot.core.telling import aged, broken, closed, opened, overrun
-from squidbot.core.view.loading import READ_BACK_WINDOWS, STOOD_WITH, load, settled
+from squidbot.core.view.loading import EVERYTHING, READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ __all__ = ["State"]
 # How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
 MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
-_EVERYTHING = 10**12
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE, MODEL)
 Done = TypeVar("Done")
@@ -57,7 +56,7 @@ class State:
 
     def __init__(self, shelf: Shelf, lease: Lease, observer: Observer | None, *, reads_all: bool = False) -> None:
         """Hold nothing yet. `reads_all`: what no plan stands for is read back whole, however long it is."""
-        self._reach_tokens = _EVERYTHING if reads_all else lease.window_tokens
+        self._reads_all = reads_all
         self.shelf = shelf
         self.lease = lease
         self.keys = Keys(shelf.transcripts, shelf.session_id)
@@ -115,7 +114,7 @@ class State:
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
-        self._standing = load(shelf, self._reach_tokens, self.lease.lease_id, opening)
+        self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening, reads_all=self._reads_all)
         last = opening.newest.get(LEASE)
         self._lease_due = due_lease(last, self.lease)
         self._lease_before = lease_of(last) if last and self._lease_due else None
@@ -131,7 +130,8 @@ class State:
 
     def _is_whole(self, held: Standing) -> bool:
         """Return whether a new process would hold as much: without a compaction it reads only so far back."""
-        near = bool(held.blocks) or held.tail.cost.bound <= READ_BACK_WINDOWS * self._reach_tokens
+        most_tokens = EVERYTHING if self._reads_all else READ_BACK_WINDOWS * self.lease.window_tokens
+        near = bool(held.blocks) or held.tail.cost.bound <= most_tokens
         return near and not held.opened
 
     def tried(self, act: Callable[[Standing], Done], undone: str, *, looks: bool = True) -> Done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import SquidbotError
+from squidbot.tool_context import context_tool
 from squidbot.tool_goals import goal_tool
 from squidbot.tool_journal import SCHEMAS, journal_tools
 
@@ -38,6 +39,7 @@ SEARCH: Final = "memory_search"
 ADD: Final = "memory_add"
 HISTORY: Final = "history"
 GOAL: Final = "goal"
+CONTEXT: Final = "context"
 # Sent with every request, so as short as a model can follow.
 TOOLS: Final = (
     Tool(
@@ -72,6 +74,8 @@ def tools_of(settings: Settings) -> tuple[Tool, ...]:
         more.append(goal_tool("anthropic.messages"))
     if settings.journal.enabled:
         more += journal_tools("anthropic.messages").values()
+    if settings.context.folder:
+        more.append(context_tool("anthropic.messages"))
     return (*TOOLS, *(_tool(one) for one in more))
 
 
@@ -128,4 +132,8 @@ def _goal(session: Session, arguments: Mapping[str, object]) -> str:
     return session.call(GOAL, arguments).text
 
 
-_CALLS: Final = {SEARCH: _search, ADD: _add, HISTORY: _history, GOAL: _goal}
+def _context(session: Session, arguments: Mapping[str, object]) -> str:
+    return session.call(CONTEXT, arguments).text
+
+
+_CALLS: Final = {SEARCH: _search, ADD: _add, HISTORY: _history, GOAL: _goal, CONTEXT: _context}

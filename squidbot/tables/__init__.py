@@ -13,10 +13,12 @@ What a key does stands in docs/configuration.md. None means: as the strategy, th
 | stores   | `[store]` and `[memory]` |
 | journal  | `[journal]` |
 | goals    | `[goals]` |
+| context  | `[context]` |
 """
 
 from squidbot.tables.answers import Allocation, Prompt, Words
 from squidbot.tables.budget import Budget
+from squidbot.tables.context import Context
 from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
@@ -29,6 +31,7 @@ __all__ = [
     "Allocation",
     "Budget",
     "Compat",
+    "Context",
     "Debug",
     "Goals",
     "Gpu",

@@ -8,6 +8,7 @@ from squidbot.checks import NO_NAMES, Names
 from squidbot.prices import Entry
 from squidbot.tables.answers import Allocation, Prompt
 from squidbot.tables.budget import Budget
+from squidbot.tables.context import Context
 from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
@@ -51,6 +52,7 @@ class Settings:
     memory: Memory = attrs.Factory(Memory)
     journal: Journal = attrs.Factory(Journal)
     goals: Goals = attrs.Factory(Goals)
+    context: Context = attrs.Factory(Context)
     store: Store = attrs.Factory(Store)
     observers: Names = NO_NAMES
     extensions: Names = NO_NAMES

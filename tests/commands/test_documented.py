@@ -51,6 +51,7 @@ PRINTED = [
     ["undo", "support/42"],
     ["journal"],
     ["goals", "support/42"],
+    ["context", "support/42"],
     ["jobs"],
     ["snapshot", "support/42", "good"],
     ["restore", "support/42", "good"],
@@ -70,6 +71,16 @@ def command(name: str) -> click.Command:
     found = main.get_command(click.Context(main), name)
     assert isinstance(found, click.Command)
     return found
+
+
+def _load_document() -> None:
+    Path("documents").mkdir()
+    Path("documents/a.md").write_text("The squid.", encoding="utf-8")
+    Path("documents/b.md").write_text("The walrus.", encoding="utf-8")
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write('[context]\nfolder = "documents"\n')
+    with squidbot.load(Path("squidbot.toml")) as engine:
+        engine.session("support/42").load_context("a.md")
 
 
 def _set_goals() -> None:
@@ -144,6 +155,8 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
     if arguments[0] == "goals":
         _set_goals()
+    if arguments[0] == "context":
+        _load_document()
     if arguments[0] == "size":
         offline_chat_model(arguments[1])
     result = copied(*arguments, "--json")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from squidbot.core.contexts import KIND as CONTEXT
+from squidbot.core.contexts import documents_of
+from squidbot.core.contexts import sections as told_of
 from squidbot.core.goals.head import sections
 from squidbot.core.goals.records import GOAL, goals_of
 from squidbot.core.markers import KIND as MARKED
@@ -34,19 +37,25 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Opening, Part, StoredMessage
 
-__all__ = ["READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "settled", "under"]
+__all__ = ["EVERYTHING", "READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "settled", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
 READ_BACK_WINDOWS = 4
+# More tokens than any session has.
+EVERYTHING = 10**12
 PLAN, WITHDRAWN = "plan", "withdrawn"
 # The kinds of records that say what stands.
-STOOD_WITH = (PIN, GOAL, MARKED, PLAN, WITHDRAWN)
+STOOD_WITH = (PIN, GOAL, CONTEXT, MARKED, PLAN, WITHDRAWN)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
-def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | None = None) -> Standing:
-    """Return what stands for a session as its store has it; `window_tokens` bounds what is read without a plan.
+def load(
+    shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | None = None, *, reads_all: bool = False
+) -> Standing:
+    """Return what stands for a session as its store has it.
+
+    `window_tokens` bounds documents, and what is read without a plan, unless `reads_all`.
 
     A plan made under another lease is not in force: detail may come back in a larger window. `opening`, with the newest
     records of at least the kinds `STOOD_WITH`, is read where it is not given.
@@ -57,21 +66,25 @@ def load(shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | Non
     valid = plan if plan and plan.lease_id == lease_id else None
     other = plan is not None and valid is None
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
-    counts = _with_kept(shelf, counts, opening)._replace(withdrawn=opening.newest.get(WITHDRAWN))
+    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(WITHDRAWN))
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:
         return _planned(shelf, valid, counts)
-    return _read_back(shelf, valid, counts, READ_BACK_WINDOWS * window_tokens)
+    return _read_back(shelf, valid, counts, EVERYTHING if reads_all else READ_BACK_WINDOWS * window_tokens)
 
 
-def _with_kept(shelf: Shelf, counts: Standing, opening: Opening) -> Standing:
+def _with_kept(shelf: Shelf, counts: Standing, opening: Opening, window_tokens: int) -> Standing:
     """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
     pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
     markers = marked(shelf) if MARKED in opening.newest else NO_MARKERS
     if GOAL in opening.newest:
         goals = goals_of(shelf.transcripts.records(shelf.session_id, GOAL), markers.said)
         pins = replace(pins, goals=sections(goals))
+    if CONTEXT in opening.newest:
+        documents = documents_of(shelf.transcripts.records(shelf.session_id, CONTEXT))
+        bound = shelf.renderer.meter.text
+        pins = replace(pins, documents=told_of(documents, window_tokens, lambda text: bound(text).bound))
     return counts._replace(pins=pins, markers=markers)
 
 

@@ -1,0 +1,75 @@
+"""`squidbot context`: the documents in a session's head, shown, loaded and dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from squidbot.commands import options
+from squidbot.commands.ending import ANSWER_IS_NO
+from squidbot.commands.paper import Paper
+from squidbot.commands.reading.opened import opened
+from squidbot.commands.texts import count
+from squidbot.context.sources import Sources
+from squidbot.core.contexts import Documents
+from squidbot.core.leases import newest_lease
+
+if TYPE_CHECKING:
+    from squidbot.commands.reading.opened import Opened
+
+__all__ = ["context"]
+
+
+@click.command()
+@options.session
+@click.argument("action", required=False, type=click.Choice(["load", "drop"]))
+@click.argument("path", required=False, default="")
+@options.store
+@options.as_json
+def context(*, session_id: str, action: str | None, path: str, store: str | None, as_json: bool) -> None:
+    """Show the documents in the head of a session's requests, or load or drop the one of PATH."""
+    if action and not path:
+        raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
+    with opened(store, writes=action is not None) as place:
+        found = place.find(session_id)
+        sources = _sources(place, found)
+        if action == "load":
+            sources.load(path)
+        elif action == "drop":
+            sources.drop(path)
+        sources.check()
+        documents = sources.documents
+        standing = [(one.name, documents.count(one.text)) for one in documents.all()]
+        files = sources.files() if sources.folder else []
+    waiting = [(name, size) for name, size in files if name not in dict(standing)]
+    if as_json:
+        options.print_json(
+            {
+                "session": found,
+                "documents": [{"path": name, "tokens": tokens} for name, tokens in standing],
+                "files": [{"path": name, "bytes": size} for name, size in waiting],
+            }
+        )
+    else:
+        _print(found, standing, waiting)
+    if not action and not standing:
+        click.get_current_context().exit(ANSWER_IS_NO)
+
+
+def _sources(place: Opened, session_id: str) -> Sources:
+    lease = newest_lease(place.store, session_id)
+    meter = place.wired.meter(lease.model if lease else "")
+    window_tokens = lease.window_tokens if lease else place.wired.loaded.settings.window.default
+    documents = Documents(place.store, session_id, window_tokens, lambda said: meter.text(said).bound)
+    return Sources.of(place.wired.loaded, documents, lambda _said: None)
+
+
+def _print(found: str, standing: list[tuple[str, int]], waiting: list[tuple[str, int]]) -> None:
+    paper = Paper()
+    paper.heading(f"{found}: {count(len(standing), 'document')} in the head of its requests")
+    for name, tokens in standing:
+        paper.say(f"{name}  {tokens:,} tokens", indent="  ")
+    for name, size in waiting:
+        paper.say(f"{name}  {size:,} bytes, not loaded", indent="  ")
+    paper.print()

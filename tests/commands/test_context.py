@@ -1,0 +1,39 @@
+"""`squidbot context`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+
+def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -> None:
+    """Exit code 1 where there are none; what is wrong says what to do (P-13)."""
+    none = copied("context", "support/43")
+    assert none.exit_code == 1
+    assert "0 documents" in none.output
+    wrong = copied("context", "support/43", "load", "a.md")
+    assert wrong.exit_code == 2
+    assert "set context.folder" in wrong.output
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write('[context]\nfolder = "context"\n')
+    assert "there is no folder" in copied("context", "support/43", "load", "a.md").output
+    Path("context").mkdir()
+    Path("context/a.md").write_text("The walrus.", encoding="utf-8")
+    Path("context/b.md").write_text("The squid.", encoding="utf-8")
+    assert "a.md" in copied("context", "support/43", "load", "a.md").output
+    shown = copied("context", "support/43")
+    assert shown.exit_code == 0
+    assert "b.md  10 bytes, not loaded" in shown.output
+    told = json.loads(copied("context", "support/43", "--json").output)
+    assert [one["path"] for one in told["documents"]] == ["a.md"]
+    assert told["files"] == [{"path": "b.md", "bytes": 10}]
+    assert "0 documents" in copied("context", "support/43", "drop", "a.md").output
+    assert copied("context", "support/43", "drop", "a.md").exit_code == 1
+    assert copied("context", "support/43", "load").exit_code == 2
+    assert copied("context", "support/43", "load", "../x").exit_code == 2
