@@ -220,13 +220,13 @@ class Wired:
         return replace(kept.by_tier(lease.window_tokens), **changes)  # type: ignore[arg-type]
 
     def llm(self, key: str = "summary.llm") -> LLM:
-        """Return the language model of `summary.llm` or `memory.llm`, made anew; an alias of an open model is that one.
+        """Return the language model that a key (`*.llm`) names, made anew; an alias of an open model is that one.
 
         Raises:
             ConfigError: none is named, nobody offers it, or its package is not installed.
         """
         settings = self.loaded.settings
-        spec = settings.memory.llm if key == "memory.llm" else settings.summary.llm
+        spec = {"memory.llm": settings.memory.llm, "journal.llm": settings.journal.llm}.get(key, settings.summary.llm)
         if not spec:
             raise ConfigError(f"no language model is named; set {key} to one, NAME or NAME:REST {NEXT_STEP}")
         if self.loaded.settings.model(spec).adapter:

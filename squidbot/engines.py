@@ -63,7 +63,11 @@ class Engine:
         self._lock = threading.Lock()
         self._is_closed = False
         settings = wired.loaded.settings
-        if settings.summary.llm or (wired.remembering.learns and (settings.memory.llm or settings.memory.extract)):
+        if (
+            wired.journals.enabled
+            or settings.summary.llm
+            or (wired.remembering.learns and (settings.memory.llm or settings.memory.extract))
+        ):
             self._jobs()
         wired.relay.notify(Event(events.STARTED, "", f"settings: {wired.loaded.source}"))
 
@@ -148,6 +152,20 @@ class Engine:
         """
         return self.wired.journals.of(scope)
 
+    def iterated(self, session: Session, run_id: str = "") -> tuple[Outcome, ...]:
+        """Keep an entry of what a session has said since its last one (J-02), and return what became of it.
+
+        An agent that works in rounds calls it behind each, with an id of the run. Nothing is made where nothing new was
+        said; nothing of a failure is raised: it is in what is returned, and told by `degraded`.
+
+        Raises:
+            ConfigError: the journal is switched off.
+            StoreError: the session can't be read.
+        """
+        if not self.wired.journals.enabled:
+            raise ConfigError(f"the journal is switched off; set enabled @ {self.wired.loaded.source}.journal")
+        return self._jobs().iterated(session, run_id)
+
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.
 
@@ -201,7 +219,8 @@ class Engine:
         """Do the jobs that are due, at most `limit`, and return what became of each; waits for the models.
 
         Those of a session, or (None) of all that were recorded in by this engine: messages are read for facts
-        (`Studied`), then summaries are written (`Done`) where the settings name a model for them. `reason` "schedule"
+        (`Studied`), then summaries are written (`Done`) where the settings name a model for them, then entries of the
+        journal (`Kept`) where it is switched on. `reason` "schedule"
         adds blocks before a pause that no event is near to, "request" all that are closed, and what rests after a
         failure. Nobody has to call it where `summary.scheduler` is not "none".
 
@@ -210,7 +229,7 @@ class Engine:
             ValueError: there is no such reason.
             StoreError: a store failed.
         """
-        if not self.wired.remembering.learns:
+        if not self.wired.remembering.learns and not self.wired.journals.enabled:
             _ = self.jobs
         return self._jobs().run(session, limit, reason)
 

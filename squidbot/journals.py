@@ -73,6 +73,14 @@ class Journals:
         """Whether entries are made, told and offered unasked: `journal.enabled`."""
         return self._loaded.settings.journal.enabled
 
+    def place(self, scope: Scope = NOBODY) -> str:
+        """Return the folder of a scope's journal: what no other one has."""
+        return str(journal_of(self._loaded, None, scope).folder)
+
+    def redacted(self, text: str) -> str:
+        """Return a text without secrets, as entries are kept."""
+        return self._loaded.settings.journal.rules.redactor.redacted(text)
+
     def of(self, scope: Scope = NOBODY) -> Telling:
         """Return the journal of a scope, the same each time.
 

@@ -33,6 +33,10 @@ class Relay:
         self._on_event = tuple(on_event)
         self._assembled = tuple(assembled)
 
+    def listen(self, name: str, listener: Callable[[Event], object]) -> None:
+        """Have one more listen, behind all others."""
+        self._on_event = (*self._on_event, (name, listener))
+
     def notify(self, event: Event) -> None:
         """Hand an event to everybody who listens. Never raises an Exception."""
         for name, listen in self._on_event:

@@ -91,11 +91,11 @@ OTHER_KEYS = {
     *(f"memory.{key}" for key in ("in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
     *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
+    *(f"journal.{key}" for key in ("enabled", "interval_minutes", "llm")),  # test_journaling.py
     "journal.redact_patterns",
     "history.isolation",
     # Tested in test_tool_goals.py.
     "goals.tool",
-    "journal.enabled",
     "debug.turn_log",
     # Tested in test_tool_context.py.
     "context.folder",

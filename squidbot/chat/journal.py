@@ -6,12 +6,13 @@ from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.core.journal.making import question_of
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category
 from squidbot.core.notes.extract import extract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from squidbot.core.messages import Message
     from squidbot.sessions import Session
@@ -21,7 +22,6 @@ __all__ = ["Journal", "journal"]
 # Of the newest messages so many are told in short.
 NEWEST: Final = 200
 NOTES_TOKENS: Final = 400
-QUESTION_CHARS: Final = 300
 _PASSED: Final = frozenset({Category.RECALLED, Category.FORGOTTEN})
 
 
@@ -82,7 +82,7 @@ def journal(session: Session) -> Journal:
         decisions=marked["DECISION"],
         progress=marked["CHECKPOINT"],
         following=marked["NEXT"],
-        question=_question(newest),
+        question=question_of(newest),
         notes=[summary.text for summary in store.by_id(session_id, [one for one, _ in noted if one])],
         short=extract(newest, limit_tokens=NOTES_TOKENS, counter=counter, users_verbatim=False, first_seq=first).text,
     )
@@ -92,10 +92,3 @@ def _messages(session: Session, first: int, last: int) -> Iterator[Message]:
     for row in session.wired.store.read(session.session_id, first, last):
         if row.category not in _PASSED:
             yield session.wired.codecs[row.codec].decode(row.payload)
-
-
-def _question(messages: Sequence[Message]) -> str:
-    """Return the question that the newest message ends with, where it is the model's."""
-    if not messages or messages[-1].role != "assistant" or not messages[-1].text.rstrip().endswith("?"):
-        return ""
-    return messages[-1].text.strip().splitlines()[-1][-QUESTION_CHARS:]

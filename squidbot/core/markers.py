@@ -18,7 +18,20 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Message, StoredMessage
 
-__all__ = ["ARTIFACT", "KIND", "NEWEST_LINES", "MarkedLine", "Markers", "Said", "marked_lines", "may_mark", "parted"]
+__all__ = [
+    "ARTIFACT",
+    "CHECKPOINT",
+    "DECISION",
+    "KIND",
+    "NEWEST_LINES",
+    "NEXT",
+    "MarkedLine",
+    "Markers",
+    "Said",
+    "marked_lines",
+    "may_mark",
+    "parted",
+]
 
 # The kind of the records that hold the marked lines of one message each.
 KIND = "marked"

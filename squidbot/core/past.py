@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Lease, Part, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord, Section
 
-__all__ = ["REQUEST", "SEALED_PARTS", "Mode", "Past", "digest", "seal"]
+__all__ = ["REQUEST", "SEALED_PARTS", "Mode", "Past", "digest", "seal", "tokens_used"]
 
 REQUEST = "request"
 NOTHING = Cost(0, 0)
@@ -253,6 +253,22 @@ def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:
     if sent is row:
         return True
     return replace(sent, time=row.time, category=row.category, turn=row.turn) == row
+
+
+def tokens_used(records: Sequence[Record]) -> int | None:
+    """Return what the providers reported for these requests, read and written, in tokens; None where none did.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+    """
+    found: list[int] = []
+    for record in records:
+        try:
+            usage = json.loads(record.body).get("usage")
+            found += [usage[0] + usage[1]] if usage else []
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
+    return sum(found) if found else None
 
 
 def seal(parts: Sequence[Part]) -> str:

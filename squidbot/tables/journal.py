@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Names, Whole
+from squidbot.checks import Minutes, Names, Whole
 from squidbot.core.journal.rules import MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, Rules
 
 __all__ = ["Journal"]
 
 # J-03.
+JOURNAL_MINUTES = Minutes(20.0)
 JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Names(REDACT_PATTERNS)
 
 
@@ -18,6 +19,8 @@ class Journal:
     """`[journal]`: whether it is kept, where its files are, and what is kept of an entry."""
 
     enabled: bool = False
+    interval_minutes: Minutes = JOURNAL_MINUTES
+    llm: str | None = None
     folder: str = "notes/journal"
     max_entries_per_day: Whole = JOURNAL_MOST
     include_files: bool = True

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from squidbot.core.markers import MarkedLine
     from squidbot.core.messages import Message, ToolCall
 
-__all__ = ["Line", "Reading", "Unit", "bounded", "names_in", "read"]
+__all__ = ["Line", "Reading", "Unit", "bounded", "changed_file", "is_about_file", "names_in", "read"]
 
 # Longer texts are read at both ends only: an event must not cost more because a tool printed more.
 _READ_CHARS = 60_000
@@ -277,6 +277,16 @@ def _target(leaves: list[tuple[str, str]]) -> str:
         if named and _PATH_VALUE.match(value) and _FILE_VALUE.match(value):
             return value
     return ""
+
+
+def is_about_file(call: ToolCall) -> bool:
+    """Return whether a call names a file that it is about."""
+    return bool(_target(_leaves(call.arguments)))
+
+
+def changed_file(call: ToolCall) -> str:
+    """Return the file that a call changes, by what the tool is called; "" for none."""
+    return _target(_leaves(call.arguments)) if _CHANGES.search(call.name) else ""
 
 
 def _argument_units(action: _Action) -> Iterator[Unit]:
