@@ -10,7 +10,7 @@ from squidbot.core.journal.rules import MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, R
 __all__ = ["Journal"]
 
 # J-03.
-JOURNAL_MINUTES = Minutes(20.0)
+JOURNAL_MINUTES = Minutes(20)
 JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Names(REDACT_PATTERNS)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, marked_lines
 from squidbot.core.messages import Category
+from squidbot.core.notes.calls import changed_file, is_about_file
 from squidbot.core.notes.extract import extract
 from squidbot.core.notes.quotes import clip, failure, one_line
-from squidbot.core.notes.reading import changed_file, is_about_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,6 +9,7 @@
 | ledger   | readings of many blocks, fading with age |
 | reading  | messages read into lines |
 | quotes   | what notes quote of a message |
+| calls    | what a call of a tool says, and which file it changes |
 | naming   | ids of notes |
 | literals | names, paths, numbers: what is kept to the letter |
 """

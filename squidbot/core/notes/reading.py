@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.markers import ARTIFACT, parted
 from squidbot.core.messages import Category
+from squidbot.core.notes.calls import CHANGES, bounded, leaves_of, target_of
 from squidbot.core.notes.literals import Place, find_literals, is_path, placed_literals
 from squidbot.core.notes.quotes import (
     NAMED_WORTH,
@@ -33,12 +33,10 @@ if TYPE_CHECKING:
     from squidbot.core.markers import MarkedLine
     from squidbot.core.messages import Message, ToolCall
 
-__all__ = ["Line", "Reading", "Unit", "bounded", "changed_file", "is_about_file", "names_in", "read"]
+__all__ = ["Line", "Reading", "Unit", "bounded", "names_in", "read"]
 
-# Longer texts are read at both ends only: an event must not cost more because a tool printed more.
-_READ_CHARS = 60_000
 _HEAD_CHARS = 160
-_MOST_SENTENCES, _MOST_PAIRS = 80, 20
+_MOST_SENTENCES = 80
 # A path from here on is written once; after that its last part tells enough.
 _LONG_PATH_CHARS = 20
 # A shorter sentence ("Done.", "Good idea!") tells nothing alone.
@@ -53,16 +51,7 @@ _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05,
 _LABEL_RANK = {"wrote": 0, "with": 0, Place.DEFINED.value: 1, Place.IMPORTED.value: 2}
 
 _FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
-_PAIR = re.compile(r"\"(\w{1,40})\": ?\"([^\"\\]{1,300})\"")
-_PATH_VALUE = re.compile(r"[^\s'\"<>|*?{}$;&]{1,300}\Z")
-_FILE_VALUE = re.compile(r"(?:.*[/\\])?[^/\\]*\.\w{1,8}\Z")
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
-# The words of a tool's name that changes something outside.
-_CHANGES = re.compile(
-    r"(?:^|_|\b)(?:add|apply|book|cancel|change|commit|create|delete|edit|exec|insert|merge|modify|move|patch|pay|post|"
-    r"push|put|refund|remove|rename|replace|save|send|set|submit|transfer|update|upload|write)(?:_|\b|[A-Z]|$)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(slots=True)
@@ -200,7 +189,7 @@ class _Reader:
     def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
         """Take in that files were made, as the last that was done with each; return the names in marked lines."""
         for said in (one.said for one in lines if one.marker == ARTIFACT):
-            target = _target([("path", word.strip("`'\"*,;:()")) for word in said.split()])
+            target = target_of([("path", word.strip("`'\"*,;:()")) for word in said.split()])
             line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
             line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
         return dict.fromkeys(name for one in lines for _, name in find_literals(one.line))
@@ -212,8 +201,8 @@ class _Reader:
 
     def _called(self, call: ToolCall) -> _Action:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
-        leaves = _leaves(call.arguments)
-        target = _target(leaves)
+        leaves = leaves_of(call.arguments)
+        target = target_of(leaves)
         subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
         action = self.actions[call.id] = _Action(name, arguments, leaves, target, self._line(subject))
         self.groups.setdefault(subject, []).append(action)
@@ -246,47 +235,8 @@ def _passed(messages: Sequence[Message]) -> frozenset[str]:
     return frozenset(call_id for message in again for call_id in message.results)
 
 
-def bounded(text: str) -> str:
-    """Return a text, or both ends of one that is too long to read whole."""
-    if len(text) <= _READ_CHARS:
-        return text
-    return text[: _READ_CHARS * 2 // 3] + "\n" + text[-_READ_CHARS // 3 :]
-
-
-def _leaves(arguments: str) -> list[tuple[str, str]]:
-    """Return (key, value) of the arguments of a call; those that can be made out where they are no JSON object."""
-    try:
-        value = json.loads(arguments) if len(arguments) <= _READ_CHARS * 4 else None
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        text = bounded(arguments)
-        return [*_PAIR.findall(text)[:_MOST_PAIRS], ("", text)]
-    texts = [(str(key), leaf if isinstance(leaf, str) else json.dumps(leaf)) for key, leaf in value.items()]
-    return [(key, bounded(text)) for key, text in texts]
-
-
 def _flat(leaves: list[tuple[str, str]]) -> Iterator[str]:
     return (text for leaf in leaves for text in leaf)
-
-
-def _target(leaves: list[tuple[str, str]]) -> str:
-    """Return the file that a call is about, or ""."""
-    for key, value in leaves:
-        named = "path" in key.lower() or "file" in key.lower()
-        if named and _PATH_VALUE.match(value) and _FILE_VALUE.match(value):
-            return value
-    return ""
-
-
-def is_about_file(call: ToolCall) -> bool:
-    """Return whether a call names a file that it is about."""
-    return bool(_target(_leaves(call.arguments)))
-
-
-def changed_file(call: ToolCall) -> str:
-    """Return the file that a call changes, by what the tool is called; "" for none."""
-    return _target(_leaves(call.arguments)) if _CHANGES.search(call.name) else ""
 
 
 def _argument_units(action: _Action) -> Iterator[Unit]:
@@ -305,7 +255,7 @@ def _argument_units(action: _Action) -> Iterator[Unit]:
 def _finish(line: Line, group: list[_Action]) -> None:
     """Write the head of the line for the calls on one file, or for one call and its repetitions."""
     outcome, failed, target = _outcome(group), bool(group[-1].failure), group[0].target
-    changed = any(_CHANGES.search(action.name) for action in group)
+    changed = any(CHANGES.search(action.name) for action in group)
     if target:
         names = ", ".join(_counted([action.name for action in group]))
         line.head, line.path = f"{names} {target}{outcome}", target
