@@ -183,7 +183,7 @@ def test_thread_of_the_engine_makes_entries_behind_the_turn(tmp_path: Path) -> N
         while not entries(engine) and time.monotonic() < ends:
             time.sleep(0.02)
         assert [one.tags for one in entries(engine)] == [("snapshot",)]
-        assert (tmp_path / "journal" / "daily_summary.md").exists()
+    assert (tmp_path / "journal" / "daily_summary.md").exists()
 
 
 def test_model_writes_the_entry_and_what_rules_found_stays(tmp_path: Path) -> None:
