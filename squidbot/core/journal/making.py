@@ -49,9 +49,8 @@ def by_rule(stretch: Stretch, about: Entry, counter: TokenCounter) -> Entry | No
     said = stretch.said
     if not any(one.text.strip() or one.calls for one in said):
         return None
-    lines = [line for one in said if _speaks(one) for line in marked_lines(one.text)]
-    marked = {marker: _each(line.said for line in lines if line.marker == marker) for marker in (CHECKPOINT, DECISION)}
-    following = _each(line.said for line in lines if line.marker == NEXT)[-NEWEST_LINES:]
+    marked = {marker: _marked(said, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
+    following = marked[NEXT][-NEWEST_LINES:]
     return replace(
         about,
         summary=_summary(stretch, said, counter),
@@ -68,6 +67,12 @@ def question_of(messages: Sequence[Message]) -> str:
     if not messages or messages[-1].role != "assistant" or not messages[-1].text.rstrip().endswith("?"):
         return ""
     return messages[-1].text.strip().splitlines()[-1][-QUESTION_CHARS:]
+
+
+def _marked(said: Sequence[Message], marker: str) -> tuple[str, ...]:
+    """Return what lines say that are marked so."""
+    lines = (line for one in said if _speaks(one) for line in marked_lines(one.text))
+    return _each(line.said for line in lines if line.marker == marker)
 
 
 def _speaks(message: Message) -> bool:
