@@ -76,7 +76,7 @@ Shares = NewType("Shares", tuple[float, ...])
 Sizing = NewType("Sizing", str)
 
 NO_NAMES = Names(())
-SCOPES = ("inline+summaries", "none")
+SCOPES = ("inline+summaries", "inline", "summaries", "none")
 USER_MESSAGES = ("graceful", "strict")
 # Who reads facts out of sessions.
 EXTRACTORS = ("rules", "model", "off")

@@ -336,7 +336,7 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
         ({"prices": {"read": "cheap"}}, "invalid value for type, expected float @ {}"),
         ({"pressure": {"compact_at_fraction": 1.01}}, "must be above 0 and at most 1, not 1.01 @ {}"),
         ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
-        ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, none @ {}"),
+        ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, inline, summaries, none @ {}"),
         ({"summary": {"mode": "poet"}}, "unknown 'poet', known: developer, planning, assistant, debugger @ {}"),
         ({"allocation": {"verbosity": "chatty"}}, "unknown 'chatty', known: concise, balanced, detailed @ {}"),
         ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),

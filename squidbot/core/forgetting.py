@@ -149,7 +149,7 @@ class Forgetting:
     def notes(self) -> Notebook:
         """The notes as they will be; what they make gets no id of a summary that goes, which is stored until then."""
         shelf = self.shelf
-        return Notebook(shelf.session_id, shelf.renderer, shelf.transcripts, self._shelf.summaries)
+        return Notebook(shelf.session_id, shelf.renderer, shelf.transcripts, self._shelf.summaries, shelf.tells_users)
 
     @property
     def retells(self) -> bool:
@@ -168,7 +168,7 @@ class Forgetting:
         if not replaced:
             return unmarked, ()
         without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
-        notes = Notebook(session_id, self._shelf.renderer, transcripts, self._shelf.summaries)
+        notes = Notebook(session_id, self._shelf.renderer, transcripts, self._shelf.summaries, self._shelf.tells_users)
         return (*unmarked, *replaced), retold(notes, without, gone)
 
 

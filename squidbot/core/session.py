@@ -55,7 +55,9 @@ class Session:
         self.lease = lease
         self.settings = settings
         self.retention = retention
-        self._state = State(shelf, lease, observer, reads_all=settings.strict)
+        self._state = State(
+            shelf._replace(tells_users=settings.only_in_flight), lease, observer, reads_all=settings.strict
+        )
         self._points = RestorePoints(self._state, retention)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
         self._snapshot_due = False

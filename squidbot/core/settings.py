@@ -78,7 +78,8 @@ class HistorySettings:
             that of the lease where it is smaller.
         user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
             them is refused (O-07).
-        scope: "inline+summaries", or "none": nothing but the turn in flight is sent.
+        scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
+            "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
@@ -122,7 +123,17 @@ class HistorySettings:
     @property
     def strict(self) -> bool:
         """Whether no message of the user's gives way, where more than the turn in flight is sent at all."""
-        return self.user_messages == "strict" and self.scope != "none"
+        return self.user_messages == "strict" and not self.only_in_flight
+
+    @property
+    def only_in_flight(self) -> bool:
+        """Whether nothing but the turn in flight is sent as it was said, and what is pinned."""
+        return self.scope in {"none", "summaries"}
+
+    @property
+    def takes_notes(self) -> bool:
+        """Whether notes stand for what is not sent."""
+        return self.scope in {"inline+summaries", "summaries"}
 
     @property
     def prices(self) -> Prices:

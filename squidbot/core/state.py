@@ -93,9 +93,9 @@ class State:
             # The rooms that make notes are a quarter of the core, and most calls need none.
             from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415
 
-            self._notes = Notebook(
-                self.shelf.session_id, self.shelf.renderer, self.shelf.transcripts, self.shelf.summaries
-            )
+            shelf = self.shelf
+            stores = shelf.transcripts, shelf.summaries
+            self._notes = Notebook(shelf.session_id, shelf.renderer, *stores, shelf.tells_users)
         return self._notes
 
     def reopen_notes(self) -> None:

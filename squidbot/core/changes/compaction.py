@@ -167,13 +167,9 @@ class Compactor(Ground):
 
     def _append_pays(self, zones: Zones, step: Step) -> bool:
         """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
-        if not self.settings.chain or self._lost():
-            return False
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
-        said = self._said(zones.noted)
-        unsaid = any(size(said) > self.user_share(step, said, size) for size in (by_bound, by_estimate))
-        if unsaid or standing + added > step.notes_fraction * self.least_room:
+        if not self._chains(zones.noted, step) or standing + added > step.notes_fraction * self.least_room:
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
         raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
@@ -183,6 +179,13 @@ class Compactor(Ground):
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
         after = prefix - standing + folded + raw
         return appended <= outlook.cost_per_request(after=after, written=after)
+
+    def _chains(self, noted: Sequence[Atom], step: Step) -> bool:
+        """Return whether notes are added to those there are at all, and the user's words fit beside them."""
+        if not (self.settings.chain and self.settings.takes_notes) or self._lost():
+            return False
+        said = self._said(() if self.settings.only_in_flight else noted)
+        return all(size(said) <= self.user_share(step, said, size) for size in (by_bound, by_estimate))
 
     def _lost(self) -> bool:
         """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""

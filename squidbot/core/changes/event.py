@@ -53,13 +53,21 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
         return "overflow"
     if moment.changed is not None:
         return moment.changed
-    if settings.scope == "none" and moment.new_turn and len(standing.tail.atoms) > 1:
+    if moment.new_turn and _beyond(standing, moment, settings):
         return "rollover"
     if not moment.new_turn or moment.paused:
         return None
     cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
     # A plan that somebody brought back has no mark.
     return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
+
+
+def _beyond(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
+    """Return whether more stands than the scope of history has, at a new turn, beside what came with the call."""
+    behind = min(standing.turn, moment.stored)
+    if settings.only_in_flight and any(atom.last_seq < behind for atom in standing.tail.atoms):
+        return True
+    return not settings.takes_notes and any(one.segment.summary_id for one in standing.blocks)
 
 
 def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:

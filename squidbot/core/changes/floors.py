@@ -30,7 +30,7 @@ class Floors(NamedTuple):
 
     def always(self) -> int:
         """Return how many stay whatever they cost: the newest, and those that came with this call."""
-        stays_from = self.in_flight_seq if self.settings.scope == "none" else self.stored
+        stays_from = min(self.in_flight_seq, self.stored) if self.settings.only_in_flight else self.stored
         return min(len(self.tail), max(1, sum(atom.last_seq >= stays_from for atom in self.tail)))
 
     def fitting(self, fits: Callable[[Sequence[Atom]], bool]) -> int:
@@ -38,7 +38,7 @@ class Floors(NamedTuple):
 
         Where that does not fit it shrinks to the newest complete turn, and then to what stays in any case (C16).
         """
-        if self.settings.scope == "none":
+        if self.settings.only_in_flight:
             return self.always()
         wanted = max(self._turns(self.settings.floor_turns), self._messages(), self._tokens())
         for count in (wanted, min(wanted, self._turns(1))):

@@ -165,12 +165,15 @@ class Folding(Ground):
         kept: list[Part] = []
         used = NOTHING
         for part in reversed(sent):
-            must = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
-            must = must or (self.settings.strict and is_user_part(part))
+            must = self._must(part)
             used = used if must else used.plus(part.cost)
             if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
                 kept.append(part)
         return kept[::-1]
+
+    def _must(self, part: Part) -> bool:
+        pinned = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+        return pinned or (self.settings.strict and is_user_part(part))
 
 
 def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:

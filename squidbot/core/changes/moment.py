@@ -20,6 +20,8 @@ __all__ = ["Moment", "check_fixed", "fullness", "pressure_fraction", "room_of", 
 # What to change where a request does not fit (docs/configuration.md).
 _WINDOW_KEY = "window.default or models.<name>.context_window"
 _PINNED_KEY = "history.pinned_fraction"
+# Beside these, by what is too much.
+_MORE = {"user messages": ", or set history.user_messages to graceful"}
 # How many pins an error names.
 MOST_NAMED = 8
 _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
@@ -146,10 +148,8 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
     culprit = max(what, key=lambda name: size(what[name]))
     told = _marked_count(standing) if culprit == "marked lines" else ""
     shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
-    unit = moment.unit if by_estimate else "tokens"
-    key = _POLICY_KEY if by_estimate else _WINDOW_KEY
-    if culprit == "user messages":
-        key = f"{key}, or set history.user_messages to graceful"
+    unit, key = (moment.unit, _POLICY_KEY) if by_estimate else ("tokens", _WINDOW_KEY)
+    key += _MORE.get(culprit, "")
     return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
 
 

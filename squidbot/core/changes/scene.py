@@ -138,10 +138,11 @@ class Step(NamedTuple):
 
 def steps(settings: HistorySettings) -> list[Step]:
     """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
-    if settings.scope == "none":
-        return [Step(0.0, 0.0, 0.0, 0.0)]
-    users, notes = settings.user_verbatim_fraction, settings.notes_fraction
-    low = settings.low_fraction
+    notes = settings.notes_fraction if settings.takes_notes else 0.0
+    if settings.only_in_flight:
+        fewer = [Step(0.0, 0.0, 0.0, share) for share in (notes, notes / 2, notes / 6) if share]
+        return [*([fewer[0]._replace(gentle=True)] if fewer else []), *fewer, Step(0.0, 0.0, 0.0, 0.0)]
+    users, low = settings.user_verbatim_fraction, settings.low_fraction
     return [
         Step(low, settings.slim_fraction, users, notes, gentle=True),
         Step(low, 0.0, users, notes),
@@ -158,9 +159,10 @@ def steps(settings: HistorySettings) -> list[Step]:
 
 def retelling(settings: HistorySettings) -> list[Step]:
     """Return the attempts that tell all notes anew and leave the messages behind them as they are while they fit."""
-    if settings.scope == "none":
-        return []
-    return [Step(1.0, settings.slim_fraction, settings.user_verbatim_fraction, settings.notes_fraction)]
+    if settings.only_in_flight:
+        return steps(settings)[1:2] if settings.takes_notes else []
+    notes = settings.notes_fraction if settings.takes_notes else 0.0
+    return [Step(1.0, settings.slim_fraction, settings.user_verbatim_fraction, notes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +208,8 @@ class Ground:
 
     def stays(self, atom: Atom) -> bool:
         """Return whether an atom is sent verbatim behind its notes."""
-        return atom.is_user or any(message.seq in self.scene.pinned for message in atom.messages)
+        said = atom.is_user and not self.settings.only_in_flight
+        return said or any(message.seq in self.scene.pinned for message in atom.messages)
 
     def user_share(self, step: Step, said: Cost, size: Callable[[Cost], int]) -> float:
         """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.

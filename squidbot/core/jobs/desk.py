@@ -180,7 +180,9 @@ class Desk:
             # Another lease begins with the next request: what it shows is not known before.
             return []
         past = self._past()
-        notes = Notebook(shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries)
+        notes = Notebook(
+            shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, self._history.only_in_flight
+        )
         limit = Turn(shelf, lease, self._history, lambda: notes, past).limit
         return wanted(shelf, self._history, notes, stored, room_of(limit, stored, past.outside), now, every=every)
 

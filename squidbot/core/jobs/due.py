@@ -100,6 +100,8 @@ class _Asked(NamedTuple):
 
     def all(self) -> Iterator[Wanted]:
         """Yield what is wanted, oldest first."""
+        if not self.ground.settings.takes_notes:
+            return
         ahead = list(self._ahead()) if self.ground.settings.chain else []
         yield from self._of_noted(ahead)
         yield from (self._one(run, Representation.DETAILED, reason) for run, reason in ahead)

@@ -40,13 +40,15 @@ class Notebook:
     """Notes of one session.
 
     The ledger holds what the merged summary stands for, `pending` the fragments of the blocks behind it, in order.
-    Both are built from what is stored, so that they are the same in any process.
+    Both are built from what is stored, so that they are the same in any process. `tells_users` says that the user's
+    messages don't stand beside the notes, which tell of them.
     """
 
     session_id: str
     renderer: Renderer
     transcripts: TranscriptStore
     summaries: SummaryStore
+    tells_users: bool = False
     ledger: Ledger | None = None
     pending: list[Fragment] = field(default_factory=list)
     stored: int = 0
@@ -193,7 +195,7 @@ class Notebook:
         # A payload does not show that it was brought back (B-44): that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
-        reading = read(said, users_verbatim=True)
+        reading = read(said, users_verbatim=not self.tells_users)
         tokens = total(atom.cost for atom in atoms).bound
         return Fragment.of(atoms[0].first_seq, atoms[-1].last_seq, tokens, calls, reading), reading
 

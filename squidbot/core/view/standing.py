@@ -208,13 +208,17 @@ def bare(plan: PlanRecord | None) -> Standing:
 
 
 class Shelf(NamedTuple):
-    """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before."""
+    """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before.
+
+    `tells_users` says that notes tell of the user's messages, too.
+    """
 
     session_id: str
     transcripts: TranscriptStore
     summaries: SummaryStore
     renderer: Renderer
     scope: Scope | None = None
+    tells_users: bool = False
 
     def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return messages first_seq..last_seq with their costs by this session's counter."""
