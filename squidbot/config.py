@@ -18,6 +18,7 @@ from squidbot.environment import check_secrets, with_aliases
 from squidbot.origins import Origin, lines_of
 from squidbot.prices import FILE_NAME as PRICES_NAME
 from squidbot.prices import entry_of
+from squidbot.profiles import with_profile
 from squidbot.tables import Budget, Prices, Settings
 
 __all__ = ["FILE_NAME", "Loaded", "Origin", "load_settings"]
@@ -33,9 +34,10 @@ class Loaded:
         settings: the values.
         source: the name of the file, "argument", or "default" where there is neither.
         folder: what relative paths are relative to: the file's folder, else the current one.
-        raw: what the source sets, and the environment.
+        raw: what the source sets, and the environment, and the profile.
         text: the file's own text; "" where there is none.
-        named: where keys are from that something else than the file has set: "env NAME", "extension NAME".
+        named: where keys are from that something else than the file has set: "env NAME", "extension NAME",
+            "profile NAME".
     """
 
     settings: Settings
@@ -134,7 +136,9 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
 def _structured(raw: Mapping[str, object], source: str, folder: Path, text: str = "") -> Loaded:
     check_secrets(raw, source)
     _check_aliases(raw, source)
-    spelled, named = with_aliases(_spelled_out(raw))
+    spelled, aliased = with_aliases(_spelled_out(raw))
+    spelled, named = with_profile(spelled, source)
+    named.update(aliased)
     settings = structured(spelled, Settings, source)
     try:
         _ = settings.budget.caps

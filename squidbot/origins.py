@@ -27,7 +27,7 @@ _TIERS: Final = {
         "debug",
     ),
     "physical": ("window", "gpu", "models", "prices", "price_table"),
-    "policy": ("budget", "allocation", "prompt", "pressure", "history"),
+    "policy": ("profile", "budget", "allocation", "prompt", "pressure", "history"),
 }
 TIERS: Final = {table: tier for tier, tables in _TIERS.items() for table in tables}
 
@@ -37,7 +37,8 @@ Place = tuple[str, ...]
 class Origin(NamedTuple):
     """One setting: its key with dots, its value, and where it is from.
 
-    `source` is "FILE:LINE", "env NAME", "argument", "default", or the entry of the price table that the value is from.
+    `source` is "FILE:LINE", "env NAME", "profile NAME", "argument", "default", or the entry of the price table that the
+    value is from.
     """
 
     key: str

@@ -73,6 +73,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
 }
 # Keys whose effect has a test of its own below, or in test_bootstrap.py.
 OTHER_KEYS = {
+    "profile",
     "window.default",
     "window.safety_fraction",
     "models.<alias>.context_window",

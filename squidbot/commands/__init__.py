@@ -3,6 +3,7 @@
 | file      | holds |
 |-----------|-------|
 | replay    | `replay`: a recorded conversation through the engine |
+| profiles  | `profiles`: what one word in squidbot.toml sets |
 | status    | `status`: devices, models and their windows, packages, stores |
 | size      | `size`: what a model file takes of memory |
 | sized     | the size of a model as a table, and as JSON |

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace as replaced
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -12,6 +12,7 @@ from squidbot.commands.ending import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, complain, 
 from squidbot.core.budget.window import default_reserve_tokens
 from squidbot.core.errors import BudgetError
 from squidbot.core.settings import STRATEGIES
+from squidbot.profiles import profiles
 
 if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
@@ -30,11 +31,10 @@ __all__ = ["replay"]
 @click.option(
     "--reserve", metavar="N", callback=options.tokens, help="For the answer.  [default: 4096, at most a quarter]"
 )
-@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="balanced", show_default=True)
+@click.option("--profile", metavar="NAME", help="As a program that names it; see `squidbot profiles`.  [default: none]")
+@click.option("--strategy", type=click.Choice(list(STRATEGIES)), help="[default: the profile's, else balanced]")
 @click.option("--counter", default="classes", show_default=True, help="Token counter: a name or a FILE.tiktoken.")
-@click.option(
-    "--unit", type=click.Choice(["words", "tokens"]), default="tokens", show_default=True, help="Of the caps."
-)
+@click.option("--unit", type=click.Choice(["words", "tokens"]), help="Of the caps.  [default: the profile's or tokens]")
 @click.option("--prices", metavar="NAME", help="Plan and bill by an entry of the price table.  [default: default]")
 @click.option(
     "--usage", default="none", metavar="HOW", help="Reported: none, recorded, or by a counter.  [default: none]"
@@ -52,9 +52,10 @@ def replay(  # noqa: PLR0913  # an argument for each option
     transcripts: tuple[str, ...],
     window: int,
     reserve: int | None,
-    strategy: str,
+    profile: str | None,
+    strategy: str | None,
     counter: str,
-    unit: Unit,
+    unit: Unit | None,
     prices: str | None,
     usage: str,
     mode: str,
@@ -67,20 +68,22 @@ def replay(  # noqa: PLR0913  # an argument for each option
     """Replay recorded conversations call by call: what would be sent, that it fits, what it costs.
 
     TRANSCRIPT is a file or a directory: messages as OpenAI or Anthropic have them, items of Responses, or a session of
-    Claude Code, as JSONL or JSON. Nothing is sent anywhere.
+    Claude Code, as JSONL or JSON. Nothing is sent anywhere. Under a profile --counter measures what is sent; the
+    sessions count by what the profile says.
     """
     from squidbot.replay import charges, command, modes, report, table, wiring  # noqa: PLC0415  # its help stays quick
 
     bill = charges.SCORING if prices is None else charges.charges_of(prices)
-    terms = _terms(window, reserve, strategy, wiring.open_counter(counter), unit, bill)
-    terms = replaced(terms, usage=usage, mode=mode)
+    asked = _Asked(window, reserve, strategy, wiring.open_counter(counter), unit, bill, prices)
+    terms = replaced(asked.terms(profile), usage=usage, mode=mode)
+    beside = [replaced(each, usage=usage, mode=mode) for each in asked.beside(terms)] if compare else []
     prompt = modes.prompt_of(mode, terms)
     places = command.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
     conversations = command.conversations_of(places)
     if prompt is not None:
         conversations = modes.in_mode(conversations, prompt)
-    with table.progress(command.ticks_of(conversations, compare=compare)) as tick:
-        results = command.run(conversations, terms, places, compare=compare, tick=tick)
+    with table.progress(command.ticks_of(conversations, beside)) as tick:
+        results = command.run(conversations, terms, places, beside=beside, tick=tick)
     if as_json:
         options.print_json(report.to_json(results))
     else:
@@ -88,17 +91,49 @@ def replay(  # noqa: PLR0913  # an argument for each option
     ctx.exit(_verdict(results))
 
 
-def _terms(  # noqa: PLR0913, PLR0917  # an argument for each option
-    window: int, reserve: int | None, strategy: str, counter: TokenCounter, unit: Unit, bill: Charges
-) -> Terms:
-    from squidbot.replay.wiring import terms_for  # noqa: PLC0415  # as above
+class _Asked(NamedTuple):
+    """What the options say of sessions."""
 
-    try:
-        return terms_for(window, reserve, strategy, counter, unit, bill)
-    except BudgetError:
-        given = default_reserve_tokens(window) if reserve is None else reserve
-        text = f"--reserve {given} leaves no room for input in --window {window}; make it smaller or the window larger"
-        stop(text, BUDGET_IMPOSSIBLE)
+    window: int
+    reserve: int | None
+    strategy: str | None
+    counter: TokenCounter
+    unit: Unit | None
+    bill: Charges
+    prices: str | None
+
+    def terms(self, profile: str | None) -> Terms:
+        """Return the terms under a profile, or without one."""
+        try:
+            return self._plain() if profile is None else self._profiled(profile)
+        except BudgetError:
+            given = default_reserve_tokens(self.window) if self.reserve is None else self.reserve
+            says = f"--reserve {given} leaves no room for input in --window {self.window}"
+            stop(f"{says}; make it smaller or the window larger", BUDGET_IMPOSSIBLE)
+
+    def beside(self, terms: Terms) -> list[Terms]:
+        """Return what is set beside these terms, them included: every strategy, or every profile."""
+        if not terms.profile:
+            return [terms.with_strategy(name) for name in STRATEGIES]
+        return [self.terms(name) for name in profiles()]
+
+    def _plain(self) -> Terms:
+        from squidbot.replay.wiring import terms_for  # noqa: PLC0415  # as above
+
+        strategy, unit = self.strategy or "balanced", self.unit or "tokens"
+        return terms_for(self.window, self.reserve, strategy, self.counter, unit, self.bill)
+
+    def _profiled(self, profile: str) -> Terms:
+        from squidbot.replay.profiled import profiled_terms, settings_of  # noqa: PLC0415  # as above
+
+        settings = settings_of(
+            profile,
+            budget__reserved_output_tokens=self.reserve,
+            budget__policy=None if self.unit is None else self.unit == "words",
+            pressure__strategy=self.strategy,
+            prices__entry=self.prices,
+        )
+        return profiled_terms(settings, self.window, self.counter, self.bill)
 
 
 def _verdict(results: Results) -> int:

@@ -5,6 +5,7 @@
 | command  | one run of `squidbot replay`, without its command line |
 | wiring   | counters, stores and terms from what the user wrote |
 | charges  | what a replay is billed by |
+| profiled | terms and sessions under a profile: those of a program whose settings name it |
 | modes    | a recording with the system text of a mode in front |
 | usage    | what a provider would report for the requests |
 | runner   | the engine over one conversation, as a stream of calls |

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import ConfigError
-from squidbot.core.settings import STRATEGIES
 from squidbot.replay.blocks import Reader, recording_of
 from squidbot.replay.dump import is_folder, open_dump
 from squidbot.replay.metrics import Ruler, Tally
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from squidbot.replay.blocks import Recording
     from squidbot.replay.dump import Dump
     from squidbot.replay.rivals import Rival
-    from squidbot.replay.runner import Call, Outcome, Store
-    from squidbot.replay.wiring import Terms
+    from squidbot.replay.runner import Call, Outcome
+    from squidbot.replay.wiring import Store, Terms
     from squidbot.turnlog.logfile import TurnLog
 
 __all__ = ["Places", "conversations_of", "model_calls", "run", "ticks_of"]
@@ -68,15 +67,23 @@ def model_calls(conversations: Iterable[Conversation]) -> int:
     )
 
 
-def ticks_of(conversations: Sequence[Conversation], *, compare: bool) -> int:
+def ticks_of(conversations: Sequence[Conversation], beside: Sequence[Terms]) -> int:
     """Return how often `run` ticks: once for each model call and policy."""
-    return model_calls(conversations) * (len(RIVALS) + len(STRATEGIES) if compare else 1)
+    return model_calls(conversations) * (len(RIVALS) + len(beside) if beside else 1)
 
 
 def run(
-    conversations: Sequence[Conversation], terms: Terms, places: Places, *, compare: bool, tick: Callable[[], None]
+    conversations: Sequence[Conversation],
+    terms: Terms,
+    places: Places,
+    *,
+    beside: Sequence[Terms] = (),
+    tick: Callable[[], None],
 ) -> Results:
-    """Replay conversations and return what came of it; `compare` sets other policies beside it.
+    """Replay conversations and return what came of it.
+
+    Beside it stand, if any are given, the same conversations under `beside`, of which `terms` is one, and under other
+    policies.
 
     Raises:
         ConfigError: the store has one of the sessions already, or a place can't be written.
@@ -89,7 +96,7 @@ def run(
         dump = stack.enter_context(_dump(places.dump, several=len(conversations) > 1)) if places.dump else None
         log = _log(places.log)
         outcomes = [one_run.replayed(conversation, store, dump, log) for conversation in conversations]
-    rows = tuple(one_run.compared(conversations, outcomes)) if compare else ()
+    rows = tuple(one_run.compared(conversations, outcomes, beside)) if beside else ()
     return Results(terms, tuple(outcomes), rows)
 
 
@@ -113,18 +120,19 @@ class _Run:
             follows = log.session(conversation.id, self.terms.lease.model, CODECS) if log else None
             return replay(conversation, self.terms, store, self.ruler, watch, follows)
 
-    def compared(self, conversations: Sequence[Conversation], outcomes: Sequence[Outcome]) -> Iterator[Row]:
-        """Yield each policy over all conversations: the rivals, then squidbot's strategies."""
+    def compared(
+        self, conversations: Sequence[Conversation], outcomes: Sequence[Outcome], beside: Iterable[Terms]
+    ) -> Iterator[Row]:
+        """Yield each policy over all conversations: the rivals, then squidbot's own ways."""
         recordings = [recording_of(one, Reader(one, CODECS)) for one in conversations]
         for kind in RIVALS:
             yield Row(kind.name, ours=False, tally=_sum(self._scored(kind, one) for one in recordings))
-        for name in STRATEGIES:
+        for terms in beside:
             tallies = [one.tally for one in outcomes]
-            if name != self.terms.strategy:
-                other = replace(self, terms=self.terms.with_strategy(name))
-                store = InMemoryStore()
+            if terms.label != self.terms.label:
+                other, store = replace(self, terms=terms), InMemoryStore()
                 tallies = [other.replayed(one, store, None).tally for one in conversations]
-            yield Row(f"squidbot {name}", ours=True, tally=_sum(tallies))
+            yield Row(terms.label, ours=True, tally=_sum(tallies))
 
     def _scored(self, kind: type[Rival], recording: Recording) -> Tally:
         terms, ruler = self.terms, self.ruler

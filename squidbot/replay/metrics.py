@@ -214,19 +214,19 @@ class Scorer:
         self._users: list[str] = []
 
     def take(
-        self, index: int, blocks: Sequence[Block], jobs: Iterable[Job] = (), bound_tokens: int | None = None
+        self, index: int, blocks: Sequence[Block], jobs: Iterable[Job] = (), within: tuple[int, int] | None = None
     ) -> bool:
         """Count the request whose answer stands at `index` of the recording; return whether it breaks the prefix.
 
-        `bound_tokens` is the bound that was enforced; None: the sum of the blocks' bounds.
+        `within` are the bound that was enforced, and what the request might have cost, in tokens; None: the sum of the
+        blocks' bounds, and the scorer's own limit.
         """
         self._hear(index)
         request = [self._ruler.measured(block.role, block.text) for block in blocks]
-        if bound_tokens is None:
-            bound_tokens = sum(one.cost.bound for one in request)
+        bound_tokens, limit_tokens = within or (sum(one.cost.bound for one in request), self._limit_tokens)
         tally = self.tally
         tally.calls += 1
-        tally.over += bound_tokens > self._limit_tokens
+        tally.over += bound_tokens > limit_tokens
         tally.pairs_broken += _breaks_pairs(blocks)
         broken = self._before is not None and request[: len(self._before)] != self._before
         tally.breaks += broken

@@ -72,6 +72,7 @@ class Totals:
     said_tokens: int = 0
     everything_billed: float = 0.0
     largest_bound_tokens: int = 0
+    limit_tokens: int = 0
     events: int = 0
     unexplained: int = 0
     failures: list[tuple[str, Failure]] = field(default_factory=list)
@@ -92,7 +93,8 @@ class Totals:
         self.calls += outcome.calls
         self.said_tokens += outcome.said_tokens
         self.everything_billed += outcome.everything_billed
-        self.largest_bound_tokens = max(self.largest_bound_tokens, outcome.largest_bound_tokens)
+        largest = max((one.largest_bound_tokens, one.limit_tokens) for one in (self, outcome))
+        self.largest_bound_tokens, self.limit_tokens = largest
         self.events += len(outcome.events)
         self.unexplained += len(outcome.unexplained)
         self.failures.extend((outcome.conversation.id, failure) for failure in outcome.failures)
@@ -153,6 +155,7 @@ def _terms(terms: Terms) -> JsonObject:
         "window": terms.lease.window_tokens,
         "reserve": terms.lease.reserved_output_tokens,
         "strategy": terms.strategy,
+        **({"profile": terms.profile} if terms.profile else {}),
         "counter": terms.meter.physical.name,
         "certificate": terms.meter.certificate,
         "unit": terms.unit,

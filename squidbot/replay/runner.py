@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError
-from squidbot.core.ports import SummaryStore, TranscriptStore
 from squidbot.replay.blocks import Reader, recording_of
 from squidbot.replay.metrics import Scorer, Tally, bill_of_everything
 from squidbot.replay.usage import biller_of
@@ -18,19 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.core.messages import Usage
+    from squidbot.core.messages import Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
+    from squidbot.core.view.assembly import Assembly
     from squidbot.replay.blocks import Block
     from squidbot.replay.metrics import Ruler
     from squidbot.replay.usage import Biller
-    from squidbot.replay.wiring import Terms
+    from squidbot.replay.wiring import Live, Store, Terms
     from squidbot.turnlog.logfile import SessionLog
 
-__all__ = ["Call", "Event", "Failure", "Outcome", "Store", "replay"]
-
-
-class Store(TranscriptStore, SummaryStore, Protocol):
-    """Both stores in one, as the adapters are."""
+__all__ = ["Call", "Event", "Failure", "Outcome", "replay"]
 
 
 class Event(NamedTuple):
@@ -56,6 +52,7 @@ class Call:
         index: the place of the recorded answer in the conversation.
         seconds: what deciding on the request took.
         bound_tokens: the bound of the request that was enforced; 0 where there is none.
+        limit_tokens: what it might have cost: the window less the room for the answer.
         blocks: the request; None where none could be made.
         plan: the plan that this call made; None where it kept the one in force.
         error: why there is no request; None where there is one.
@@ -65,6 +62,7 @@ class Call:
     index: int
     seconds: float
     bound_tokens: int = 0
+    limit_tokens: int = 0
     blocks: tuple[Block, ...] | None = None
     plan: PlanRecord | None = None
     error: BudgetError | InvalidRequestError | None = None
@@ -87,6 +85,7 @@ class Outcome:
         unexplained: calls that broke the prefix without an event; there are none unless the engine is wrong.
         seconds: what each call took to decide.
         newest_request: the newest call for which there is a request; -1 before there is one.
+        limit_tokens: what the request of the largest bound might have cost.
     """
 
     conversation: Conversation
@@ -100,6 +99,7 @@ class Outcome:
     unexplained: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     newest_request: int = -1
+    limit_tokens: int = 0
 
 
 def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and who is told
@@ -127,7 +127,8 @@ def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and who is told
     outcome = Outcome(conversation, said_tokens, everything, scorer.tally)
     biller = biller_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
     for call in _Driver(conversation, terms, store, reader, biller, log).calls():
-        broken = call.blocks is not None and scorer.take(call.index, call.blocks, (), call.bound_tokens)
+        within = call.bound_tokens, call.limit_tokens
+        broken = call.blocks is not None and scorer.take(call.index, call.blocks, within=within)
         _enter(outcome, call, broken=broken)
         watch(call)
     return outcome
@@ -145,8 +146,8 @@ class _Driver:
         biller: Biller | None,
         log: SessionLog | None,
     ) -> None:
-        engine = ContextEngine(store, store, CODECS)
-        self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
+        opened = terms.opens.live(conversation, terms, store) if terms.opens else None
+        self._session: Live = opened or _Engine(conversation, terms, store)
         self._messages = conversation.messages
         self._reader = reader
         self._biller = biller
@@ -160,7 +161,7 @@ class _Driver:
             if message.role == "assistant" and index:
                 yield self._decided(number, index)
                 number += 1
-            stored = self._session.record(message, usage=self._usage)
+            stored = self._session.record(message, self._usage)
             if self._log is not None:
                 self._log.recorded(stored, self._usage)
             self._usage = None
@@ -168,7 +169,7 @@ class _Driver:
     def _decided(self, number: int, index: int) -> Call:
         began = time.perf_counter()
         try:
-            assembly = self._session.assemble((), Inputs(now=self._messages[index - 1].time))
+            assembly = self._session.assemble()
         except (BudgetError, InvalidRequestError) as error:
             return Call(number, index, time.perf_counter() - began, error=error)
         seconds = time.perf_counter() - began
@@ -176,13 +177,34 @@ class _Driver:
             self._log.asked(assembly)
         self._usage = self._biller.usage(assembly, index) if self._biller else None
         bound_tokens = assembly.certified_tokens or assembly.cost.bound
-        return Call(number, index, seconds, bound_tokens, self._reader.blocks(assembly), assembly.event)
+        limit_tokens = assembly.lease.window_tokens - assembly.max_output_tokens
+        blocks = self._reader.blocks(assembly)
+        return Call(number, index, seconds, bound_tokens, limit_tokens, blocks, assembly.event)
+
+
+class _Engine:
+    """A session of the engine alone."""
+
+    def __init__(self, conversation: Conversation, terms: Terms, store: Store) -> None:
+        engine = ContextEngine(store, store, CODECS)
+        self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
+        self._now: float | None = None
+
+    def record(self, message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:
+        """Record a message, and what the newest request was billed; return it as stored."""
+        self._now = message.time
+        return self._session.record(message, usage=usage)
+
+    def assemble(self) -> Assembly:
+        """Return the request for what is recorded."""
+        return self._session.assemble((), Inputs(now=self._now))
 
 
 def _enter(outcome: Outcome, call: Call, *, broken: bool) -> None:
     outcome.calls += 1
     outcome.seconds.append(call.seconds)
-    outcome.largest_bound_tokens = max(outcome.largest_bound_tokens, call.bound_tokens)
+    largest = outcome.largest_bound_tokens, outcome.limit_tokens
+    outcome.largest_bound_tokens, outcome.limit_tokens = max(largest, (call.bound_tokens, call.limit_tokens))
     if call.plan is not None:
         outcome.events.append(Event(call.number, call.plan))
     if call.error is not None:

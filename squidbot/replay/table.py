@@ -110,10 +110,12 @@ def _headline(outcomes: Sequence[Outcome], totals: Totals) -> str:
 
 def _conditions(terms: Terms) -> str:
     lease, meter = terms.lease, terms.meter
-    words = f", and at most {terms.settings.policy_limit:,} words" if terms.unit == "words" else ""
+    profile = f"profile {terms.profile}, " if terms.profile else ""
+    most = terms.settings.policy_limit
+    words = f", and at most {most:,} words" if most else ", and within its caps" if terms.unit == "words" else ""
     return (
         f"window {lease.window_tokens:,} tokens, {lease.reserved_output_tokens:,} of them for the answer{words}; "
-        f"strategy {terms.strategy}; counted by {plain(meter.physical.name)} (bounds: {meter.certificate})"
+        f"{profile}strategy {terms.strategy}; counted by {plain(meter.physical.name)} (bounds: {meter.certificate})"
         f"{_charged(terms.charges)}{f'; mode {plain(terms.mode)}' if terms.mode != OFF else ''}"
     )
 
@@ -126,7 +128,8 @@ def _charged(charges: Charges) -> str:
 
 def _facts(totals: Totals, terms: Terms) -> Iterator[tuple[str, str]]:
     tally = totals.tally
-    largest = f"largest {totals.largest_bound_tokens:,} of {terms.limit_tokens:,} by its bound"
+    limit_tokens = totals.limit_tokens or terms.limit_tokens
+    largest = f"largest {totals.largest_bound_tokens:,} of {limit_tokens:,} by its bound"
     yield "sent", f"{tally.mean_tokens:,.0f} tokens a call on average, {largest}"
     yield "", f"{_count(tally.over, 'request')} over the window, {tally.pairs_broken:,} with a broken tool pair"
     if totals.failures:
@@ -231,7 +234,7 @@ def _show_compared(results: Results, console: Console) -> None:
     table = _table(*names, text_columns=names[:1])
     for row, front in zip(results.rows, on_front(results.rows), strict=True):
         tally = row.tally
-        replayed = row.ours and row.name.endswith(f" {results.terms.strategy}")
+        replayed = row.name == results.terms.label
         table.add_row(
             f"{row.name} {'*' * replayed}{'+' * front}".rstrip(),
             f"{tally.bite:,.0f}",

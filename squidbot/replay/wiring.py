@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -16,6 +16,7 @@ from squidbot.core.budget.window import WindowSettings, open_lease
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
+from squidbot.core.ports import SummaryStore, TranscriptStore
 from squidbot.core.settings import strategy
 from squidbot.replay.charges import SCORING
 
@@ -23,16 +24,39 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from squidbot.adapters.sqlite3 import SqliteStore
-    from squidbot.core.messages import Lease
+    from squidbot.codecs.transcripts import Conversation
+    from squidbot.core.messages import Lease, Message, StoredMessage, Usage
     from squidbot.core.ports import Codec, TokenCounter
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.assembly import Assembly
     from squidbot.replay.charges import Charges
 
-__all__ = ["CODECS", "Terms", "Unit", "open_counter", "open_store", "terms_for"]
+__all__ = ["CODECS", "Live", "Opens", "Store", "Terms", "Unit", "open_counter", "open_store", "terms_for"]
 
 Unit = Literal["words", "tokens"]
 CODECS: Mapping[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses())}
 RANKS_SUFFIX = ".tiktoken"
+
+
+class Store(TranscriptStore, SummaryStore, Protocol):
+    """Both stores in one, as the adapters are."""
+
+
+class Live(Protocol):
+    """A session that a recording is said to again."""
+
+    def record(self, message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:
+        """Record a message, and what the newest request was billed (None: nobody says it); return it as stored."""
+
+    def assemble(self) -> Assembly:
+        """Return the request for what is recorded."""
+
+
+class Opens(Protocol):
+    """Opens sessions that are more than the engine's own."""
+
+    def live(self, conversation: Conversation, terms: Terms, store: Store) -> Live:
+        """Return a session for a conversation, in the window of the terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +64,8 @@ class Terms:
     """Under which sessions are replayed: the window, what counts it, the strategy and its settings, the bill.
 
     `usage` says who reports the sizes of requests: "none", "recorded", or a counter (`usage.biller_of`); `mode` is that
-    of the system text in front of what was said.
+    of the system text in front of what was said. `opens` opens the sessions; None: they are the engine's, under
+    `settings`. `profile` is whose settings they have; "" for none.
     """
 
     lease: Lease
@@ -51,6 +76,13 @@ class Terms:
     charges: Charges = SCORING
     usage: str = "none"
     mode: str = "off"
+    opens: Opens | None = None
+    profile: str = ""
+
+    @property
+    def label(self) -> str:
+        """What a table calls the policy."""
+        return f"profile {self.profile}" if self.profile else f"squidbot {self.strategy}"
 
     @property
     def limit_tokens(self) -> int:

@@ -6,6 +6,7 @@ import attrs
 
 from squidbot.checks import NO_NAMES, Names
 from squidbot.prices import Entry
+from squidbot.profiles import DEFAULT
 from squidbot.tables.answers import Allocation, Prompt
 from squidbot.tables.budget import Budget
 from squidbot.tables.context import Context
@@ -35,8 +36,9 @@ class Debug:
 
 @attrs.frozen
 class Settings:
-    """All of squidbot.toml."""
+    """All of squidbot.toml; `profile` is the name of what stands below it (profiles.toml)."""
 
+    profile: str = DEFAULT
     window: Window = attrs.Factory(Window)
     gpu: Gpu = attrs.Factory(Gpu)
     models: dict[str, Model] = attrs.Factory(dict)

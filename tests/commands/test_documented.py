@@ -35,6 +35,7 @@ PRINTED = [
     ["memory", "list"],
     ["memory", "merge"],
     ["memory", "reindex", "note.md"],
+    ["profiles", "manual"],
     ["status"],
     ["size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],
     ["sessions"],

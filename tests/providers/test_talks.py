@@ -77,7 +77,7 @@ def predicted(recorded: Sequence[StoredMessage], prices: str, path: Path) -> Tal
     """Return what `squidbot replay` says of a recording, under the terms that the session had."""
     path.write_text("".join(f"{json.dumps(json.loads(row.payload))}\n" for row in recorded), encoding="utf-8")
     terms = terms_for(WINDOW_TOKENS, ROOM_TOKENS, "balanced", open_counter("classes"), "tokens", charges_of(prices))
-    return run(read_transcripts(path), terms, Places((str(path),)), compare=False, tick=lambda: None).outcomes[0].tally
+    return run(read_transcripts(path), terms, Places((str(path),)), tick=lambda: None).outcomes[0].tally
 
 
 class Way(NamedTuple):

@@ -40,7 +40,7 @@ def conversation(folder: Path, *messages: object) -> Conversation:
 
 def call(number: int = 0, *blocks: Block) -> Call:
     """Return a call with a request."""
-    return Call(number, number + 1, 0.01, 17, blocks or (Block("user", "message", "hi", (0,)),))
+    return Call(number, number + 1, 0.01, 17, 99, blocks or (Block("user", "message", "hi", (0,)),))
 
 
 # -- blocks ---------------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def test_replay_takes_a_line_of_many_megabytes(tmp_path: Path) -> None:
     began = time.perf_counter()
     places = Places((str(path),), dump=str(tmp_path / "d.jsonl"))
     terms = terms_for(8_000, None, "balanced", open_counter("bytes"), "tokens")
-    made = run(conversations_of(places), terms, places, compare=False, tick=lambda: None)
+    made = run(conversations_of(places), terms, places, tick=lambda: None)
     assert time.perf_counter() - began < 20
     assert (made.outcomes[0].tally.calls, made.outcomes[0].tally.over) == (2, 0)
     assert (tmp_path / "d.jsonl").stat().st_size < 50_000

@@ -150,11 +150,11 @@ def test_scorer_bills_summaries_by_their_input_and_five_times_their_output() -> 
     assert scorer.tally.billed == pytest.approx(plain.billed + 1000 + 5 * 20 + 10 + 5)
 
 
-def test_scorer_judges_over_by_the_bound_that_was_enforced_else_by_the_sum_of_bounds() -> None:
+def test_scorer_judges_over_by_bound_and_limit_that_were_enforced_else_by_the_sum_of_bounds() -> None:
     """Bounds of the first request: 4 + 2 x 2 and 4 + 2 x 3 tokens."""
-    for limit, given_bound, over in ((18, None, 0), (17, None, 1), (17, 17, 0), (17, 18, 1)):
+    for limit, within, over in ((18, None, 0), (17, None, 1), (9, (17, 17), 0), (99, (18, 17), 1)):
         scorer = Scorer(TALK, Ruler(Words()), limit)
-        scorer.take(2, said(TALK, 2), (), given_bound)
+        scorer.take(2, said(TALK, 2), within=within)
         assert scorer.tally.over == over
 
 

@@ -74,7 +74,8 @@ def terms(window: int, reserve: int | None = None, *, counter: str = "bytes", st
 
 def results(places: Places, under: Terms, *, compare: bool = False) -> Results:
     """Run without a progress bar."""
-    return run(conversations_of(places), under, places, compare=compare, tick=lambda: None)
+    beside = [under.with_strategy(name) for name in STRATEGIES] if compare else []
+    return run(conversations_of(places), under, places, beside=beside, tick=lambda: None)
 
 
 def dumped(path: Path) -> list[Mapping[str, object]]:
@@ -311,11 +312,13 @@ def test_compare_sets_rivals_and_all_strategies_side_by_side(tmp_path: Path) -> 
     places = Places((written(tmp_path / "a.jsonl", talk(5)), written(tmp_path / "b.jsonl", talk(3))))
     ticks: list[None] = []
     conversations = conversations_of(places)
-    made = run(conversations, terms(3_000, 500), places, compare=True, tick=lambda: ticks.append(None))
+    under = terms(3_000, 500)
+    beside = [under.with_strategy(name) for name in STRATEGIES]
+    made = run(conversations, under, places, beside=beside, tick=lambda: ticks.append(None))
     names = [row.name for row in made.rows]
     assert names == [kind.name for kind in RIVALS] + [f"squidbot {name}" for name in STRATEGIES]
     assert [row.tally.calls for row in made.rows] == [24] * len(names)
-    assert len(ticks) == ticks_of(conversations, compare=True) == 24 * len(names)
+    assert len(ticks) == ticks_of(conversations, beside) == 24 * len(names)
     rows = {row.name: row.tally for row in made.rows}
     assert rows["squidbot balanced"].billed == pytest.approx(sum(one.tally.billed for one in made.outcomes))
     everything = rows["send everything"]
@@ -338,7 +341,7 @@ def test_conversations_of_numbers_an_id_that_comes_again(tmp_path: Path) -> None
     other = written(tmp_path / "x" / "talk.jsonl", talk(2))
     found = conversations_of(Places((one, other, one)))
     assert [each.id for each in found] == ["talk", "talk-2", "talk-3"]
-    assert model_calls(found) == ticks_of(found, compare=False) == 12
+    assert model_calls(found) == ticks_of(found, []) == 12
 
 
 def test_store_keeps_the_sessions_and_takes_each_only_once(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""`squidbot replay --profile`: sessions are those of a program, and in each profile every request is whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+from squidbot.profiles import profiles
+from squidbot.replay.command import Places, conversations_of, run
+from squidbot.replay.profiled import profiled_terms, settings_of
+from squidbot.replay.rivals import RIVALS
+from squidbot.replay.wiring import Terms, open_counter, terms_for
+
+if TYPE_CHECKING:
+    from squidbot.replay.report import Results
+
+SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
+
+
+def under(profile: str, window: int, **given: object) -> Terms:
+    """Return the terms of a profile."""
+    return profiled_terms(settings_of(profile, **given), window, open_counter("classes"))
+
+
+def replayed(terms: Terms, dump: Path | None = None) -> Results:
+    """Replay the example session."""
+    places = Places((str(SESSION),), dump=str(dump) if dump else None)
+    return run(conversations_of(places), terms, places, tick=lambda: None)
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
+@pytest.mark.parametrize("profile", profiles())
+def test_every_request_is_within_its_window_and_whole(profile: str, window: int) -> None:
+    """B-14 to B-17, C28: in each profile, however small the window; none is missing, none breaks a prefix unasked."""
+    outcome = replayed(under(profile, window)).outcomes[0]
+    assert outcome.calls > 20
+    assert not outcome.failures
+    assert (outcome.tally.over, outcome.tally.pairs_broken) == (0, 0)
+    assert outcome.unexplained == []
+    assert outcome.largest_bound_tokens <= outcome.limit_tokens < window
+
+
+def test_the_default_profile_sends_what_the_engine_alone_sends(tmp_path: Path) -> None:
+    """A session of a program has nothing that the engine's own lacks, where its settings say nothing."""
+    plain = terms_for(4_096, None, "balanced", open_counter("classes"), "tokens")
+    one, other = replayed(plain, tmp_path / "a.jsonl"), replayed(under("ladder", 4_096), tmp_path / "b.jsonl")
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    assert one.outcomes[0].tally == other.outcomes[0].tally
+    assert one.outcomes[0].events
+
+
+def test_profiles_are_not_all_alike() -> None:
+    """In a window that all of it does not fit: what a request has differs, where the documents differ."""
+    said = {name: replayed(under(name, 4_096)).outcomes[0].tally for name in profiles()}
+    assert len({(one.billed, one.tokens) for one in said.values()}) >= 4
+
+
+def test_what_is_asked_for_goes_before_the_profile() -> None:
+    """Reserve, strategy and unit."""
+    terms = under("llm-bawt", 8_192, budget__reserved_output_tokens=1_000, pressure__strategy="speed")
+    assert (terms.lease.reserved_output_tokens, terms.strategy, terms.unit) == (1_000, "speed", "tokens")
+    assert under("squidbot-v2", 8_192).unit == "words"
+    assert under("squidbot-v2", 8_192, budget__policy=False).unit == "tokens"
+
+
+def test_a_profile_is_told_in_the_report_and_set_beside_the_others() -> None:
+    """The table names it, JSON has it, and --compare has a row for each."""
+    said = CliRunner().invoke(main, ["replay", str(SESSION), "--window", "4k", "--profile", "manual"])
+    assert said.exit_code == 0, said.output
+    assert "profile manual, strategy balanced" in " ".join(said.output.split())
+    asked = ["replay", str(SESSION), "--window", "4k", "--profile", "manual", "--compare", "--json"]
+    made = json.loads(CliRunner().invoke(main, asked).output)
+    assert made["profile"] == "manual"
+    names = [row["policy"] for row in made["compare"]]
+    assert names == [kind.name for kind in RIVALS] + [f"profile {name}" for name in profiles()]
+
+
+def test_an_unknown_profile_is_refused_before_anything_is_read() -> None:
+    """With those there are."""
+    said = CliRunner().invoke(main, ["replay", "nowhere.jsonl", "--window", "4k", "--profile", "pinguin"])
+    assert said.exit_code != 0
+    assert "unknown profile 'pinguin', known: ladder, llm-bawt" in said.output

@@ -1,0 +1,122 @@
+"""Profiles: one word for a system's budgets, marks and thresholds, below what the user sets (behaviours O-15, C28)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import squidbot
+from squidbot.config import load_settings
+from squidbot.core.errors import ConfigError
+from squidbot.profiles import DEFAULT, profile_of, profiles, with_profile
+
+NAMES = ("ladder", "llm-bawt", "squidbot-v2", "workspaceai", "penguin", "ollm", "manual")
+PAGE = Path(__file__).parents[1] / "docs" / "profiles.md"
+
+
+def test_profiles_are_the_five_systems_ours_and_one_where_nothing_happens_by_itself() -> None:
+    """In the order of decisions.md section 11; the default sets nothing."""
+    assert tuple(profiles()) == NAMES
+    assert NAMES[0] == DEFAULT
+    assert profile_of(DEFAULT).settings == {}
+    assert all(one.keys for one in profiles().values() if one.name != DEFAULT)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_profile_is_a_file_of_settings_and_says_where_its_values_are_from(name: str) -> None:
+    """Every key is one of squidbot.toml, has the profile's value, and differs from what holds without it."""
+    loaded = load_settings({"profile": name})
+    named = {one.key: one.value for one in loaded.origins() if one.source == f"profile {name}"}
+    assert named == profile_of(name).keys
+    default = {one.key: one.value for one in load_settings({}).origins()}
+    others = {one.key for one in loaded.origins() if one.value != default[one.key]} - {"profile"}
+    assert others <= named.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_session_opens_under_each_profile(name: str) -> None:
+    """And answers."""
+    with squidbot.load({"profile": name}) as engine:
+        session = engine.session("a", window_tokens=8_192)
+        session.record({"role": "user", "content": "Where is the boat?"}, "In the harbour.")
+        assert session.assemble("Since when?").messages[-1]["content"] == "Since when?"
+
+
+def test_what_the_user_sets_goes_before_the_profile(tmp_path: Path) -> None:
+    """Key by key: the rest of a table is the profile's."""
+    path = tmp_path / "squidbot.toml"
+    path.write_text('profile = "llm-bawt"\n[pressure]\npatience = 0.5\n', encoding="utf-8")
+    found = {one.key: (one.value, one.source) for one in load_settings(path).origins()}
+    assert found["profile"] == ("llm-bawt", "squidbot.toml:1")
+    assert found["pressure.patience"] == (0.5, "squidbot.toml:3")
+    assert found["pressure.min_saving_fraction"] == (0.0, "profile llm-bawt")
+    assert found["pressure.backoff_seconds"][1] == "default"
+
+
+def test_the_environment_goes_before_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it goes before a default, where it is asked for."""
+    monkeypatch.setenv("PENGUIN_CONTEXT_SAFETY_FRACTION", "0.7")
+    loaded = load_settings({"profile": "penguin", "compat": {"env": True}})
+    found = {one.key: (one.value, one.source) for one in loaded.origins()}
+    assert found["window.safety_fraction"] == (0.7, "env PENGUIN_CONTEXT_SAFETY_FRACTION")
+    assert found["window.default"] == (100_000, "profile penguin")
+
+
+def test_an_unknown_profile_is_named_with_those_there_are(tmp_path: Path) -> None:
+    """And where it stands; one that is no word at all, too."""
+    path = tmp_path / "squidbot.toml"
+    path.write_text('profile = "pinguin"\n', encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"unknown profile 'pinguin', known: ladder, .*manual @ squidbot.toml.profile"
+    ):
+        load_settings(path)
+    with pytest.raises(ConfigError, match=r"expected str @ argument\.profile"):
+        load_settings({"profile": 7})
+
+
+VALUES = st.integers(0, 9) | st.text(max_size=3)
+SETTINGS = st.dictionaries(
+    st.sampled_from(["budget", "pressure", "history", "window", "mine"]),
+    VALUES | st.dictionaries(st.sampled_from(["policy", "patience", "default", "mine"]), VALUES, max_size=3),
+    max_size=4,
+)
+
+
+@given(st.sampled_from(NAMES), SETTINGS)
+def test_nothing_that_is_set_is_lost_or_changed(name: str, given_settings: dict[str, object]) -> None:
+    """Whatever it is: a table is filled up, anything else stands as it is."""
+    made, named = with_profile({"profile": name, **given_settings}, "a test")
+    for key, value in given_settings.items():
+        at = made[key]
+        if isinstance(value, dict) and isinstance(at, dict):
+            assert {**at, **value} == at
+        else:
+            assert at == value
+    for path in named:
+        at = made
+        for part in path:
+            assert isinstance(at, dict)
+            at = at[part]
+        assert profile_of(name).keys[".".join(path)] == at
+
+
+def test_every_key_of_a_profile_stands_on_its_page() -> None:
+    """docs/profiles.md says what each sets, key by key, and names no profile that there is not."""
+    text = PAGE.read_text(encoding="utf-8")
+    sections = dict(part.split("\n", 1) for part in text.split("\n## `")[1:])
+    assert [name.rstrip("`") for name in sections] == list(NAMES)
+    for name, section in sections.items():
+        keys = profile_of(name.rstrip("`")).keys
+        missing = [key for key, value in keys.items() if f"| `{key}` | {shown(value)} |" not in section]
+        assert not missing, name
+        assert section.count("\n| `") == len(keys), name
+
+
+def shown(value: object) -> str:
+    """Return a value as the page has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
