@@ -365,6 +365,7 @@ def _given(loaded: Loaded) -> dict[str, float | str | None]:
         "backoff_seconds": pressure.backoff_seconds,
         "scope": history.scope,
         "user_messages": history.user_messages,
+        "most_images": settings.images.max,
         "keep_fraction": history.keep_fraction,
         "slim_fraction": history.slim_fraction,
         "user_verbatim_fraction": history.user_verbatim_fraction,

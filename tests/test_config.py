@@ -42,6 +42,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "pressure.min_saving_fraction": (0.21, "min_saving_fraction"),
     "pressure.backoff_seconds": (31.0, "backoff_seconds"),
     "history.scope": ("none", "scope"),
+    "images.max": (3, "most_images"),
     "history.user_messages": ("strict", "user_messages"),
     "pressure.beside_summaries": (True, "beside_summaries"),
     "history.floor_turns": (3, "floor_turns"),

@@ -18,6 +18,7 @@ from squidbot.codecs.fields import (
     told,
     with_notice,
 )
+from squidbot.codecs.images import Pictures
 from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
@@ -63,10 +64,11 @@ _TEXT_SOURCES: Final = ("text", "content")
 _IMAGE_TOKENS: Final = 4_784
 
 
-class AnthropicMessages:
+class AnthropicMessages(Pictures):
     """The codec of Anthropic messages. Blocks of unknown types stay in the payload and count as their JSON text."""
 
     tag: Final = "anthropic.messages"
+    image_types = ("image",)
 
     def text(self, payload: str) -> str:
         """Return what the model reads of a payload except tool calls: its blocks, one below the other.

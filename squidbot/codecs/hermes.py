@@ -96,6 +96,14 @@ class Hermes:
         """
         return self._chat.extra_tokens(_plain(payload))
 
+    def images(self, payload: str) -> int:
+        """Return how many pictures a payload shows; 0 for what is no JSON."""
+        return self._chat.images(payload)
+
+    def without_images(self, payload: str, most: int, handle: str) -> str:
+        """Return an OpenAI-style message in which a text stands in the place of each of its first `most` pictures."""
+        return self._chat.without_images(_plain(payload), most, handle)
+
     def tombstone(self, payload: str, text: str) -> str:
         """Return a payload of the same role that says `text`, with the same calls, whose arguments are "{}".
 

@@ -21,6 +21,7 @@ from squidbot.codecs.fields import (
     portable_id,
     told,
 )
+from squidbot.codecs.images import Pictures
 from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
@@ -41,10 +42,11 @@ _IMAGES: Final = ("image", "image_url", "input_image")
 _MEDIA: Final = (*_IMAGES, "audio", "document", "file", "input_audio", "input_file", "video")
 
 
-class LangChain:
+class LangChain(Pictures):
     """The codec of LangChain's messages. Blocks of unknown types stay in the payload and count as their JSON text."""
 
     tag: Final = "lc/1"
+    image_types = ("image", "image_url")
 
     def text(self, payload: str) -> str:
         """Return what the model reads of a payload except tool calls: its blocks, one below the other.

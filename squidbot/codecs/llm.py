@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
@@ -20,11 +21,12 @@ from squidbot.codecs.fields import (
     told,
     with_notice,
 )
+from squidbot.codecs.images import Pictures, is_image_type
 from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from squidbot.core.messages import Part
     from squidbot.core.portable import Piece
@@ -35,7 +37,7 @@ _ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
 
-class LLMMessages:
+class LLMMessages(Pictures):
     """The codec of llm's messages. Parts of unknown types stay in the payload and count as their JSON text.
 
     Calls that a provider ran itself, and their results, are parts of its answer as any other.
@@ -130,6 +132,20 @@ class LLMMessages:
         last: dict[str, object] = {"role": role, "parts": [*words, *calls] or [_said("")]}
         return jsontext.write([answer, last] if results else last)
 
+    def without_images(self, payload: str, most: int, handle: str) -> str:
+        """Return a payload in which a text stands in the place of each of its first `most` pictures.
+
+        What hung at a tool's result is told behind its output.
+        """
+        obj = jsontext.parse(super().without_images(payload, most, handle))
+        if isinstance(obj, dict) and isinstance(parts := obj.get("parts"), list):
+            obj = {**obj, "parts": [_told_behind(part) if isinstance(part, dict) else part for part in parts]}
+        return jsontext.write(obj)
+
+    def _is_image(self, one: Mapping[str, object]) -> bool:
+        hung = one.get("attachment") if one.get("type") == "attachment" else one
+        return isinstance(hung, Mapping) and is_image_type(hung.get("type"))
+
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
         parts, role = _parts(obj), _role(obj)
         return Message(
@@ -199,6 +215,18 @@ def _attached(part: Mapping[str, object]) -> list[dict[str, object]]:
     if part.get("type") == "attachment":
         return [as_dict(part.get("attachment") or {}, "an attachment")]
     return [as_dict(each, "an attachment") for each in as_list(part.get("attachments"), "attachments")]
+
+
+def _told_behind(part: dict[str, object]) -> dict[str, object]:
+    """Return a result whose attachments are none of them texts: these stand behind its output."""
+    hung = part.get("attachments")
+    if not isinstance(hung, list):
+        return part
+    texts = [str(one.get("text")) for one in hung if isinstance(one, dict) and one.get("type") == "text"]
+    left = [one for one in hung if not (isinstance(one, dict) and one.get("type") == "text")]
+    kept = {key: value for key, value in part.items() if key != "attachments"}
+    output = "\n".join([str(part.get("output") or ""), *texts]).lstrip("\n")
+    return {**kept, "output": output, **({"attachments": left} if left else {})} if texts else part
 
 
 def _media_tokens(attachment: Mapping[str, object]) -> int:

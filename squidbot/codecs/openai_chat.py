@@ -21,6 +21,7 @@ from squidbot.codecs.fields import (
     told,
     with_notice,
 )
+from squidbot.codecs.images import Pictures
 from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
@@ -59,10 +60,11 @@ _MEDIA: Final = ("file", "input_file", "input_audio")
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
 
-class OpenAIChat:
+class OpenAIChat(Pictures):
     """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent as they came."""
 
     tag: Final = "openai.chat"
+    image_types = _IMAGES
 
     def text(self, payload: str) -> str:
         """Return the content of a payload: the string, or its text parts joined without anything between them.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs import responses_items as of
 from squidbot.codecs.fields import PayloadError, as_name, as_object, fenced
+from squidbot.codecs.images import Pictures
 from squidbot.core.messages import Category, Message, Role
 from squidbot.core.portable import Portable
 
@@ -30,7 +31,7 @@ _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "us
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
 
-class OpenAIResponses:
+class OpenAIResponses(Pictures):
     """The codec of Responses items. Items of unknown types stay in the payload, count as JSON text and are sent back.
 
     A step keeps reasoning with what it led to, and parallel calls together (R1, R2): record a response whole, as
@@ -38,6 +39,7 @@ class OpenAIResponses:
     """
 
     tag: Final = "openai.responses"
+    image_types, text_type = ("input_image",), "input_text"
 
     def text(self, payload: str) -> str:
         """Return what the model reads of a payload except tool calls: words, summaries of reasoning, tool output.

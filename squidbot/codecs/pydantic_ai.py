@@ -18,6 +18,7 @@ from squidbot.codecs.fields import (
     openai_image_tokens,
     portable_id,
 )
+from squidbot.codecs.images import Pictures, is_image_type
 from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
@@ -47,7 +48,7 @@ _MARKS: Final = ("cache-point",)
 _KEPT: Final = ("kind", "timestamp")
 
 
-class PydanticAI:
+class PydanticAI(Pictures):
     """The codec of pydantic-ai's messages, as `ModelMessagesTypeAdapter` writes them.
 
     Parts of unknown kinds stay in the payload and count as their JSON text.
@@ -142,6 +143,12 @@ class PydanticAI:
         parts = [_part(piece, said.role) for kinds in order for piece in said.pieces if isinstance(piece, kinds)]
         made = _made(said.role, "")
         return jsontext.write({**made, "parts": parts or made["parts"]})
+
+    def _is_image(self, one: Mapping[str, object]) -> bool:
+        return one.get("kind") == "image-url" or (one.get("kind") == "binary" and is_image_type(one.get("media_type")))
+
+    def _said(self, text: str) -> object:
+        return text
 
     def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
         parts, role = _parts(obj), _role(obj)

@@ -220,6 +220,7 @@ class PlanRecord:
         repeats: the plan that an undo brought back, -1 for everything raw; None where it repeats none.
         outside_changed: whether system text or tools were others than in the request before it.
         notes: how many records of notes there were behind it: (ledgers, fragments).
+        imageless: messages of which pictures are not sent: (seq, how many of them, from the first).
     """
 
     plan_id: int
@@ -245,6 +246,7 @@ class PlanRecord:
     repeats: int | None = None
     outside_changed: bool = False
     notes: tuple[int, int] = (0, 0)
+    imageless: tuple[tuple[int, int], ...] = ()
 
     @property
     def remembered(self) -> tuple[Section, ...]:
@@ -282,6 +284,7 @@ class PlanRecord:
                     "price": Price(*raw["price"]) if "price" in raw else None,
                     "thinking_dropped": tuple(_pair(run) for run in raw.get("thinking_dropped", ())),
                     "notes": _pair(raw.get("notes", [0, 0])),
+                    "imageless": tuple(_pair(one) for one in raw.get("imageless", ())),
                 },
             )
         except (ValueError, TypeError, KeyError) as error:

@@ -80,6 +80,7 @@ class HistorySettings:
             them is refused (O-07).
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
+        most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
@@ -118,6 +119,7 @@ class HistorySettings:
     calibrated_fraction: float = CALIBRATED_FRACTION
     user_messages: str = "graceful"
     scope: str = "inline+summaries"
+    most_images: int = 5
     ladder: Ladder = LADDER
 
     @property

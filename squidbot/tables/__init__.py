@@ -9,7 +9,7 @@ What a key does stands in docs/configuration.md. None means: as the strategy, th
 | models   | `[models.<alias>]` and `[prices]` |
 | budget   | `[budget]`: counting, the room for answers, caps |
 | answers  | `[allocation]` and `[prompt]` |
-| history  | `[pressure]`, `[history]`, `[summary]` and `[snapshots]` |
+| history  | `[pressure]`, `[history]`, `[images]`, `[summary]` and `[snapshots]` |
 | stores   | `[store]` and `[memory]` |
 | journal  | `[journal]` |
 | goals    | `[goals]` |
@@ -20,7 +20,7 @@ from squidbot.tables.answers import Allocation, Prompt, Words
 from squidbot.tables.budget import Budget
 from squidbot.tables.context import Context
 from squidbot.tables.goals import Goals
-from squidbot.tables.history import History, Pressure, Snapshots, Summary
+from squidbot.tables.history import History, Images, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
 from squidbot.tables.settings import Compat, Debug, Settings
@@ -36,6 +36,7 @@ __all__ = [
     "Goals",
     "Gpu",
     "History",
+    "Images",
     "Journal",
     "Memory",
     "Model",

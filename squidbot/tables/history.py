@@ -20,7 +20,7 @@ from squidbot.checks import (
 )
 from squidbot.core.snapshots import Retention
 
-__all__ = ["History", "Pressure", "Snapshots", "Summary"]
+__all__ = ["History", "Images", "Pressure", "Snapshots", "Summary"]
 
 STRATEGY = Strategy("balanced")
 USER_MESSAGES = UserMessages("graceful")
@@ -76,6 +76,13 @@ class History:
     user_low_fraction: Portion | None = None
     birth_fraction: Portion | None = None
     step_fraction: Portion | None = None
+
+
+@attrs.frozen
+class Images:
+    """`[images]`: pictures that are sent; None as the core has it."""
+
+    max: Whole | None = None
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from squidbot.tables.answers import Allocation, Prompt
 from squidbot.tables.budget import Budget
 from squidbot.tables.context import Context
 from squidbot.tables.goals import Goals
-from squidbot.tables.history import History, Pressure, Snapshots, Summary
+from squidbot.tables.history import History, Images, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
 from squidbot.tables.stores import Memory, Store
@@ -49,6 +49,7 @@ class Settings:
     prompt: Prompt = attrs.Factory(Prompt)
     pressure: Pressure = attrs.Factory(Pressure)
     history: History = attrs.Factory(History)
+    images: Images = attrs.Factory(Images)
     summary: Summary = attrs.Factory(Summary)
     snapshots: Snapshots = attrs.Factory(Snapshots)
     memory: Memory = attrs.Factory(Memory)

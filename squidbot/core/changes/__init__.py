@@ -9,6 +9,7 @@
 | compaction | one batch from high to low water |
 | floors     | what stays raw whatever the low-water mark leaves |
 | folding    | everything told anew, the newest blocks by level |
+| images     | pictures that give way before anything else |
 | upkeep     | when going on costs more than an event |
 | scene      | what a batch is chosen from, and how hard an event tries |
 | pricing    | what a break costs, and what it brings |

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget.ladder import EMERGENCY, pressure_of
+from squidbot.core.changes.images import imageless, lighter, still_sent
 from squidbot.core.changes.moment import fullness, pressure_fraction, room_of, too_much
 from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
 from squidbot.core.changes.upkeep import pays
@@ -133,6 +134,7 @@ def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> C
         BudgetError: the request does not fit, and nothing makes it fit.
     """
     shelf, notes, settings = makers
+    shelf = shelf.showing(before.plan)
     return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
 
 
@@ -153,14 +155,38 @@ class _Maker(NamedTuple):
         room = room_of(base, self.moment)
         pressure = pressure_fraction(base.history, room)
         if cause not in PRESSING and not self._is_marked(base) and not self._must:
-            return self._same(cause, base)
-        made, smallest = self._tried(cause, base, room)
+            return self.same(cause, base)
+        return self._lightened(cause, base) or self.shortened(cause, base, pressure)
+
+    def _lightened(self, cause: str, base: Standing) -> Change | None:
+        """Return the change that leaves the oldest pictures out, and shortens history where that is not enough.
+
+        They give way before anything else does (decisions.md 6). None where there are none that have to.
+        """
+        renderer = self.shelf.renderer
+        gone = imageless(base, renderer, self.settings.most_images, self.pinned)
+        if gone == still_sent(base, renderer):
+            return None
+        fewer = self._replace(shelf=self.shelf._replace(renderer=renderer._replace(imageless=gone)))
+        made = fewer.applied(base, _as_it_is(base)._replace(kept_blocks=0))
+        pressure = pressure_fraction(made.history, room_of(made, self.moment))
+        if cause == "rollover" or self._must or pressure > min(1.0, self.settings.low_fraction):
+            return fewer.shortened(cause, made, pressure) or fewer.same(cause, made)
+        return fewer.same(cause, made)
+
+    def shortened(self, cause: str, base: Standing, pressure: float) -> Change | None:
+        """Return the change that makes history shorter, or None where nothing may be done.
+
+        Raises:
+            BudgetError: nothing makes the request fit.
+        """
+        made, smallest = self._tried(cause, base, room_of(base, self.moment))
         if made is not None:
             return self._worth_it(self._recorded(*made), base, pressure)
         if pressure > 1:
             outside = self.moment.outside(smallest)
             raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
-        return None if cause in PRESSING else self._same(cause, base)
+        return None if cause in PRESSING else self.same(cause, base)
 
     @property
     def _must(self) -> bool:
@@ -181,7 +207,7 @@ class _Maker(NamedTuple):
         for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
             if found is not None and step.notes_fraction < self.settings.notes_fraction:
                 break
-            smallest = self._applied(base, batch)
+            smallest = self.applied(base, batch)
             if pressure_fraction(smallest.history, room_of(smallest, self.moment)) > 1:
                 continue
             made = batch.cause(cause), smallest, batch
@@ -215,7 +241,7 @@ class _Maker(NamedTuple):
     def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
-        return change if needed or saves_enough(change.record, self.settings) else self._same(change.record.cause, base)
+        return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
 
     def _batches(self, base: Standing, room: Cost) -> Iterator[tuple[Step, Batch]]:
         """Yield what the attempts of this event would send, gentlest first."""
@@ -243,8 +269,8 @@ class _Maker(NamedTuple):
         return Scene(
             room=room,
             blocks=blocks,
-            slimmed=slimmed,
-            tail=base.tail.atoms,
+            slimmed=lighter(slimmed, self.shelf.renderer),
+            tail=lighter(base.tail.atoms, self.shelf.renderer),
             stored=self.moment.stored,
             pinned=frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms)),
             held=(*kept, *answered, *self._unsent(blocks)),
@@ -274,7 +300,7 @@ class _Maker(NamedTuple):
         found = (atom for atom in atoms if any(row.seq in self.pinned for row in atom.messages))
         return frozenset(row.seq for atom in found for row in atom.messages)
 
-    def _applied(self, base: Standing, batch: Batch) -> Standing:
+    def applied(self, base: Standing, batch: Batch) -> Standing:
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.moment.limit.bound)
@@ -289,12 +315,10 @@ class _Maker(NamedTuple):
         loop = open_step(rows)
         return self.before.messages if loop is None else loop
 
-    def _same(self, cause: str, base: Standing) -> Change:
+    def same(self, cause: str, base: Standing) -> Change:
         """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
-        tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
-        segments = tuple(block.segment for block in base.blocks)
-        batch = Batch(segments, (), tail_from, len(base.blocks))
-        return self._recorded(cause, self._applied(base, batch), batch)
+        batch = _as_it_is(base)
+        return self._recorded(cause, self.applied(base, batch), batch)
 
     def _as_sent(self, old: Sequence[Part]) -> Sequence[Part]:
         """Return what is known to have been sent before: no more than system text and head where one is opened."""
@@ -320,6 +344,7 @@ class _Maker(NamedTuple):
             tail_from_seq=batch.tail_from_seq,
             sections=self.sections,
             slim_tokens=settings.slim_tokens(self.moment.limit.bound),
+            imageless=still_sent(made, self.shelf.renderer),
             thinking_dropped_before_seq=self._dropped_before(
                 [row for atom in made.tail.atoms for row in atom.messages]
             ),
@@ -338,6 +363,12 @@ class _Maker(NamedTuple):
         from squidbot.core.changes.better import writing_of  # noqa: PLC0415  # most calls change nothing
 
         return writing_of(self.shelf, parent.segments if parent else (), batch.segments, batch.summaries)
+
+
+def _as_it_is(base: Standing) -> Batch:
+    """Return what is sent as it is."""
+    tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
+    return Batch(tuple(block.segment for block in base.blocks), (), tail_from, len(base.blocks))
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:

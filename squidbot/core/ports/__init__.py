@@ -6,12 +6,12 @@
 | memories | `MemoryStore`: durable facts |
 | models   | `LLM`, `Chat`, `LoadedModel`, `Summarizer`; `Embedder`, and what it may have beside: `Calibrated` |
 | counting | `TokenCounter`, and how far it can be trusted |
-| codecs   | `Codec`: one host's form of messages |
+| codecs   | `Codec`: one host's form of messages; `ShowsImages`, which it may have beside |
 | around   | `GpuProbe`, `Observer` |
 """
 
 from squidbot.core.ports.around import GpuProbe, Observer
-from squidbot.core.ports.codecs import Codec
+from squidbot.core.ports.codecs import Codec, ShowsImages
 from squidbot.core.ports.counting import Certificate, TokenCounter
 from squidbot.core.ports.memories import MemoryStore
 from squidbot.core.ports.models import LLM, Calibrated, Chat, Embedder, LoadedModel, Summarizer
@@ -29,6 +29,7 @@ __all__ = [
     "LoadedModel",
     "MemoryStore",
     "Observer",
+    "ShowsImages",
     "Summarizer",
     "SummaryStore",
     "TokenCounter",

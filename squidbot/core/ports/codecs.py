@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, Part
     from squidbot.core.portable import Portable
 
-__all__ = ["Codec"]
+__all__ = ["Codec", "ShowsImages"]
 
 
 class Codec(Protocol):
@@ -66,3 +66,17 @@ class Codec(Protocol):
 
     def adopt(self, said: Portable) -> str:
         """Return the payload to send for what another codec's payload said, as `encode` does. Equal in, equal out."""
+
+
+@runtime_checkable
+class ShowsImages(Protocol):
+    """What a codec may have beside: its messages show pictures, and can be sent without the first of them (P-10)."""
+
+    def images(self, payload: str) -> int:
+        """Return how many pictures a payload shows, 0 or more; never raises."""
+
+    def without_images(self, payload: str, most: int, handle: str) -> str:
+        """Return a payload in which a text stands in the place of each of its first `most` pictures.
+
+        `handle` is the message's name in that text, by which what was said is brought back. All else stays.
+        """

@@ -65,6 +65,7 @@ def load(
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.lease_id == lease_id else None
     other = plan is not None and valid is None
+    shelf = shelf.showing(valid)
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
     counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(WITHDRAWN))
     if not counts.messages:
@@ -102,6 +103,7 @@ def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) ->
 
     `stored` stood before, `made` is what the plan sends with what came with its call.
     """
+    shelf = shelf.showing(plan)
     rows = [row for atom in made.tail.atoms for row in atom.messages if row.seq < stored.messages]
     counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
     return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
@@ -112,6 +114,7 @@ def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
 
     It was held since it might have been the one that is being answered.
     """
+    shelf = shelf.showing(opened.plan)
     first = opened.blocks[0].segment if opened.blocks else None
     if first is None or opened.turn == asked or not first.first_seq <= asked <= first.last_seq:
         return opened
@@ -129,6 +132,7 @@ def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: 
     Raises:
         NotFoundError: a summary of the plan is no longer stored.
     """
+    shelf = shelf.showing(plan)
     counts = counts._replace(plan=plan, opened=False)
     if plan is not None and plan.segments:
         shelf.check_summaries(plan.segments)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.markers import Said, may_mark
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import Representation
+from squidbot.core.ports import ShowsImages
 from squidbot.core.view.atoms import Atom, atoms_of
 from squidbot.core.view.marks import without_recalled
 from squidbot.core.view.slim import slim
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from squidbot.core.counting.meter import Meter
     from squidbot.core.markers import Markers
     from squidbot.core.messages import Message, StoredMessage, Summary
-    from squidbot.core.plan import Section, Segment
+    from squidbot.core.plan import PlanRecord, Section, Segment
     from squidbot.core.ports import Codec
 
 __all__ = ["Renderer"]
@@ -41,6 +42,20 @@ class Renderer(NamedTuple):
 
     meter: Meter
     codecs: Mapping[str, Codec]
+    # How many pictures of a message, from its first, a text stands for, by its seq (P-10); a plan says so.
+    imageless: tuple[tuple[int, int], ...] = ()
+
+    def showing(self, plan: PlanRecord | None) -> Renderer:
+        """Return the renderer of what is sent under a plan, or (None) without one."""
+        imageless = plan.imageless if plan else ()
+        return self if imageless == self.imageless else self._replace(imageless=imageless)
+
+    def images(self, part: Part) -> int:
+        """Return how many pictures a part shows; what is cut to a text shows none."""
+        if part.payload is None or part.codec is None or part.text is not None:
+            return 0
+        codec = self.codecs[part.codec]
+        return codec.images(part.payload) if isinstance(codec, ShowsImages) else 0
 
     def raw(self, atoms: Iterable[Atom], *, after_assistant: bool = False, drop_thinking: bool = False) -> list[Part]:
         """Return the parts of atoms sent as they were born.
@@ -54,7 +69,7 @@ class Renderer(NamedTuple):
             if after_assistant and atom.messages[0].role == "assistant":
                 parts.append(self._notice(CONTINUE))
             if atom.whole:
-                parts.extend([born(message, drop_thinking=drop_thinking) for message in atom.messages])
+                parts.extend([self._born(message, drop_thinking=drop_thinking) for message in atom.messages])
             else:  # told as text, so that no provider refuses it (R1)
                 parts.extend(map(self._told, atom.messages))
             after_assistant = unanswerable(parts[-1])
@@ -167,8 +182,34 @@ class Renderer(NamedTuple):
         kept = "user" if role not in {"assistant", "system"} else message.role
         return Part(Kind.SLIMMED, kept, self.meter.message(text), message.seq, message.seq, text=text)
 
+    def _born(self, message: StoredMessage, *, drop_thinking: bool) -> Part:
+        """Return the part of a message as it was born, but for the pictures that a text stands for."""
+        part = born(message, drop_thinking=drop_thinking)
+        if not self.imageless or part.payload is None or part.text is not None:
+            return part
+        most, codec = dict(self.imageless).get(message.seq, 0), self.codecs[message.codec]
+        if not most or not isinstance(codec, ShowsImages):
+            return part
+        part = part._replace(
+            kind=Kind.SLIMMED if part.kind is Kind.MESSAGE else part.kind,
+            payload=codec.without_images(part.payload, most, f"m{message.seq}"),
+        )
+        return part._replace(cost=self._shown_cost(part, codec))
+
+    def sent_cost(self, message: StoredMessage) -> Cost:
+        """Return what is sent of a message costs, without the pictures that a text stands for."""
+        return self._born(message, drop_thinking=False).cost
+
+    def _shown_cost(self, part: Part, codec: Codec) -> Cost:
+        payload = part.payload or ""
+        extra = codec.extra_tokens(payload)
+        if part.notice is not None:
+            return self.meter.message(codec.text(codec.encode(part)), extra)
+        return self.meter.said(codec.decode(payload), extra, arguments=part.arguments)
+
     def _slimmed(self, part: Part, slim_tokens: int) -> Part:
-        if part.kind not in {Kind.MESSAGE, Kind.RECALLED} or not part.result_ids or part.cost.bound <= slim_tokens:
+        whole = part.kind in {Kind.MESSAGE, Kind.RECALLED} or is_imageless(part)
+        if not whole or not part.result_ids or part.cost.bound <= slim_tokens:
             return part
         if part.payload is None or part.codec is None:
             return part
@@ -257,9 +298,14 @@ def unanswerable(part: Part) -> bool:
     return part.role not in {"user", "tool"}
 
 
+def is_imageless(part: Part) -> bool:
+    """Return whether a part is a message of the transcript with its words as they were said, and not its pictures."""
+    return part.kind is Kind.SLIMMED and part.payload is not None and part.text is None and part.arguments is None
+
+
 def is_user_part(part: Part) -> bool:
-    """Return whether a part is a user message of the transcript, verbatim."""
-    return part.kind is Kind.MESSAGE and part.role == "user" and not part.result_ids
+    """Return whether a part is a user message of the transcript with its words as they were said."""
+    return (part.kind is Kind.MESSAGE or is_imageless(part)) and part.role == "user" and not part.result_ids
 
 
 def is_note(part: Part) -> bool:

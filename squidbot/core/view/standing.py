@@ -220,6 +220,11 @@ class Shelf(NamedTuple):
     scope: Scope | None = None
     tells_users: bool = False
 
+    def showing(self, plan: PlanRecord | None) -> Shelf:
+        """Return the shelf whose messages are rendered as a plan sends them; None: without one."""
+        renderer = self.renderer.showing(plan)
+        return self if renderer is self.renderer else self._replace(renderer=renderer)
+
     def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return messages first_seq..last_seq with their costs by this session's counter."""
         rows = self.transcripts.read(self.session_id, first_seq, last_seq)
