@@ -19,6 +19,7 @@ from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
 
 if TYPE_CHECKING:
+    from squidbot.adapters.stdlib.daybook import State
     from squidbot.config import Loaded
     from squidbot.core.journal.entry import Entry
     from squidbot.core.journal.ports import Appended, Journal, Read
@@ -67,11 +68,34 @@ class Journals:
         self._loaded = loaded
         self._observer = observer
         self._opened: dict[Path, Telling] = {}
+        # The newest entry of each folder, and by what it is seen that it still is.
+        self._newest: dict[Path, tuple[State, Entry | None]] = {}
 
     @property
     def enabled(self) -> bool:
         """Whether entries are made, told and offered unasked: `journal.enabled`."""
         return self._loaded.settings.journal.enabled
+
+    @property
+    def tells(self) -> bool:
+        """Whether the newest entry is told where a session begins, or goes on after a pause."""
+        settings = self._loaded.settings.journal
+        return settings.enabled and settings.inject_latest_on_start
+
+    def newest(self, scope: Scope = NOBODY) -> Entry | None:
+        """Return the newest entry of a scope's journal; its files are read where they have changed only.
+
+        Raises:
+            ConfigError: one of `journal.redact_patterns` is none.
+            StoreError: the disk failed.
+        """
+        book = journal_of(self._loaded, None, scope)
+        state = book.state()
+        held = self._newest.get(book.folder)
+        if held is None or held[0] != state:
+            found = self.of(scope).latest(1).entries
+            held = self._newest[book.folder] = state, (found[0] if found else None)
+        return held[1]
 
     def place(self, scope: Scope = NOBODY) -> str:
         """Return the folder of a scope's journal: what no other one has."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
-from squidbot.core.view.marks import is_memory
+from squidbot.core.plan import JOURNAL, Section
+from squidbot.core.view.marks import JOURNAL as NOTED
+from squidbot.core.view.marks import fence, is_memory
 from squidbot.extending import Place, sections_of
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.heads import Caps
-    from squidbot.core.plan import Section
 
 __all__ = ["Call", "Unasked", "is_searchable"]
 
@@ -52,12 +53,21 @@ class Unasked:
             own = self._tried(lambda: self._head(limit_tokens), nothing)
             call = self._call
             place = Place(self._wired.hooks, call.session_id, call.scope, call.meter)
-            self._sections = (*own, *sections_of(place, own, limit_tokens))
+            told = self._tried(lambda: self._digest(limit_tokens), "", "the journal tells nothing")
+            journal = (Section(JOURNAL, told),) if told else ()
+            self._sections = (*own, *sections_of(place, own, limit_tokens), *journal)
         return self._sections
 
     def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
         """Return facts that answer the first words of a conversation and are not in `head`, between marks of ours."""
         return self._tried(lambda: self._start(prompt, limit_tokens, head), None)
+
+    def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
+        """Return what the journal tells, between marks of ours; None for nothing, or what is in view already."""
+        told = self._tried(lambda: self._digest(limit_tokens), "", "the journal tells nothing")
+        if not told or any(one.text == told for one in head) or any(told in one for one in noticed):
+            return None
+        return fence(NOTED, "the newest entry of the work's journal, from before this pause", told)
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
@@ -86,6 +96,14 @@ class Unasked:
         told = cold_start(self._memories, start, limit_tokens, searchable=self._call.searchable)
         return told.text if told else None
 
+    def _digest(self, limit_tokens: int) -> str:
+        """Return the newest entry of the journal, and what its session is after, at most at that cost in a head."""
+        if not self._wired.journals.tells:
+            return ""
+        from squidbot.resuming import digest_of  # noqa: PLC0415  # as above
+
+        return digest_of(self._wired, self._call.scope, self._call.session_id, self._call.meter, limit_tokens)
+
     @cached_property
     def _caps(self) -> Caps:
         from squidbot.core.memory.heads import Caps  # noqa: PLC0415  # as above
@@ -102,12 +120,12 @@ class Unasked:
         call = self._call
         return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
 
-    def _tried(self, act: Callable[[], Value], otherwise: Value) -> Value:
-        """Return what is made; where memory fails tell so, and go on without it (promise 10)."""
+    def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "memory says nothing unasked") -> Value:
+        """Return what is made; where that fails tell so, and go on without it (promise 10)."""
         try:
             return act()
         except SquidbotError as error:
-            cause = f"memory says nothing unasked: {error}"
+            cause = f"{failed}: {error}"
             self._wired.relay.notify(Event(events.DEGRADED, self._call.session_id, cause, scope=self._call.scope))
             return otherwise
 

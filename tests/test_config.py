@@ -94,6 +94,7 @@ OTHER_KEYS = {
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
     *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
     *(f"journal.{key}" for key in ("enabled", "interval_minutes", "llm")),  # test_journaling.py
+    *(f"journal.{key}" for key in ("inject_latest_on_start", "summary_token_budget")),  # test_resuming.py
     "journal.redact_patterns",
     "history.isolation",
     # Tested in test_tool_goals.py.

@@ -136,7 +136,7 @@ def test_entry_is_made_after_the_interval_and_tells_only_what_is_new(tmp_path: P
 
 
 def test_entry_is_made_at_three_quarters_full_once(tmp_path: Path) -> None:
-    """J-02: the rung `journal` of the ladder, at .75, through a session; told by its event."""
+    """J-02, J-03: the rung `journal` of the ladder, at .75, through a session; told by its event."""
     heard = Writer()
     with opened(tmp_path, heard) as engine:
         session = engine.session("s", window_tokens=4_096)

@@ -36,7 +36,7 @@ def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: In
         InvalidRequestError: there is nothing to answer.
         StoreError: the store failed.
     """
-    begins = Beginning(turn.shelf, stored, incoming, given.unasked, share_of(turn.plain))
+    begins = Beginning(turn.shelf, stored, incoming, given.unasked, share_of(turn.plain), _resumes(turn, stored, given))
     said = _Said(begins, tail_of(incoming, given.extended, turn.plain), given)
     trusting = believing(turn, stored, given)
     for guess in range(MOST_GUESSES if trusting.limits else 0):
@@ -51,6 +51,13 @@ def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: In
         trusting = trusting._replace(limits=trusting.limits and trusting.limits.less(over_tokens, guess))
         turn.notes().reopen()
     return _by_counter(turn, said.beside(turn))
+
+
+def _resumes(turn: Turn, stored: Standing, given: Inputs) -> bool:
+    """Return whether a call comes after a pause that parts session blocks."""
+    if given.now is None or stored.newest_time is None:
+        return False
+    return given.now - stored.newest_time >= turn.settings.gap_seconds
 
 
 def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -10,6 +11,7 @@ from squidbot.core.changes.moment import too_much
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.past import Mode, Past, digest
+from squidbot.core.plan import JOURNAL
 from squidbot.core.view.assembly import Assembly
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.validity import check_request
@@ -48,6 +50,8 @@ class Unasked(Protocol):
     def head(self, limit_tokens: int) -> tuple[Section, ...]:
         """Return the sections for the head of a request, which together cost at most so much, as a bound.
 
+        The journal's digest may cost so much beside the others.
+
         Each `Section.is_remembered`. While nothing is added, replaced or forgotten they are the same.
         """
 
@@ -55,6 +59,12 @@ class Unasked(Protocol):
         """Return facts that answer the first words of a conversation, between marks of ours; None for none.
 
         Those that `head` says already are not said again.
+        """
+
+    def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
+        """Return what the journal tells of the work where a conversation goes on after a pause; None for nothing.
+
+        What `head` or one of the texts that stand behind messages says already is not said again.
         """
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
@@ -158,17 +168,16 @@ class Wanted(NamedTuple):
     remembered: Callable[[], tuple[Section, ...]]
 
     def tried(self, make: Callable[[tuple[Section, ...]], Made]) -> Made:
-        """Return what is made with the whole head; where that does not fit, without what memory says.
+        """Return what is made with the whole head; where that does not fit, without what memory says, the journal last.
 
         Raises:
             BudgetError: it does not fit without it, either.
         """
         remembered = self.remembered()
-        if remembered:
-            try:
-                return make((*self.told, *remembered))
-            except BudgetError:
-                pass
+        journal = tuple(one for one in remembered if one.name == JOURNAL)
+        for kept in filter(None, dict.fromkeys((remembered, journal))):
+            with suppress(BudgetError):
+                return make((*self.told, *kept))
         return make(self.told)
 
 

@@ -50,6 +50,7 @@ class Beginning(NamedTuple):
         incoming: what comes.
         unasked: what memory says; None for nothing.
         share_tokens: what it may cost, as a bound.
+        resumes: whether it comes after a pause that parts session blocks.
     """
 
     shelf: Shelf
@@ -57,12 +58,13 @@ class Beginning(NamedTuple):
     incoming: Sequence[Message]
     unasked: Unasked | None
     share_tokens: int
+    resumes: bool = False
 
     def facts(self, head: Sequence[Section]) -> str | None:
-        """Return facts that are not in a head; None where there are none, or the conversation has begun already.
+        """Return facts that are not in a head, and after a pause what the journal tells; None for nothing.
 
-        They are told once: not where any message before carries some. But for the head nothing of it depends on the
-        plan in force.
+        Facts are told where a conversation begins, once: not where any message before carries some. Of the plan in
+        force nothing of it depends on more than the head, and what stands raw behind it.
 
         Raises:
             StoreError: the store failed.
@@ -73,8 +75,16 @@ class Beginning(NamedTuple):
         stored = self.stored
         before = stored.messages - stored.lead_count + sum(one.role != "system" for one in self.incoming[:newest])
         if before >= COLD_MESSAGES or any(tells_memories(row.notice or "") for row in self._said()):
+            return self._resumed(self.unasked, head)
+        started = self.unasked.start(self.incoming[newest].text, self.share_tokens, head)
+        return joined(started, self._resumed(self.unasked, head))
+
+    def _resumed(self, unasked: Unasked, head: Sequence[Section]) -> str | None:
+        """Return what the journal tells where the conversation goes on after a pause, unless it is in view."""
+        if not self.resumes:
             return None
-        return self.unasked.start(self.incoming[newest].text, self.share_tokens, head)
+        noticed = [row.notice for atom in self.stored.tail.atoms for row in atom.messages if row.notice]
+        return unasked.resume(self.share_tokens, head, noticed)
 
     def _said(self) -> Sequence[StoredMessage]:
         """Return all that was said so far, sent still or not."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import attrs
 
 from squidbot.checks import Minutes, Names, Whole
+from squidbot.core.journal.digest import DIGEST_TOKENS
 from squidbot.core.journal.rules import MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, Rules
 
 __all__ = ["Journal"]
 
 # J-03.
+JOURNAL_TOKENS = Whole(DIGEST_TOKENS)
 JOURNAL_MINUTES = Minutes(20)
 JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Names(REDACT_PATTERNS)
 
@@ -21,6 +23,8 @@ class Journal:
     enabled: bool = False
     interval_minutes: Minutes = JOURNAL_MINUTES
     llm: str | None = None
+    inject_latest_on_start: bool = True
+    summary_token_budget: Whole = JOURNAL_TOKENS
     folder: str = "notes/journal"
     max_entries_per_day: Whole = JOURNAL_MOST
     include_files: bool = True

@@ -34,6 +34,11 @@ class Begins:
         """Return a fact."""
         return fence(MEMORIES, "from before", f"- f-0: {prompt} {limit_tokens} {len(head)}")
 
+    def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
+        """Return nothing."""
+        del limit_tokens, head, noticed
+        return None
+
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return none."""
         return frozenset(()) & frozenset(memory_ids)

@@ -44,6 +44,11 @@ class Tells:
         told = fence(MEMORIES, "from before", f"- f-boat: the boat {limit_tokens} {len(head)}: {prompt}")
         return None if "f-boat" in self.gone else told
 
+    def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
+        """Return nothing."""
+        del limit_tokens, head, noticed
+        return None
+
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return those that are gone."""
         return frozenset(memory_ids) & self.gone

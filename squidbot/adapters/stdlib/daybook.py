@@ -13,7 +13,7 @@ import threading
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from squidbot.adapting.disk import lock, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 
     from squidbot.core.journal.entry import Entry
 
-__all__ = ["PAGE", "Daybook"]
+__all__ = ["PAGE", "Daybook", "State"]
 
 _NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl", re.ASCII)
 # The newest day's entries for people (J-06).
 PAGE: Final = "daily_summary.md"
 # Hidden: whoever indexes the folder passes it over.
 _LOCK: Final = ".journal.lock"
+
+
+State: TypeAlias = "tuple[str, int, int] | None"
 
 
 class _Page(NamedTuple):
@@ -122,6 +125,22 @@ class Daybook:
         except OSError as error:
             raise self._failed(self.folder, error, "nothing was read") from error
         return sorted(found[1] for name in names if (found := _NAME.fullmatch(name)) and _is_day(found[1]))
+
+    def state(self) -> State:
+        """Return what shows that nothing was appended since: the newest day, its file's size and time; None for none.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        days = self.days()
+        if not days:
+            return None
+        path = self.folder / f"{days[-1]}.jsonl"
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise self._failed(path, error, "nothing was read") from error
+        return days[-1], found.st_size, found.st_mtime_ns
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from squidbot.core.budget.ladder import Ladder
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
-from squidbot.core.plan import REMEMBERED, Section
+from squidbot.core.plan import JOURNAL, REMEMBERED, Section
 from squidbot.core.settings import STRATEGIES, HistorySettings
 from squidbot.core.view.marks import MEMORIES, fence
 from squidbot.core.view.renderer import fenced
@@ -173,13 +173,14 @@ class Remembering(NamedTuple):
     facts: tuple[str, ...] = ()
 
     def head(self, limit_tokens: int) -> tuple[Section, ...]:
-        """Return the newest facts that fit, as two sections."""
+        """Return the newest facts that fit, as two sections, and the oldest as the journal's, if it fits."""
+        journal = [Section(JOURNAL, one) for one in self.facts[:1] if _bytes(fenced(JOURNAL, one)) <= limit_tokens]
         for first in range(len(self.facts)):
             halves = ("\n".join(self.facts[first::2]), "\n".join(self.facts[first + 1 :: 2]))
             made = [Section(f"{REMEMBERED}{name}", text) for name, text in zip("ab", halves, strict=True) if text]
             if sum(_bytes(fenced(one.name, one.text)) for one in made) <= limit_tokens:
-                return tuple(one._replace(memories=self.facts[first:]) for one in made)
-        return ()
+                return (*(one._replace(memories=self.facts[first:]) for one in made), *journal)
+        return tuple(journal)
 
     def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
         """Return the first fact that fits and has the length of the prompt's last digit; what the head has not said."""
@@ -188,6 +189,14 @@ class Remembering(NamedTuple):
             text = fence(MEMORIES, "from before", f"- f-0: {fact}")
             if fact not in known and _bytes(text) <= limit_tokens:
                 return text
+        return None
+
+    def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
+        """Return the oldest fact as the journal's, if it fits and is not in view."""
+        for fact in self.facts[:1]:
+            seen = any(one.text == fact for one in head) or any(fact in one for one in noticed)
+            text = fence("journal", "before this pause", fact)
+            return None if seen or _bytes(text) > limit_tokens else text
         return None
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
