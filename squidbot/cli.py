@@ -32,7 +32,9 @@ COMMANDS = {
     "log": ("log", "Show turns: requests, tool calls, response, usage, budget."),
     "search": ("recall", "Search all that was said."),
     "recall": ("recall", "Show the words behind an id that a request shows."),
-    "export": ("export", "Write a session: as stored, for another host, or to read."),
+    "export": ("export", "Write a session: as stored, for another host, or to read; or a store as files."),
+    "import": ("bringing", "Bring in the files of an export, one for each model."),
+    "migrate": ("bringing", "Bring in older files of WorkspaceAI, with a copy kept; or take them back."),
     "compact": ("changes", "Shorten what is sent now."),
     "undo": ("changes", "Take the newest event back."),
     "memory": ("memory", "Search, list, add and forget durable facts."),
@@ -61,7 +63,8 @@ class _Faces(click.Group):
             return None
         place = COMMANDS[cmd_name][0]
         module = import_module(f"squidbot.{place}" if "." in place else f"squidbot.commands.{place}")
-        return cast("click.Command", getattr(module, cmd_name))
+        # `import` is a word of Python's own.
+        return cast("click.Command", getattr(module, "import_" if cmd_name == "import" else cmd_name))
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
 from squidbot.core import events
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.isolation import Whose, transcript_id
 from squidbot.remembering import NOBODY
@@ -16,7 +17,6 @@ from squidbot.sessions import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
     from types import TracebackType
 
     from squidbot.behind import EngineJobs
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
+    from squidbot.exchanges import Exported, Imported, RolledBack
     from squidbot.indexing import Indexed
     from squidbot.jobs import Jobs
     from squidbot.working import Outcome
@@ -243,6 +244,50 @@ class Engine:
     def _recorded(self, session: Session) -> None:
         if not self._is_closed:
             self._jobs().recorded(session)
+
+    def export_models(self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False) -> Exported:
+        """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
+
+        `sessions` are ids, none for all of the store. A file that has more than the store stays as it is, unless
+        `replaces`: it is then kept aside.
+
+        Raises:
+            StoreError: the store failed, or can't list its sessions.
+        """
+        from squidbot.exchanges import exported  # noqa: PLC0415  # no turn needs it
+
+        store, codecs = self.wired.store, self.wired.codecs
+        return exported(store, codecs, list(sessions) or self._sessions(), folder, replaces=replaces)
+
+    def import_models(self, *paths: str | Path, session: str = "", keeps_copies: bool = False) -> Imported:
+        """Bring in such files, or older ones, and return what became of each; a folder stands for its files.
+
+        Each exchange is brought once. `session` is where those go that name none. With `keeps_copies` each file is
+        copied to `FILE.backup` before.
+
+        Raises:
+            TranscriptError: there is no such file.
+        """
+        from squidbot.exchanges import Reading, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
+
+        files = [file for path in paths for file in files_at(path)]
+        return (migrated if keeps_copies else imported)(self.wired, files, Reading(session) if session else None)
+
+    def roll_back(self, *paths: str | Path) -> list[RolledBack]:
+        """Take what was brought from files out again, for good, and return how much that was, by session.
+
+        Raises:
+            StoreError: the store can't list its sessions.
+        """
+        from squidbot.exchanges import rolled_back  # noqa: PLC0415  # no turn needs it
+
+        return rolled_back(self.wired, self._sessions(), map(Path, paths))
+
+    def _sessions(self) -> list[str]:
+        listed = getattr(self.wired.store, "sessions", None)
+        if listed is None:
+            raise StoreError("this store can't list its sessions; it has no method `sessions`")
+        return [name for name, _ in listed()]
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that comes from."""

@@ -12,6 +12,8 @@
 | explain   | `explain`: what the next request holds, and why |
 | log       | `log`: turns with requests, tool calls, usage, budget |
 | export    | `export`: a session as a file |
+| model_files | `export --format workspaceai`: a store as a folder of files, one for each model |
+| bringing  | `import`, `migrate`: such files, and older ones, into a store, and back |
 | recall    | `recall`, `search`: the words as they were said |
 | changes   | `undo`, `compact`: the view plan, changed by hand |
 | remaking  | vectors and what words are found by, brought up or made anew |

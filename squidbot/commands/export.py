@@ -10,8 +10,10 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from squidbot.codecs.workspaceai import VERSION
 from squidbot.commands import options
 from squidbot.commands.ending import complain
+from squidbot.commands.model_files import WORKSPACEAI, Writing, write_models
 from squidbot.commands.reading.entries import entries
 from squidbot.commands.reading.forms import FORMS, Left, told
 from squidbot.commands.reading.opened import opened
@@ -27,19 +29,50 @@ __all__ = ["export"]
 
 
 @click.command()
-@options.session
+@click.argument("session_id", metavar="SESSION|FOLDER")
 @click.option(
-    "--format", "form", type=click.Choice(list(FORMS)), default="stored", show_default=True, help="What to write."
+    "--format",
+    "form",
+    type=click.Choice([*FORMS, WORKSPACEAI]),
+    default="stored",
+    show_default=True,
+    help="What to write.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write there.  [default: standard output]")
+@click.option("--session", "sessions", metavar="ID", multiple=True, help="Of workspaceai: only these sessions.")
+@click.option("--replace", "replaces", is_flag=True, help="Of workspaceai: over files that have more, kept aside.")
+@click.option("--dry-run", is_flag=True, help="Of workspaceai: say what would be written.")
+@options.form_version
 @options.store
 @options.as_json
-def export(*, session_id: str, form: str, output: str | None, store: str | None, as_json: bool) -> None:
-    """Write all that was said: as stored, for another host, or to read.
+def export(  # noqa: PLR0913  # an argument for each option
+    *,
+    session_id: str,
+    form: str,
+    output: str | None,
+    sessions: tuple[str, ...],
+    replaces: bool,
+    dry_run: bool,
+    version: str,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Write all that was said: as stored, for another host, or to read; or a whole store as a folder of files.
 
     stored: the host's own messages byte for byte, one on each line (a JSON array where one has line breaks in it).
     openai, anthropic: messages of that form as JSONL; from another one go text and tool calls with their results.
+    workspaceai: into a FOLDER, a file for each model with all that was said under it, in form 3.0 of WorkspaceAI.
     """
+    if form == WORKSPACEAI:
+        if output is not None:
+            raise click.UsageError("--output is of a single session; with --format workspaceai FOLDER is the argument")
+        if version == "2.0":
+            raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
+        how = Writing(sessions, version or VERSION, replaces=replaces, dry_run=dry_run, as_json=as_json)
+        write_models(session_id, store, how)
+        return
+    if sessions or replaces or dry_run:
+        raise click.UsageError("--session, --replace and --dry-run go with --format workspaceai")
     left = Left()
     with opened(store) as place:
         name = place.find(session_id)

@@ -14,7 +14,7 @@ from squidbot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["as_json", "limit", "message", "print_json", "session", "store", "tokens"]
+__all__ = ["as_json", "form_version", "limit", "message", "print_json", "session", "store", "tokens"]
 
 _ID = re.compile(r"m?([0-9]{1,12})")
 
@@ -41,6 +41,14 @@ def message(_: click.Context, __: click.Parameter, value: str | None) -> int | N
 
 store = click.option("--store", metavar="FILE.db", help="The store.  [default: the one of ./squidbot.toml]")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+form_version = click.option(
+    "--form-version",
+    "version",
+    type=click.Choice(["1.0", "2.0", "3.0"]),
+    envvar="SQUIDBOT_WORKSPACEAI_VERSION",
+    callback=lambda _, __, value: value or "",
+    help="The version of WorkspaceAI's files, whatever they say; also SQUIDBOT_WORKSPACEAI_VERSION.",
+)
 session = click.argument("session_id", metavar="SESSION")
 
 

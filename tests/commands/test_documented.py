@@ -48,6 +48,10 @@ PRINTED = [
     ["recall", "support/42", "m14"],
     ["recall", "support/43", "m0", "--send"],
     ["export", "support/43"],
+    ["export", "--format", "workspaceai", "files"],
+    ["import", "files"],
+    ["migrate", "memory.json"],
+    ["migrate", "memory.json", "--rollback", "--yes"],
     ["compact", "support/42"],
     ["undo", "support/42"],
     ["journal"],
@@ -158,6 +162,11 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         _set_goals()
     if arguments[0] == "context":
         _load_document()
+    if arguments[0] == "import":
+        copied("export", "--format", "workspaceai", "files")
+    if arguments[0] == "migrate":
+        Path("memory.json").write_text('{"current_conversation": ["hello"]}', encoding="utf-8")
+        copied("migrate", "memory.json", *(["--dry-run"] if "--rollback" not in arguments else []))
     if arguments[0] == "size":
         offline_chat_model(arguments[1])
     result = copied(*arguments, "--json")

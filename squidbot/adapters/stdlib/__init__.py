@@ -8,6 +8,7 @@
 | journal  | `FileMemoryStore`: durable facts in one file of JSON lines |
 | lines    | such a file: checksums, appending, writing it anew |
 | daybook  | `Daybook`: a journal in a folder, a file of JSON lines for each day |
+| model_files | `ModelFiles`: a folder with a file for each model, written whole or not at all |
 | vectors  | `ExactIndex`, `InMemoryVectors`: the nearest of some thousands, and what they are of |
 """
 

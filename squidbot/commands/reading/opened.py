@@ -135,8 +135,9 @@ class _Looking:
 
     name = "sqlite3-looking"
 
-    def __init__(self, *, writes: bool) -> None:
+    def __init__(self, *, writes: bool, makes: bool = False) -> None:
         self._writes = writes
+        self._makes = makes
 
     @hookimpl
     def register_adapters(self, register: Register) -> None:
@@ -149,14 +150,14 @@ class _Looking:
         # At rest, a file that is opened as usual and not written to stays as it is. Closing one whose log stands there
         # would empty the log into it, were a crashed host the last to have it open.
         in_use = Path(f"{path}-wal").exists()
-        return SqliteStore(path, create=False, read_only=in_use and not self._writes)
+        return SqliteStore(path, create=self._makes, read_only=in_use and not self._writes)
 
 
 @contextmanager
-def opened(path: str | None, *, writes: bool = False) -> Iterator[Opened]:
+def opened(path: str | None, *, writes: bool = False, makes: bool = False) -> Iterator[Opened]:
     """Give the store of a file, or (None) that of ./squidbot.toml; the other settings are those of ./squidbot.toml.
 
-    Unless `writes`, not a byte of a SQLite file is changed.
+    Unless `writes`, not a byte of a SQLite file is changed; with `makes` one that is not there is made.
 
     Raises:
         ConfigError: a setting is wrong, or no store is named.
@@ -165,13 +166,14 @@ def opened(path: str | None, *, writes: bool = False) -> Iterator[Opened]:
     loaded = _loaded(path)
     store = loaded.settings.store
     if store.path and store.adapter in {None, "sqlite3"}:
-        _check_there(loaded.absolute(store.path), store.path)
+        if not makes:
+            _check_there(loaded.absolute(store.path), store.path)
         named = attrs.evolve(store, adapter=_Looking.name)
         # Facts stay where they were: beside the sessions, whatever opens these.
         provider, facts = provider_of(loaded)
         memory = attrs.evolve(loaded.settings.memory, provider=provider, path=facts)
         loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named, memory=memory))
-    wired = wire(loaded, [_Looking(writes=writes)])
+    wired = wire(loaded, [_Looking(writes=writes, makes=makes)])
     try:
         yield Opened(wired)
     finally:

@@ -1,0 +1,240 @@
+"""A folder with a file for each model, under the model's name (W-03), written whole or not at all (W-06).
+
+Names of models that are spelled alike as files belong to the first; the others' have a digest behind them, and an index
+beside the files says which is whose (C27). What is damaged is set aside and never lost (W-05).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from squidbot.adapting.disk import lock, sync
+from squidbot.core.errors import DamagedStoreError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["ModelFiles", "name_of"]
+
+# Hidden, so that no model's file is called so.
+_INDEX: Final = ".index.json"
+_LOCK: Final = ".index.lock"
+# Names that Windows gives to devices.
+_TAKEN: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
+# With a digest and ".json" below the 255 bytes that every file system takes.
+MOST_NAME_CHARS: Final = 120
+
+
+def name_of(model: str) -> str:
+    """Return a model's name as that of a file, without ".json" (W-03): `qwen2.5:7b` -> `qwen2-5-7b`.
+
+    ":", "." and spaces, and all else that no file should have in its name, become "-"; letters are small. No name is
+    "unknown", and one that would be too long, or that of a device, has a digest.
+    """
+    name = re.sub(r"[^a-z0-9_+-]", "-", model.lower(), flags=re.ASCII) or "unknown"
+    return _with_digest(name, model) if len(name) > MOST_NAME_CHARS or _TAKEN.fullmatch(name) else name
+
+
+def _with_digest(name: str, model: str) -> str:
+    return f"{name[:MOST_NAME_CHARS]}-{_digest(model.encode('utf-8', 'surrogatepass'))}"
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:8]
+
+
+class ModelFiles:
+    """A folder of such files. `owner` reads a file's text: it returns the model whose it is, or raises ValueError.
+
+    Attributes:
+        failure: why the newest `save` failed; "" where it did not.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], owner: Callable[[str], str]) -> None:
+        """Name a folder, which is made with the first file."""
+        self.folder = Path(folder)
+        self._owner = owner
+        self.failure = ""
+
+    def path_of(self, model: str) -> Path:
+        """Return the file of a model, whether it is there or not.
+
+        Raises:
+            StoreError: the folder can't be read.
+        """
+        try:
+            owners = self._owners()
+        except OSError as error:
+            raise StoreError(f"{self.folder}: can't be read: {error.strerror or error}") from error
+        for name, one in owners.items():
+            if one == model:
+                return self.folder / f"{name}.json"
+        name = name_of(model)
+        return self.folder / f"{_with_digest(name, model) if name in owners else name}.json"
+
+    def load(self, model: str) -> str | None:
+        """Return the text of a model's file, or None where there is none, or a damaged one, which is then set aside.
+
+        What a writer left that died in between is put back first.
+
+        Raises:
+            StoreError: the file can't be read, or not be set aside.
+        """
+        path = self.path_of(model)
+        try:
+            for _ in range(2):
+                with suppress(DamagedStoreError):
+                    return self._text(path)
+                self.set_aside(path, "damaged")
+                backup = path.with_suffix(".backup")
+                if not backup.exists():
+                    return None
+                backup.replace(path)
+        except FileNotFoundError:
+            return self._recovered(path)
+        except OSError as error:
+            raise StoreError(f"{path}: can't be read: {error.strerror or error}") from error
+        return None
+
+    def save(self, model: str, text: str) -> bool:
+        """Write a model's file whole, durably, and return whether that was done; if not, `failure` says why.
+
+        A copy stands beside it as `.backup` meanwhile; what was written is read and checked before it takes the file's
+        name. Where anything fails the file is what it was, and nothing is left of the attempt.
+        """
+        self.failure = ""
+        try:
+            path = self.path_of(model)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._writing():
+                path = self.path_of(model)
+                self._replace(path, model, text)
+        except OSError as error:
+            self.failure = f"{error.filename or self.folder}: can't be written: {error.strerror or error}"
+        except (StoreError, ValueError) as error:
+            self.failure = str(error)
+        return not self.failure
+
+    def set_aside(self, path: Path, why: str) -> Path:
+        """Rename a file to `NAME.json.WHY-DIGEST`, the digest that of its bytes, and return where it is.
+
+        Raises:
+            OSError: it can't be renamed.
+        """
+        aside = path.with_name(f"{path.name}.{why}-{_digest(path.read_bytes())}")
+        path.replace(aside)
+        return aside
+
+    def _recovered(self, path: Path) -> str | None:
+        """Return what stands in the backup of a file that is gone, put back as the file; None where there is none."""
+        backup = path.with_suffix(".backup")
+        try:
+            text = self._text(backup)
+            backup.replace(path)
+        except (OSError, DamagedStoreError):
+            return None
+        return text
+
+    def _replace(self, path: Path, model: str, text: str) -> None:
+        backup, part = path.with_suffix(".backup"), path.with_name(f".{path.name}.part-{os.getpid()}")
+        try:
+            self._back_up(path, model, part)
+            _written(part, text.encode())
+            if self._owner(part.read_text("utf-8")) != model:
+                raise StoreError(f"{path}: what was written is not what was to be written; the file is as it was")
+            self._note(path, model)
+            part.replace(path)
+            self._last(path, backup)
+        finally:
+            if backup.exists() and not path.exists():
+                backup.replace(path)
+            backup.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
+
+    def _last(self, path: Path, backup: Path) -> None:
+        """Make a new name durable, or have the file be what it was."""
+        try:
+            sync(self.folder)
+        except OSError:
+            if backup.exists():
+                backup.replace(path)
+            else:
+                path.unlink()
+            raise
+
+    def _back_up(self, path: Path, model: str, part: Path) -> None:
+        """Copy a model's file to its `.backup`; what is no file of that model is set aside instead."""
+        if not path.exists():
+            return
+        try:
+            is_own = self._owner(self._text(path)) == model
+        except DamagedStoreError:
+            is_own = False
+        if is_own:
+            _written(part, path.read_bytes())
+            part.replace(path.with_suffix(".backup"))
+        else:
+            self.set_aside(path, "damaged")
+
+    def _note(self, path: Path, model: str) -> None:
+        """Keep in the index whose a file is, before it is there: two models never take one name."""
+        owners = self._owners()
+        if owners.get(path.stem) != model:
+            value = {"files": dict(sorted({**owners, path.stem: model}.items()))}
+            part = self.folder / f"{_INDEX}.part-{os.getpid()}"
+            _written(part, json.dumps(value, indent=2).encode())
+            part.replace(self.folder / _INDEX)
+
+    def _owners(self) -> dict[str, str]:
+        """Return whose each file is, by its name without ".json": as the index says, else as the file itself does."""
+        named = self._index()
+        paths = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
+        for path in paths:
+            if path.stem not in named and not path.name.startswith("."):
+                # One that can't be read takes no name from others: who would write it fails.
+                with suppress(DamagedStoreError, OSError):
+                    named[path.stem] = self._owner(self._text(path))
+        return named
+
+    def _index(self) -> dict[str, str]:
+        """Return what the index says; nothing where it is damaged: the files say it, too."""
+        try:
+            value = json.loads((self.folder / _INDEX).read_bytes())
+            return {str(name): str(model) for name, model in value["files"].items()}
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return {}
+
+    def _text(self, path: Path) -> str:
+        """Return the text of a file.
+
+        Raises:
+            DamagedStoreError: it is no file of a model.
+            OSError: it can't be read.
+        """
+        data = path.read_bytes()
+        try:
+            text = data.decode("utf-8-sig")
+            self._owner(text)
+        except ValueError as error:
+            raise DamagedStoreError(f"{path}: {error}") from error
+        return text
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with (self.folder / _LOCK).open("ab") as file:
+            lock(file)
+            yield
+
+
+def _written(path: Path, data: bytes) -> None:
+    """Write a new file, durable but for its name."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

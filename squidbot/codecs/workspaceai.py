@@ -1,0 +1,249 @@
+"""The files of WorkspaceAI, form 3.0: one for each model, with what was said as exchanges (W-04).
+
+An exchange is what the user said, what was answered, one time, and figures. Such files are brought in and written out;
+the store is where conversations are kept (C26).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from squidbot.codecs import jsontext
+from squidbot.codecs.fields import PayloadError, kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["VERSION", "Exchange", "Left", "ModelFile", "Shelf", "Shortened", "read", "stamp", "tokens_of", "write"]
+
+VERSION: Final = "3.0"
+# What a form can't hold, or what of a file is not taken, by its kind.
+Left: TypeAlias = "Counter[str]"
+Shelf = Literal["recent", "summarized"]
+SHELVES: tuple[Shelf, ...] = ("recent", "summarized")
+# What an exchange's metadata and a summary have, each with what it has to be.
+_DETAILS: Final[Mapping[str, tuple[type, ...]]] = {
+    "timestamp": (str, int, float),
+    "mode": (str,),
+    "model": (str,),
+    "total_tokens": (int,),
+    "complexity_score": (int, float),
+    "session": (str,),
+}
+_FIGURES: Final[Mapping[str, tuple[type, ...]]] = {
+    "exchange_count": (int,),
+    "total_tokens": (int,),
+    "date_range": (str,),
+}
+_HEAD: Final = ("version", "model", "created", "last_updated", "total_exchanges", "total_tokens", "context_window")
+_LISTS: Final = ("current_conversation", "recent_conversations", "summarized_conversations")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a user said and what was answered; "" where nobody did.
+
+    Attributes:
+        time: seconds since 1970, None where unknown.
+        details: its metadata of `_DETAILS`, and "user_tokens", "assistant_tokens" where a file says them.
+    """
+
+    user: str
+    assistant: str
+    time: float | None = None
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """What tells it from others: its words and its time, to the microsecond; 16 hexadecimal digits."""
+        when = None if self.time is None else round(self.time * 1e6)
+        return _digest(when, self.user, self.assistant)
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as a file has it, figures that it has none of counted (W-08)."""
+        user, assistant = (
+            {"content": text, "tokens": self.details.get(f"{side}_tokens", tokens_of(text))}
+            for side, text in (("user", self.user), ("assistant", self.assistant))
+        )
+        when = {} if self.time is None else {"timestamp": stamp(self.time)}
+        made = {**when, "total_tokens": tokens_of(self.user) + tokens_of(self.assistant), **self.details}
+        head = {key: made[key] for key in _DETAILS if key in made}
+        return {"user": user, "assistant": assistant, "metadata": head}
+
+
+class Shortened(NamedTuple):
+    """What a file keeps of conversations that it no longer has: a summary, its figures, and in which of two lists."""
+
+    shelf: Shelf
+    summary: str
+    details: Mapping[str, object]
+
+    @property
+    def digest(self) -> str:
+        """What tells it from others: 16 hexadecimal digits."""
+        return _digest(self.shelf, self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file.
+
+    Attributes:
+        model: whose it is; "" where no model was named.
+        exchanges: its current conversation, oldest first.
+        shortened: its summaries, oldest first within each list.
+        created, last_updated: in ISO 8601, "" where unknown.
+        window_tokens: the model's window, None where unknown.
+    """
+
+    model: str
+    exchanges: tuple[Exchange, ...] = ()
+    shortened: tuple[Shortened, ...] = ()
+    created: str = ""
+    last_updated: str = ""
+    window_tokens: int | None = None
+
+    @property
+    def digests(self) -> Counter[str]:
+        """How often each of its exchanges and summaries stands in it, by digest."""
+        return Counter([*(one.digest for one in self.exchanges), *(one.digest for one in self.shortened)])
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        exchanges = [one.to_json() for one in self.exchanges]
+        said = sum(tokens_of(one.user) + tokens_of(one.assistant) for one in self.exchanges)
+        head: dict[str, object] = {"version": VERSION, "model": self.model, "created": self.created}
+        head |= {"last_updated": self.last_updated, "total_exchanges": len(exchanges), "total_tokens": said}
+        made: dict[str, object] = {"metadata": {**head, "context_window": self.window_tokens}}
+        made["current_conversation"] = exchanges
+        for shelf in SHELVES:
+            on_it = [one for one in self.shortened if one.shelf == shelf]
+            made[f"{shelf}_conversations"] = [{"summary": one.summary, **one.details} for one in on_it]
+        return made
+
+
+def tokens_of(text: str) -> int:
+    """Return what these files count for a text: a token for three characters, at least one (W-08)."""
+    return max(1, len(text) // 3)
+
+
+def stamp(time: float) -> str:
+    """Return a point in time, in seconds since 1970, in ISO 8601 and UTC, to the microsecond."""
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
+
+
+def write(file: ModelFile) -> str:
+    """Return a file's text; what can't stand in UTF-8 is escaped."""
+    value = file.to_json()
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    return f"{text}\n"
+
+
+def read(value: object, left: Left) -> ModelFile:
+    """Return the file that a JSON value of form 3.0 is; what of it is not taken is counted in `left`.
+
+    Raises:
+        ValueError: it is none; the text says at which place and why.
+    """
+    whole = _object(value, "the file")
+    for key in ("metadata", "current_conversation"):
+        if key not in whole:
+            raise PayloadError(f"{key} is missing; a file of form {VERSION} has it")
+    head = _object(whole["metadata"], "metadata")
+    if head.get("version") != VERSION:
+        raise PayloadError(
+            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; squidbot migrate reads older files"
+        )
+    left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
+    left.update(f"key metadata.{key}" for key in head if key not in _HEAD)
+    window = head.get("context_window")
+    return ModelFile(
+        _text(head.get("model", ""), "metadata.model"),
+        tuple(_exchange(one, f"current_conversation.{at}", left) for at, one in _items(whole, "current_conversation")),
+        tuple(_all_shortened(whole, left)),
+        _text(head.get("created", ""), "metadata.created"),
+        _text(head.get("last_updated", ""), "metadata.last_updated"),
+        window if isinstance(window, int) and not isinstance(window, bool) else None,
+    )
+
+
+def _all_shortened(whole: Mapping[str, object], left: Left) -> Iterator[Shortened]:
+    for shelf in SHELVES:
+        key = f"{shelf}_conversations"
+        for at, one in _items(whole, key) if key in whole else ():
+            given = _object(one, f"{key}.{at}")
+            details = _known(given, _FIGURES, f"{key}.{at}", left, besides=("summary",))
+            yield Shortened(shelf, _text(given.get("summary"), f"{key}.{at}.summary"), details)
+
+
+def _exchange(value: object, place: str, left: Left) -> Exchange:
+    whole = _object(value, place)
+    left.update(f"key {key} of an exchange" for key in whole if key not in {"user", "assistant", "metadata"})
+    details = _known(_object(whole.get("metadata", {}), f"{place}.metadata"), _DETAILS, f"{place}.metadata", left)
+    said = []
+    for side in ("user", "assistant"):
+        one = _object(whole.get(side), f"{place}.{side}")
+        said.append(_text(one.get("content"), f"{place}.{side}.content"))
+        counted = _known(one, {"tokens": (int,)}, f"{place}.{side}", left, besides=("content",))
+        details |= {f"{side}_{key}": number for key, number in counted.items()}
+    made = Exchange(said[0], said[1], None, details)
+    return _timed(made, left)
+
+
+def _timed(made: Exchange, left: Left) -> Exchange:
+    """Return an exchange with the time that its metadata say; what is no time is left out."""
+    given = made.details.get("timestamp")
+    try:
+        return replace(made, time=jsontext.seconds(given or None))
+    except ValueError:
+        left["times that are none"] += 1
+        return replace(made, details={key: value for key, value in made.details.items() if key != "timestamp"})
+
+
+def _known(
+    given: Mapping[str, object],
+    wanted: Mapping[str, tuple[type, ...]],
+    place: str,
+    left: Left,
+    besides: Iterable[str] = (),
+) -> dict[str, object]:
+    """Return what of a mapping is known and as it has to be; the rest is counted by its key."""
+    made: dict[str, object] = {}
+    for key, value in given.items():
+        if isinstance(value, wanted.get(key, ())) and not isinstance(value, bool):
+            made[key] = value
+        elif key not in besides:
+            left[f"key {place.rstrip('0123456789').rpartition('.')[2] or 'summary'}.{key}"] += 1
+    return made
+
+
+def _items(whole: Mapping[str, object], key: str) -> Iterator[tuple[int, object]]:
+    value = whole[key]
+    if not isinstance(value, list):
+        raise PayloadError(f"{key} is {kind(value)}; it is a list")
+    yield from enumerate(value)
+
+
+def _object(value: object, place: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise PayloadError(f"{place} is {kind(value)}; it is an object")
+    return value
+
+
+def _text(value: object, place: str) -> str:
+    if not isinstance(value, str):
+        raise PayloadError(f"{place} is {kind(value)}; it is a string")
+    return value
+
+
+def _digest(*said: object) -> str:
+    return sha256(jsontext.write(list(said)).encode()).hexdigest()[:16]

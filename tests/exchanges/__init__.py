@@ -1,0 +1,1 @@
+"""Conversations as files of other systems, and back."""
