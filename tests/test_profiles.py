@@ -37,8 +37,9 @@ def test_a_profile_is_a_file_of_settings_and_says_where_its_values_are_from(name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_session_opens_under_each_profile(name: str) -> None:
-    """And answers."""
+def test_a_session_opens_under_each_profile(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And asks."""
+    monkeypatch.chdir(tmp_path)
     with squidbot.load({"profile": name}) as engine:
         session = engine.session("a", window_tokens=8_192)
         session.record({"role": "user", "content": "Where is the boat?"}, "In the harbour.")

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Profiled", "profiled_terms", "settings_of"]
 
-# What a replay has of its own: no file, no thread, and no facts, of which a recording has none.
+# What a replay has of its own: no file, no thread, no facts, and no documents but those that were said.
 OWN: Mapping[str, Mapping[str, object]] = {
     "store": {"adapter": "replayed"},
     "summary": {"scheduler": "none"},
     "memory": {"enabled": False},
+    "journal": {"enabled": False},
+    "context": {"folder": "", "autoload_project_docs": False},
 }
 
 
