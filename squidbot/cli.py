@@ -39,6 +39,7 @@ COMMANDS = {
     "undo": ("changes", "Take the newest event back."),
     "memory": ("memory", "Search, list, add and forget durable facts."),
     "journal": ("journal", "Show what was done, decided and left open, newest first."),
+    "continued": ("continued", "Begin a session with the context of another one."),
     "context": ("context", "Show the documents in a session's head, load or drop one."),
     "goals": ("goals", "Show what a session is after: goal, decisions, blockers."),
     "jobs": ("jobs", "List messages to be read for facts and summaries that are due, or do them."),

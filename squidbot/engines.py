@@ -90,7 +90,9 @@ class Engine:
         scope: Scope = NOBODY,
         mode: str | None = None,
     ) -> Session:
-        """Return the session of that id; what was recorded before goes on. Nothing is written yet.
+        """Return the session of that id; what was recorded before goes on.
+
+        Nothing is written yet, but where a session that has `session.max_messages` goes on in another one.
 
         `model` is an alias of the settings; any other name is kept for reports and gets the default window.
         `window_tokens`, input and output together, goes before both. A model with a file gets the largest window that
@@ -114,7 +116,73 @@ class Engine:
         isolation: Isolation = self.wired.loaded.settings.history.isolation  # type: ignore[assignment]  # checked
         own = transcript_id(self.wired.store, session_id, Whose(scope, lease.model, isolation))
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
-        return Session(self.wired, own, lease, self.wired.codecs[form], recorded, scope, mode)
+
+        def opened(own: str, mode: str | None = mode) -> Session:
+            return Session(self.wired, own, lease, self.wired.codecs[form], recorded, scope, mode)
+
+        most = self.wired.loaded.settings.session.max_messages
+        if not most:
+            return opened(own)
+        from squidbot.continuing import rotated  # noqa: PLC0415  # where sessions may be as long as they are, never
+
+        return rotated(opened, own, most)
+
+    def continued(  # noqa: PLR0913  # as `session`
+        self,
+        session_id: str,
+        new_id: str,
+        *,
+        model: str | None = None,
+        window_tokens: int | None = None,
+        form: str | None = None,
+        scope: Scope | None = None,
+        mode: str | None = None,
+    ) -> Session:
+        """Return a new session that goes on from another one, durably: with its context, without its conversation.
+
+        It takes over goals, locked decisions, pinned texts and messages, documents, and system text and context of the
+        transcript; a mark in its head says where the rest is, and the tool `history` brings it back. Both say which
+        one they are from. Called again, it returns the same session. What is None is as the other session has it.
+
+        Raises:
+            NotFoundError: nothing is stored of the other session.
+            ConfigError: there is a session of the new id already, it is another user's, or as `session`.
+            BudgetError: as `session`.
+            StoreError: the store failed.
+        """
+        from squidbot.continuing import Means, go_on  # noqa: PLC0415  # few sessions do
+
+        return go_on(self.session, self.wired, session_id, new_id, Means(model, window_tokens, form, scope, mode))
+
+    def sub_agent(  # noqa: PLR0913  # each may be left out
+        self,
+        parent: Session,
+        agent: str,
+        *,
+        share_session: bool = False,
+        share_context_window: bool = False,
+        clamp_tokens: int | None = None,
+        session_id: str | None = None,
+        model: str | None = None,
+        mode: str | None = None,
+    ) -> Session:
+        """Return the session of an agent that works for another one, which is called `agent` in its scope.
+
+        It shares the session of its parent, or (by default) has one of its own, `session_id` or PARENT/AGENT, with the
+        context of the parent when it begins (`continued`, without the mark). Its window is its parent's, or that of
+        another `model`; where it is not shared, at most `clamp_tokens`, and then it is told so (`cw_clamp_notice`).
+        All budgets follow from the window.
+
+        Raises:
+            ConfigError: the agent has no name, a shared window is to be clamped, there is another session of that id;
+                or as `session`.
+            BudgetError: as `session`.
+            StoreError: the store failed.
+        """
+        from squidbot.continuing import Agent, begin  # noqa: PLC0415  # few agents do
+
+        window = (share_context_window, clamp_tokens)
+        return begin(self.session, parent, Agent(agent, share_session, window, session_id, model, mode))
 
     def memories(self, scope: Scope = NOBODY) -> Memories:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).

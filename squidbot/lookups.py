@@ -55,7 +55,14 @@ class Lookups:
 
     def history(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
         """Return what a model's call of the tool `history` answers."""
-        told = answer(self._history, arguments, now)
+        from squidbot.ancestors import Ancestors  # noqa: PLC0415  # no turn needs it
+
+        earlier = Ancestors(self._wired, self._core.session_id, self._meter)
+        told = earlier.answer(arguments, self._history.free(), now)
+        if told is None:
+            told = answer(self._history, arguments, now)
+        else:
+            self._history.hand_out(self._meter.message(told.text))
         self._place.recalled("history", told.text)
         return told
 

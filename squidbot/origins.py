@@ -27,7 +27,7 @@ _TIERS: Final = {
         "debug",
     ),
     "physical": ("window", "gpu", "models", "prices", "price_table"),
-    "policy": ("profile", "budget", "allocation", "prompt", "pressure", "history", "images"),
+    "policy": ("profile", "budget", "allocation", "prompt", "pressure", "history", "images", "session"),
 }
 TIERS: Final = {table: tier for tier, tables in _TIERS.items() for table in tables}
 

@@ -59,7 +59,7 @@ class Session:
         self._recorded = recorded
         # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
         self.scope = scope
-        self._codec = codec
+        self.codec = codec
         self.meter = meter = wired.meter(lease.model)
         self._documents = Documents(wired.loaded.settings.budget.caps, meter)
         self._prompting = Prompting(wired.prompts, lease, meter.physical, wired.codecs, mode)
@@ -136,7 +136,7 @@ class Session:
             unasked=Unasked(self.wired, asked),
             extended=self._place.asking(now),
         )
-        incoming = [*unstored(spoken(said, "user", self._codec, self._place.marked), self.wired.codecs)]
+        incoming = [*unstored(spoken(said, "user", self.codec, self._place.marked), self.wired.codecs)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
@@ -162,7 +162,7 @@ class Session:
         """
         lease = self.wired.lease_below(self.lease, self._asked_tokens, window_tokens)
         mode = self._prompting.chosen
-        return Session(self.wired, self.session_id, lease, self._codec, self._recorded, self.scope, mode)
+        return Session(self.wired, self.session_id, lease, self.codec, self._recorded, self.scope, mode)
 
     def record(
         self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None, key: str = ""
@@ -178,7 +178,7 @@ class Session:
             ValueError: something said is not a message of the session's form.
             StoreError: nothing was stored.
         """
-        messages = [*spoken(said, "assistant", self._codec, self._place.marked)]
+        messages = [*spoken(said, "assistant", self.codec, self._place.marked)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
         if self._log is not None:
@@ -396,4 +396,4 @@ class Session:
         Raises:
             ConfigError: no tools are known in the session's form of messages.
         """
-        return self._lookups.tools(self._codec.tag, self.lease.model)
+        return self._lookups.tools(self.codec.tag, self.lease.model)

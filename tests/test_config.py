@@ -100,6 +100,8 @@ OTHER_KEYS = {
     # Tested in test_tool_goals.py.
     "goals.tool",
     "debug.turn_log",
+    # Tested in test_continuing.py.
+    "session.max_messages",
     # Tested in test_tool_context.py.
     "context.folder",
     "context.autoload_project_docs",

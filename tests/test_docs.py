@@ -36,7 +36,7 @@ CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 
 
 # Published names whose rooms stand beside sessions: whoever tells one takes it from here.
-BESIDE = {"BUDGET_FALLBACK", "CW_CLAMP_NOTICE"}
+BESIDE = {"BUDGET_FALLBACK"}
 
 
 class Block(NamedTuple):

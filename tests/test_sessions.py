@@ -350,9 +350,9 @@ def test_snapshot_comes_back_by_its_name() -> None:
 def test_preview_is_what_would_be_sent_next() -> None:
     """In the process that talked, and in one that was never told system text and tools."""
     one = talked()
-    one.record(one._codec.to_message({"role": "user", "content": "and now?"}))
+    one.record(one.codec.to_message({"role": "user", "content": "and now?"}))
     seen = one.preview()
-    other = squidbot.sessions.Session(one.wired, "s", one.lease, one._codec)
+    other = squidbot.sessions.Session(one.wired, "s", one.lease, one.codec)
     assert other.preview().messages == seen.messages[1:]
     assert other.preview().report.cost == seen.report.cost
     assert one.assemble(system="Be brief.", tools=[{"name": "read"}], memory="tea").messages == seen.messages

@@ -21,6 +21,7 @@
 | whose     | whose facts a command is about, and the store that they are in |
 | memory    | `memory`: durable facts, searched, listed, added, forgotten |
 | journal   | `journal`: entries of the journal, by day or newest first |
+| continued | `continued`: a session that goes on another one's context |
 | context   | `context`: the documents in a session's head |
 | goals     | `goals`: what a session is after |
 | merged    | `memory merge`, `memory restore`, `memory show` |

@@ -51,10 +51,16 @@ def _print(found: Sequence[Listed], every: int) -> None:
     if not found:
         paper.say("no sessions")
     else:
-        paper.table(COLUMNS, [_row(one, now) for one in found], texts=("session", "plan", "window"))
+        told = ("goes on from",) if any(one.parent for one in found) else ()
+        rows = [(*_row(one, now), *((_from(one),) if told else ())) for one in found]
+        paper.table((*COLUMNS, *told), rows, texts=("session", "plan", "window", *told))
     if every > len(found):
         paper.say(f"… {count(every - len(found), 'older session')}; --limit {every} lists all", "dim")
     paper.print()
+
+
+def _from(one: Listed) -> str:
+    return f"{shorter(one.parent, ID_CHARS)} ({one.way})" if one.parent else "-"
 
 
 def _row(one: Listed, now: float) -> tuple[str, ...]:

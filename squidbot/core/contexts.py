@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["KIND", "MOST_FRACTION", "Document", "Documents", "documents_of", "sections"]
+__all__ = ["KIND", "MOST_FRACTION", "Document", "Documents", "documents_of", "record_of", "sections"]
 
 # The kind of the records that hold them.
 KIND: Final = "context"
@@ -142,6 +142,11 @@ def _sections(documents: Iterable[Document], left: int, count: Callable[[str], i
         else:
             left -= cost
             yield Section(f"{CONTEXT}{one.name}", one.text)
+
+
+def record_of(number: int, document: Document) -> Record:
+    """Return the record of this number that keeps a document."""
+    return _record(number, *document)
 
 
 def _record(number: int, name: str, text: str | None) -> Record:

@@ -256,7 +256,7 @@ class Turn(NamedTuple):
         if stored.plan is not None or self.past.lease_id == self.lease.lease_id:
             return False
         wanted = self.wanted(stored, given)
-        return bool((wanted.told and not stored.messages) or wanted.remembered())
+        return bool((wanted.told and stored.messages <= stored.lead_count) or wanted.remembered())
 
     def _outside_changed(self, stored: Standing, given: Inputs) -> bool:
         """Return whether system text or tools are others than in the newest request, where there has been one."""

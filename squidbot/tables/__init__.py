@@ -14,6 +14,7 @@ What a key does stands in docs/configuration.md. None means: as the strategy, th
 | journal  | `[journal]` |
 | goals    | `[goals]` |
 | context  | `[context]` |
+| session  | `[session]` |
 """
 
 from squidbot.tables.answers import Allocation, Prompt, Words
@@ -23,6 +24,7 @@ from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Images, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
+from squidbot.tables.session import SessionLength
 from squidbot.tables.settings import Compat, Debug, Settings
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
@@ -43,6 +45,7 @@ __all__ = [
     "Pressure",
     "Prices",
     "Prompt",
+    "SessionLength",
     "Settings",
     "Snapshots",
     "Store",

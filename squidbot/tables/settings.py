@@ -14,6 +14,7 @@ from squidbot.tables.goals import Goals
 from squidbot.tables.history import History, Images, Pressure, Snapshots, Summary
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
+from squidbot.tables.session import SessionLength
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
 
@@ -50,6 +51,7 @@ class Settings:
     pressure: Pressure = attrs.Factory(Pressure)
     history: History = attrs.Factory(History)
     images: Images = attrs.Factory(Images)
+    session: SessionLength = attrs.Factory(SessionLength)
     summary: Summary = attrs.Factory(Summary)
     snapshots: Snapshots = attrs.Factory(Snapshots)
     memory: Memory = attrs.Factory(Memory)

@@ -57,6 +57,7 @@ PRINTED = [
     ["journal"],
     ["goals", "support/42"],
     ["context", "support/42"],
+    ["continued", "support/43", "support/44"],
     ["jobs"],
     ["snapshot", "support/42", "good"],
     ["restore", "support/42", "good"],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.commands.reading.terms import terms_of
+from squidbot.core.descent import parent_of
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
@@ -31,6 +32,7 @@ class Listed:
         plan, cause: the number of the plan in force and why it was made; None for none.
         model, window_tokens: of its lease; None where that is not known.
         damaged: what is wrong where its rows can't be read; None where nothing is.
+        parent, way: the session that it goes on from, and how ("continued", "rotated", "sub-agent"); None for none.
     """
 
     session_id: str
@@ -44,6 +46,8 @@ class Listed:
     model: str | None = None
     window_tokens: int | None = None
     damaged: str | None = None
+    parent: str | None = None
+    way: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
@@ -59,6 +63,8 @@ class Listed:
             "model": self.model,
             "window": self.window_tokens,
             "damaged": self.damaged,
+            "parent": self.parent,
+            "way": self.way,
         }
 
 
@@ -87,6 +93,7 @@ def _whole(place: Opened, session_id: str, messages: int) -> Listed:
     plan = PlanRecord.from_json(stored.body) if stored else None
     terms = terms_of(place, session_id)
     lease = terms.lease if terms.source != "assumed" else None
+    descent = parent_of(place.store, session_id)
     return Listed(
         session_id,
         messages,
@@ -98,6 +105,8 @@ def _whole(place: Opened, session_id: str, messages: int) -> Listed:
         cause=plan.cause if plan else None,
         model=lease.model if lease else None,
         window_tokens=lease.window_tokens if lease else None,
+        parent=descent.other if descent else None,
+        way=descent.way if descent else None,
     )
 
 
