@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from squidbot.codecs.workspaceai import VERSION
 from squidbot.commands import options
 from squidbot.commands.ending import complain
 from squidbot.commands.model_files import WORKSPACEAI, Writing, write_models
@@ -63,16 +62,15 @@ def export(  # noqa: PLR0913  # an argument for each option
     openai, anthropic: messages of that form as JSONL; from another one go text and tool calls with their results.
     workspaceai: into a FOLDER, a file for each model with all that was said under it, in form 3.0 of WorkspaceAI.
     """
+    how = Writing(sessions, version, replaces=replaces, dry_run=dry_run, as_json=as_json)
     if form == WORKSPACEAI:
-        if output is not None:
-            raise click.UsageError("--output is of a single session; with --format workspaceai FOLDER is the argument")
-        if version == "2.0":
-            raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
-        how = Writing(sessions, version or VERSION, replaces=replaces, dry_run=dry_run, as_json=as_json)
-        write_models(session_id, store, how)
-        return
-    if sessions or replaces or dry_run:
-        raise click.UsageError("--session, --replace and --dry-run go with --format workspaceai")
+        write_models(session_id, store, how, output)
+    else:
+        how.check_unused()
+        _export(session_id, form, output, store, as_json=as_json)
+
+
+def _export(session_id: str, form: str, output: str | None, store: str | None, *, as_json: bool) -> None:
     left = Left()
     with opened(store) as place:
         name = place.find(session_id)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from squidbot.codecs.workspaceai import VERSION
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO, complain
 from squidbot.commands.reading.opened import opened
@@ -15,7 +16,7 @@ from squidbot.commands.texts import count, line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from squidbot.exchanges.exporting import Written
+    from squidbot.exchanges.exporting import Exported, Written
 
 __all__ = ["WORKSPACEAI", "Writing", "left_out", "write_models"]
 
@@ -31,11 +32,28 @@ class Writing(NamedTuple):
     dry_run: bool = False
     as_json: bool = False
 
+    def check_unused(self) -> None:
+        """Refuse what goes with no other format.
 
-def write_models(folder: str, store: str | None, how: Writing) -> None:
-    """Write the sessions of a store into a folder, and print what became of each file."""
+        Raises:
+            click.UsageError: something of it is given.
+        """
+        if self.sessions or self.replaces or self.dry_run:
+            raise click.UsageError("--session, --replace and --dry-run go with --format workspaceai")
+
+
+def write_models(folder: str, store: str | None, how: Writing, output: str | None = None) -> None:
+    """Write the sessions of a store into a folder, and print what became of each file.
+
+    Raises:
+        click.UsageError: an option does not go with it.
+    """
     from squidbot.exchanges.exporting import exported  # noqa: PLC0415  # no other export needs it
 
+    if output is not None:
+        raise click.UsageError("--output is of a single session; with --format workspaceai FOLDER is the argument")
+    if how.version == "2.0":
+        raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
     with opened(store) as place, bar("reading sessions") as tick:
         sessions = [place.find(one) for one in how.sessions] or [name for name, _ in place.sessions()]
         done = exported(
@@ -45,21 +63,25 @@ def write_models(folder: str, store: str | None, how: Writing) -> None:
             folder,
             replaces=how.replaces,
             dry_run=how.dry_run,
-            version=how.version,
+            version=how.version or VERSION,
             tick=tick,
         )
+    _print(done, folder, len(sessions), how)
+    click.get_current_context().exit(ANSWER_IS_NO if any(one.became == "failed" for one in done.files) else 0)
+
+
+def _print(done: Exported, folder: str, sessions: int, how: Writing) -> None:
     if how.as_json:
-        said = {"format": WORKSPACEAI, "folder": folder, "dry_run": how.dry_run, "sessions": len(sessions)}
+        said = {"format": WORKSPACEAI, "folder": folder, "dry_run": how.dry_run, "sessions": sessions}
         options.print_json({**said, "files": [one._asdict() for one in done.files], "left_out": dict(done.left)})
     else:
         for one in (*_lines(done.files), _all_of(done.files, dry_run=how.dry_run)):
             click.echo(one)
-    failed = [one for one in done.files if one.became == "failed"]
-    for file in failed:
-        complain(f"{file.path}: {file.reason}" if not file.reason.startswith(file.path) else file.reason)
+    for file in done.files:
+        if file.became == "failed":
+            complain(file.reason if file.reason.startswith(file.path) else f"{file.path}: {file.reason}")
     if (said_left := left_out(done.left)) and not how.as_json:
         complain(f"such files have no place for: {said_left}")
-    click.get_current_context().exit(ANSWER_IS_NO if failed else 0)
 
 
 def left_out(left: Mapping[str, int]) -> str:
