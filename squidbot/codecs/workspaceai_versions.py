@@ -66,8 +66,13 @@ def to_version_2(value: object, left: Left) -> Value:
     left.update(f"key {key}" for key in whole if key not in known)
     made: Value = {"metadata": {"version": "2.0", "migrated_from": "1.0"}}
     made["current_conversation"] = [_exchange(one, f"current_conversation.{at}", left) for at, one in enumerate(given)]
-    for shelf in SHELVES:
-        key = f"{shelf}_conversations"
+    return {**made, **_summaries(whole)}
+
+
+def _summaries(whole: Mapping[str, object]) -> Value:
+    """Return the summaries of a file of version 1.0 in version 2.0, where a string alone is a summary."""
+    made: Value = {}
+    for key in (f"{shelf}_conversations" for shelf in SHELVES):
         held = whole.get(key, [])
         if not isinstance(held, list):
             raise PayloadError(f"{key} is {kind(held)}; it is a list")
@@ -92,14 +97,13 @@ def to_version_3(value: object) -> dict[str, Value]:
     owner = next(iter(by_model)) if len(by_model) == 1 else DEFAULT_MODEL
     if shortened or not by_model:
         by_model.setdefault(owner, [])
-    return {
-        model: {
-            "metadata": {"version": VERSION, "model": model},
-            "current_conversation": exchanges,
-            **(shortened if model == owner else {}),
-        }
-        for model, exchanges in by_model.items()
-    }
+    made = {model: _version_3(model, exchanges) for model, exchanges in by_model.items()}
+    made.get(owner, {}).update(shortened)
+    return made
+
+
+def _version_3(model: str, exchanges: list[object]) -> Value:
+    return {"metadata": {"version": VERSION, "model": model}, "current_conversation": exchanges}
 
 
 def _model_of(exchange: object) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from squidbot.commands.model_files import left_out
 from squidbot.commands.reading.opened import file_of, opened
 from squidbot.commands.remaking import bar
 from squidbot.commands.texts import count, line
-from squidbot.core.errors import TranscriptError
+from squidbot.core.errors import ConfigError, TranscriptError
 from squidbot.engines import load
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def import_(  # noqa: PLR0913  # an argument for each option
     from squidbot.exchanges.importing import Reading, imported  # noqa: PLC0415  # its help stays quick
 
     files = _files(paths)
-    with _opened(store, dry_run=dry_run) as wired, bar("bringing exchanges") as tick:
+    with _opened(store, files, version, dry_run=dry_run) as wired, bar("bringing exchanges") as tick:
         done = imported(wired, files, _reading(Reading(), session, version, dry_run=dry_run, tick=tick))
     _end(done, dry_run=dry_run, as_json=as_json)
 
@@ -87,7 +88,7 @@ def migrate(  # noqa: PLR0913  # an argument for each option
         _roll_back(paths, store, yes=yes, dry_run=dry_run, as_json=as_json)
         return
     files = _files(paths)
-    with _opened(store, dry_run=dry_run) as wired, bar("bringing exchanges") as tick:
+    with _opened(store, files, version, dry_run=dry_run) as wired, bar("bringing exchanges") as tick:
         done = migrated(wired, files, _reading(Reading(), session, version, dry_run=dry_run, tick=tick))
     _end(done, dry_run=dry_run, as_json=as_json)
 
@@ -99,13 +100,21 @@ def _reading(
 
 
 @contextmanager
-def _opened(store: str | None, *, dry_run: bool) -> Iterator[Wired]:
-    """Give the store, made where it is missing; only looked at by a dry run, which goes by none where there is none."""
-    if dry_run and not Path(file_of(store)).exists():
+def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: bool) -> Iterator[Wired]:
+    """Give the store, made where it is missing and a file has something; only looked at by a dry run.
+
+    Where there is none, a dry run, or one of files that are damaged, goes by an empty one in memory.
+    """
+    from squidbot.exchanges.importing import read_files  # noqa: PLC0415  # as above
+
+    is_new = False
+    with suppress(ConfigError):  # a store of an extension is no file, and is opened as it says
+        is_new = not Path(file_of(store)).exists()
+    if is_new and (dry_run or all(read_files(file, Counter(), version).failed for file in files)):
         with load({}) as engine:
             yield engine.wired
         return
-    with opened(store, writes=not dry_run, makes=not dry_run) as place:
+    with opened(store, writes=not dry_run, makes=is_new) as place:
         yield place.wired
 
 
@@ -121,12 +130,10 @@ def _roll_back(paths: tuple[str, ...], store: str | None, *, yes: bool, dry_run:
     places = [Path(path) for path in paths]
     with opened(store, writes=True) as place:
         sessions = [name for name, _ in place.sessions()]
-        found = rolled_back(place.wired, sessions, places, dry_run=True)
-        messages = sum(one.messages for one in found)
-        if messages and not (yes or dry_run):
-            what = f"{count(messages, 'message')} of {count(len({one.session for one in found}), 'session')}"
-            click.confirm(f"Take {what} out for good?", abort=True, err=True)
-        done = found if dry_run or not found else rolled_back(place.wired, sessions, places)
+        done = rolled_back(place.wired, sessions, places, dry_run=True)
+        if not dry_run and done:
+            _confirm(done, yes=yes)
+            done = rolled_back(place.wired, sessions, places)
     if not done:
         raise TranscriptError(", ".join(paths), None, "nothing was brought in from there; name the file as it was then")
     if as_json:
@@ -134,7 +141,14 @@ def _roll_back(paths: tuple[str, ...], store: str | None, *, yes: bool, dry_run:
     else:
         for text in _rolled(done, dry_run=dry_run):
             click.echo(text)
-    _exit([one.reason for one in done if one.reason], damaged=False)
+    _exit([f"{line(one.session)}: {one.reason}" for one in done if one.reason], damaged=False)
+
+
+def _confirm(found: Sequence[RolledBack], *, yes: bool) -> None:
+    messages, sessions = sum(one.messages for one in found), len({one.session for one in found})
+    if messages and not yes:
+        what = f"{count(messages, 'message')} of {count(sessions, 'session')}"
+        click.confirm(f"Take {what} out for good?", abort=True, err=True)
 
 
 def _rolled(done: Sequence[RolledBack], *, dry_run: bool) -> Iterator[str]:

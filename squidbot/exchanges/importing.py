@@ -137,7 +137,7 @@ def read_files(path: Path, left: Left, version: str = "") -> Read:
     """Return what a file has, whatever its version; what of it is not taken is counted in `left`."""
     mine: Left = Counter()
     try:
-        value = jsontext.parse(path.read_bytes().decode("utf-8-sig"))
+        value = jsontext.parse(_text(path))
         said = version or version_of(value)
         files = tuple(files_of(value, mine, said))
     except OSError as error:
@@ -147,6 +147,21 @@ def read_files(path: Path, left: Left, version: str = "") -> Read:
         return Read(path, failed=Brought(str(path), "failed", reason=f"{where}{error}", damaged=True))
     left.update(mine)
     return Read(path, said, files)
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        ValueError: it is not UTF-8.
+        OSError: it can't be read.
+    """
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = "is UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else f"byte {error.start} is not UTF-8"
+        raise jsontext.JsonTextError(f"{what}; save the file as UTF-8") from error
 
 
 class _Parcel(NamedTuple):

@@ -35,7 +35,9 @@ def of(model: str) -> str:
         ("claude-3-haiku", "claude-3-haiku"),
         ("gpt-4o-mini", "gpt-4o-mini"),
         ("My Model", "my-model"),
-        ("../../etc/passwd", "------etc-passwd"),
+        ("../../etc/passwd", "etc-passwd-3754d6cb"),
+        ("模型", "unknown-c98e118e"),
+        ("CON", "con-a3dbc4b6"),
         ("", "unknown"),
     ],
 )

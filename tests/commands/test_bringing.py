@@ -80,6 +80,15 @@ def test_damaged_file_ends_in_a_line_and_the_others_are_brought(
     assert Path("bad.json").read_text("utf-8") == text
 
 
+def test_files_that_are_all_damaged_make_no_store(called: Callable[..., Result]) -> None:
+    """W-05: nor does one in another encoding, which is named."""
+    for data, says in ((b"\xff\xfe{\x00", "is UTF-16; save the file as UTF-8"), (b"\xa8", "byte 0 is not UTF-8")):
+        Path("bad.json").write_bytes(data)
+        done = called("import", "bad.json")
+        assert (done.exit_code, says in done.output) == (4, True)
+    assert not Path("s.db").exists()
+
+
 @pytest.mark.parametrize("command", ["migrate", "import"])
 def test_path_that_is_none_makes_no_store(called: Callable[..., Result], command: str) -> None:
     """C26: nor does an empty folder."""

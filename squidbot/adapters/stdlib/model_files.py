@@ -35,9 +35,11 @@ def name_of(model: str) -> str:
     """Return a model's name as that of a file, without ".json" (W-03): `qwen2.5:7b` -> `qwen2-5-7b`.
 
     ":", "." and spaces, and all else that no file should have in its name, become "-"; letters are small. No name is
-    "unknown", and one that would be too long, or that of a device, has a digest.
+    "unknown", and one that would be too long, that of a device, or would begin with "-", has a digest.
     """
     name = re.sub(r"[^a-z0-9_+-]", "-", model.lower(), flags=re.ASCII) or "unknown"
+    if name.startswith("-"):
+        return _with_digest(name.lstrip("-") or "unknown", model)
     return _with_digest(name, model) if len(name) > MOST_NAME_CHARS or _TAKEN.fullmatch(name) else name
 
 
