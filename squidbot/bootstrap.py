@@ -386,5 +386,6 @@ def _given(loaded: Loaded) -> dict[str, float | str | None]:
         "moderate_blocks": summary.moderate_blocks,
         "compact_blocks": summary.compact_blocks,
         "level_fraction": summary.level_fraction,
+        "max_summary_tokens": summary.max_tokens,
         "min_note_tokens": summary.min_note_tokens,
     }

@@ -98,6 +98,7 @@ class Loaded:
         """Return where a key that is set stands: under its own name, another one of it, or as one word for a table."""
         *table, key = path
         others = [(*table, other) for other, own in WINDOW_ALIASES.items() if own == key and table == ["window"]]
+        others += [place for place, own in OTHER_ALIASES.items() if own == path]
         line = next((lines[one] for one in (path, *others, tuple(table)) if one in lines), 0)
         return f"{self.source}:{line}" if line else self.source
 
@@ -166,6 +167,12 @@ WINDOW_ALIASES = {
     "kvQuantization": "kv_type",
 }
 AUTO_SIZES = {True: "max_safe", False: "manual"}
+# The same of its tables for compression and snapshots: of each key the table and the key that it is with us.
+OTHER_ALIASES = {
+    ("compression", "preserveRecent"): ("history", "keep_recent_tokens"),
+    ("compression", "summaryMaxTokens"): ("summary", "max_tokens"),
+    ("snapshot", "autoThreshold"): ("snapshots", "auto_fraction"),
+}
 
 
 def _spelled_out(raw: Mapping[str, object]) -> dict[str, object]:
@@ -173,18 +180,41 @@ def _spelled_out(raw: Mapping[str, object]) -> dict[str, object]:
     window = raw.get("window")
     if isinstance(window, Mapping):
         raw = {**raw, "window": {WINDOW_ALIASES.get(key, key): _sizing(key, window[key]) for key in window}}
+    raw = _moved(raw)
     models = raw.get("models")
     if isinstance(models, Mapping):
         raw = {**raw, "models": {alias: _with_table(model) for alias, model in models.items()}}
     return dict(_with_table(raw))
 
 
+def _moved(raw: Mapping[str, object]) -> Mapping[str, object]:
+    """Return settings whose keys stand in our tables; what is unknown in those of others stays where it is."""
+    made = dict(raw)
+    for (table, key), (own_table, own_key) in OTHER_ALIASES.items():
+        given, own = made.get(table), made.get(own_table, {})
+        if isinstance(given, Mapping) and key in given and isinstance(own, Mapping):
+            made[own_table] = {**own, own_key: given[key]}
+            made[table] = {name: value for name, value in given.items() if name != key}
+    emptied = {table for table, _ in OTHER_ALIASES if made.get(table) == {}}
+    return {table: value for table, value in made.items() if table not in emptied}
+
+
 def _check_aliases(raw: Mapping[str, object], source: str) -> None:
-    """Check that no key of `[window]` is set under both of its names.
+    """Check that no key is set under both of its names, and that there is no other in a table of another's.
 
     Raises:
         ConfigError: one is.
     """
+    for table in {table for table, _ in OTHER_ALIASES}:
+        known = [key for other, key in OTHER_ALIASES if other == table]
+        given = raw.get(table)
+        for key in given if isinstance(given, Mapping) else ():
+            if key not in known:
+                raise ConfigError(f"unknown key {key}, known: {', '.join(known)} @ {source}.{table}")
+    for (table, key), (own_table, own_key) in OTHER_ALIASES.items():
+        given, own = raw.get(table), raw.get(own_table)
+        if isinstance(given, Mapping) and isinstance(own, Mapping) and key in given and own_key in own:
+            raise ConfigError(f"{key} is another name of {own_table}.{own_key}; keep one @ {source}.{table}")
     window = raw.get("window")
     both = [key for key, own in WINDOW_ALIASES.items() if isinstance(window, Mapping) and {key, own} <= window.keys()]
     if both:

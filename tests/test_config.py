@@ -18,6 +18,7 @@ from squidbot.core.errors import ConfigError, JournalFullError
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.journal.entry import Entry
 from squidbot.core.journal.rules import Rules
+from squidbot.core.plan import Representation
 from squidbot.core.settings import HistorySettings
 from squidbot.core.snapshots import Retention
 
@@ -65,6 +66,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "summary.moderate_blocks": (6, "moderate_blocks"),
     "summary.compact_blocks": (7, "compact_blocks"),
     "summary.level_fraction": (0.34, "level_fraction"),
+    "summary.max_tokens": (700, "max_summary_tokens"),
     "summary.min_note_tokens": (19, "min_note_tokens"),
     "prices.read": (0.25, "read_price"),
     "prices.write": (1.5, "write_price"),
@@ -404,6 +406,36 @@ def test_window_takes_the_names_of_document_004() -> None:
     assert (window.kv_type, window.sizing) == ("q8_0", "manual")
     assert load_settings({"window": {"autoSize": True}}).settings.window.sizing == "max_safe"
     assert opened({"window": {"targetSize": 4096}}).lease.source == "global-config"
+
+
+def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
+    """O-15: keys of its tables are keys of ours, beside those that stand there."""
+    given = {"compression": {"preserveRecent": 1024, "summaryMaxTokens": 300}, "snapshot": {"autoThreshold": 0.8}}
+    settings = load_settings({**given, "snapshots": {"max": 3}}).settings
+    assert (settings.history.keep_recent_tokens, settings.summary.max_tokens) == (1024, 300)
+    assert (settings.snapshots.auto_fraction, settings.snapshots.max) == (0.8, 3)
+    assert opened(given).core.settings.level_tokens(Representation.DETAILED, 13_600) == 300
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"compression": {"preserveRecent": 9}, "history": {"keep_recent_tokens": 9}},
+            "preserveRecent is another name of history.keep_recent_tokens; keep one @ argument.compression",
+        ),
+        ({"snapshot": {"autoThreshold": 7}}, "@ argument.snapshots.auto_fraction"),
+        (
+            {"compression": {"strength": 7}},
+            "unknown key strength, known: preserveRecent, summaryMaxTokens @ argument.compression",
+        ),
+    ],
+)
+def test_names_of_document_004_are_refused_as_our_own_are(given: dict[str, object], message: str) -> None:
+    """A key under two names, a value out of its range, and one that nobody has."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(given)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

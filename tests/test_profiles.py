@@ -58,7 +58,7 @@ def test_what_the_user_sets_goes_before_the_profile(tmp_path: Path) -> None:
 
 
 def test_the_environment_goes_before_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it goes before a default, where it is asked for."""
+    """As it goes before a default, where it is asked for; 100,000 tokens where nobody says (P-06)."""
     monkeypatch.setenv("PENGUIN_CONTEXT_SAFETY_FRACTION", "0.7")
     loaded = load_settings({"profile": "penguin", "compat": {"env": True}})
     found = {one.key: (one.value, one.source) for one in loaded.origins()}

@@ -56,6 +56,7 @@ class HistorySettings:
         detailed_blocks, moderate_blocks, compact_blocks: how many of the newest blocks keep notes of their own at each
             level when the chain of notes is full (C23); older ones are merged.
         level_fraction: what these notes may take of the room for all.
+        max_summary_tokens: no summary is larger, whatever the room; None: as large as its level has it (C23).
         min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
         user_verbatim_fraction: user messages stay verbatim while all of them cost no more (C2).
         user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
@@ -97,6 +98,7 @@ class HistorySettings:
     moderate_blocks: int = 5
     compact_blocks: int = 5
     level_fraction: float = 0.3
+    max_summary_tokens: int | None = None
     min_note_tokens: int = 48
     user_verbatim_fraction: float = 0.5
     user_low_fraction: float = 0.3
@@ -173,7 +175,8 @@ class HistorySettings:
 
     def level_tokens(self, level: Representation, room_tokens: int) -> int:
         """Return the largest summary of a level, in tokens."""
-        return max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
+        most = max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
+        return most if self.max_summary_tokens is None else min(most, self.max_summary_tokens)
 
     def ranks(self) -> tuple[Representation, ...]:
         """Return the levels of the newest blocks, newest first."""

@@ -98,6 +98,7 @@ class Summary:
     moderate_blocks: Whole | None = None
     compact_blocks: Whole | None = None
     level_fraction: Portion | None = None
+    max_tokens: Tokens | None = None
     min_note_tokens: Whole | None = None
     llm: str | None = None
     mode: Mode | None = None
