@@ -366,6 +366,7 @@ def _given(loaded: Loaded) -> dict[str, float | str | None]:
         "scope": history.scope,
         "user_messages": history.user_messages,
         "most_images": settings.images.max,
+        "categories_by_words": history.categories_by_words,
         "keep_fraction": history.keep_fraction,
         "slim_fraction": history.slim_fraction,
         "user_verbatim_fraction": history.user_verbatim_fraction,

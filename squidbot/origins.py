@@ -25,6 +25,7 @@ _TIERS: Final = {
         "extensions",
         "compat",
         "debug",
+        "ui",
     ),
     "physical": ("window", "gpu", "models", "prices", "price_table"),
     "policy": ("profile", "budget", "allocation", "prompt", "pressure", "history", "images", "session"),

@@ -44,6 +44,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "pressure.backoff_seconds": (31.0, "backoff_seconds"),
     "history.scope": ("none", "scope"),
     "images.max": (3, "most_images"),
+    "history.categories_by_words": (True, "categories_by_words"),
     "history.user_messages": ("strict", "user_messages"),
     "pressure.beside_summaries": (True, "beside_summaries"),
     "history.floor_turns": (3, "floor_turns"),
@@ -104,6 +105,8 @@ OTHER_KEYS = {
     "debug.turn_log",
     # Tested in test_continuing.py.
     "session.max_messages",
+    # Tested in commands/test_show.py.
+    "ui.show_context_messages",
     # Tested in test_tool_context.py.
     "context.folder",
     "context.autoload_project_docs",

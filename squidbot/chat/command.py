@@ -67,7 +67,8 @@ def chat(  # noqa: PLR0913  # an argument for each option
         with begun(asked) as found:
             from squidbot.chat.room import Talk  # noqa: PLC0415  # where there is no model, nothing of it is needed
 
-            screen = Screen(quiet=question is not None, mute=as_json)
+            shown = found.engine.wired.loaded.settings.ui.show_context_messages
+            screen = Screen(quiet=question is not None, mute=as_json, outputs=shown)
             if demo:
                 system, no_tools = "", True  # in a window of 2,048 characters they would leave no room
             talk = Talk(asked, found, screen, system=system, tools=not no_tools)

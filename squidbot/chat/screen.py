@@ -69,8 +69,12 @@ def room_pressure(room: Room) -> float:
 class Screen:
     """Shows a conversation. What is no answer goes to standard error where standard output is no terminal."""
 
-    def __init__(self, *, quiet: bool = False, mute: bool = False) -> None:
-        """Look at standard output; `quiet`: only answers, and what went wrong; `mute`: the latter alone."""
+    def __init__(self, *, quiet: bool = False, mute: bool = False, outputs: bool = False) -> None:
+        """Look at standard output; `quiet`: only answers, and what went wrong; `mute`: the latter alone.
+
+        `outputs`: what tools put out is shown, too (P-05).
+        """
+        self._outputs = outputs
         self.is_terminal = sys.stdout.isatty() and not mute
         self._mute = mute
         self._quiet = quiet or not self.is_terminal
@@ -97,12 +101,15 @@ class Screen:
         self._answer = self._fresh()
 
     def called(self, call: ToolCall, answer: Answer) -> None:
-        """Write which tool was called, with what, and how its answer begins."""
+        """Write which tool was called, with what, and how much it put out, or how that begins; errors in any case."""
         if self._quiet:
             return
         columns = self.columns
         self._print(f"-> {line(call.name)} {parameters(call.arguments, columns - len(call.name) - 4)}", "tool")
         said = answer.text.splitlines()
+        if not self._outputs and not answer.is_error:
+            self._print(f"   {count(len(said), 'line')} of output", "dim")
+            return
         first = next((one for one in said if not one.startswith("<")), said[0] if said else "")
         more = f" (+{len(said) - 1} lines)" if len(said) > 1 and call.name == HISTORY else ""
         room = columns - 3 - len(more)

@@ -23,7 +23,7 @@ from squidbot.core.messages import Category, Message, Role, ToolCall
 from squidbot.core.portable import Media, Outcome, Portable, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.messages import Part
     from squidbot.core.portable import Piece
@@ -207,9 +207,15 @@ class AnthropicMessages(Pictures):
             codec=self.tag,
             calls=tuple(_call(block) for block in blocks if block.get("type") == "tool_use"),
             results=results,
-            category=_CATEGORIES.get(role, Category.DIALOG),
+            category=Category.ERROR if _failed(blocks) else _CATEGORIES.get(role, Category.DIALOG),
             time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
         )
+
+
+def _failed(blocks: Sequence[dict[str, object]]) -> bool:
+    """Return whether tools have answered, and every one of them with an error."""
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    return bool(results) and all(block.get("is_error") is True for block in results)
 
 
 def _sendable(payload: str) -> dict[str, object]:

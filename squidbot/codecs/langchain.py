@@ -127,7 +127,7 @@ class LangChain(Pictures):
         kept = (block for block in _blocks(data.get("content")) if block.get("type") not in (*_THINKING, *_CALLS))
         said = [piece for block in kept if (piece := _piece(block)) != Words("")]
         if role == "tool":
-            failed = data.get("status") == "error"
+            failed = _failed(role, data)
             return Portable(role, (Outcome(as_name(data, "tool_call_id", "a tool message"), tuple(said), failed),))
         return Portable(role, (*said, *(_call(each) for each in _calls(data))))
 
@@ -148,7 +148,7 @@ class LangChain(Pictures):
             codec=self.tag,
             calls=tuple(map(_call, _calls(data))) if role == "assistant" else (),
             results=(as_name(data, "tool_call_id", "a tool message"),) if role == "tool" else (),
-            category=_CATEGORIES.get(role, Category.DIALOG),
+            category=Category.ERROR if _failed(role, data) else _CATEGORIES.get(role, Category.DIALOG),
             time=time,
         )
 
@@ -284,6 +284,10 @@ def _spoken(said: Portable) -> dict[str, object]:
     made = _made(said.role, "")
     data = {**_data(made), "content": _plain(words)}
     return {**made, "data": {**data, "tool_calls": calls} if calls else data}
+
+
+def _failed(role: Role, data: Mapping[str, object]) -> bool:
+    return role == "tool" and data.get("status") == "error"
 
 
 def _piece(block: dict[str, object]) -> Words | Media:

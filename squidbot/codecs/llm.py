@@ -155,7 +155,9 @@ class LLMMessages(Pictures):
             codec=self.tag,
             calls=tuple(map(_call, filter(_is_call, parts))) if role == "assistant" else (),
             results=tuple(_id(part, "a result") for part in parts if _is_result(part)) if role == "tool" else (),
-            category=_CATEGORIES.get(role, Category.DIALOG),
+            category=Category.ERROR
+            if role == "tool" and all(map(_failed, parts))
+            else _CATEGORIES.get(role, Category.DIALOG),
             time=time,
         )
 
@@ -182,6 +184,10 @@ def _is_call(part: Mapping[str, object]) -> bool:
 
 def _is_result(part: Mapping[str, object]) -> bool:
     return part.get("type") == "tool_result" and not part.get("server_executed")
+
+
+def _failed(part: Mapping[str, object]) -> bool:
+    return _is_result(part) and part.get("exception") is not None
 
 
 def _id(part: dict[str, object], what: str) -> str:
@@ -302,7 +308,7 @@ def _pieces(part: dict[str, object]) -> list[Piece]:
     media = [_media(each) for each in _attached(part)]
     if _is_result(part):
         said = [Words(text)] if (text := str(part.get("output") or "")) else []
-        return [Outcome(_id(part, "a result"), (*said, *media), part.get("exception") is not None)]
+        return [Outcome(_id(part, "a result"), (*said, *media), _failed(part))]
     if what == "attachment":
         return [*media]
     text = str(part.get("text") or "") if what == "text" else jsontext.write(_without_metadata(part))

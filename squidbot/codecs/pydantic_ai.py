@@ -159,7 +159,9 @@ class PydanticAI(Pictures):
             codec=self.tag,
             calls=tuple(_call(part) for part in parts if part.get("part_kind") == "tool-call"),
             results=tuple(as_name(part, "tool_call_id", "a result") for part in parts if _answers(part)),
-            category=_CATEGORIES.get(role, Category.DIALOG),
+            category=Category.ERROR
+            if role == "tool" and all(map(_failed, parts))
+            else _CATEGORIES.get(role, Category.DIALOG),
             time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
         )
 
@@ -191,6 +193,10 @@ def _role(obj: Mapping[str, object]) -> Role:
         return "tool"
     kinds = {part.get("part_kind") for part in parts}
     return "system" if kinds == {"system-prompt"} else "user"
+
+
+def _failed(part: Mapping[str, object]) -> bool:
+    return _answers(part) and (part.get("outcome") in _FAILED or part.get("part_kind") == "retry-prompt")
 
 
 def _answers(part: Mapping[str, object]) -> bool:
@@ -321,9 +327,8 @@ def _pieces(part: dict[str, object]) -> list[Piece]:
     if what == "tool-call":
         return [_call(part)]
     if _answers(part):
-        failed = part.get("outcome") in _FAILED or what == "retry-prompt"
         said = tuple(piece for item in _items(part.get("content")) for piece in _shown(item))
-        return [Outcome(as_name(part, "tool_call_id", "a result"), said, failed)]
+        return [Outcome(as_name(part, "tool_call_id", "a result"), said, _failed(part))]
     if what in _SAID:
         return [piece for item in _items(part.get("content")) for piece in _shown(item)]
     return [Words(jsontext.write(bare(part)))]

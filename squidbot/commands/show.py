@@ -15,6 +15,7 @@ from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.sending import request_of
 from squidbot.commands.texts import count, seqs, span
+from squidbot.core.messages import BEHIND_SCENES
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.entries import Page
@@ -61,6 +62,7 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 )
 @click.option("--from", "start", metavar="ID", callback=options.message, help="Begin at this message.")
 @options.limit(20, "Messages")
+@click.option("--all", "everything", is_flag=True, help="System text, context and tool output, too.")
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
 @options.store
 @options.as_json
@@ -71,14 +73,16 @@ def show(  # noqa: PLR0913  # an argument for each option
     request: str | int | None,
     start: int | None,
     limit: int,
+    everything: bool,
     whole: bool,
     store: str | None,
     as_json: bool,
 ) -> None:
     """Show what was said: the newest messages, or those of RANGE (m17, m17-m30, m17-).
 
-    SESSION is an id, or how one begins. One message alone is printed whole. With --request: what would be sent if
-    nothing new were said, or what was sent; JSON has it byte for byte.
+    SESSION is an id, or how one begins. One message alone is printed whole. System text, context and what tools put
+    out are only counted without --all, or ui.show_context_messages. With --request: what would be sent if nothing new
+    were said, or what was sent; JSON has it byte for byte.
     """
     with opened(store) as place:
         name = place.find(session_id)
@@ -86,12 +90,14 @@ def show(  # noqa: PLR0913  # an argument for each option
             sent = request_of(place, name, None if isinstance(request, str) else request)
             _print_request(sent, whole=whole, as_json=as_json)
             return
+        everything = everything or place.wired.loaded.settings.ui.show_context_messages
         first, last = _ends(place.length(name), wanted, start, limit)
         found = page(place, name, first, last)
     if as_json:
         options.print_json(found.to_json())
     else:
-        _print(found, whole=whole or (wanted is not None and wanted[0] == wanted[1]), limit=limit)
+        alone = wanted is not None and wanted[0] == wanted[1]
+        _print(found, limit, whole=whole or alone, everything=everything or alone)
     if found.damaged:
         complain(f"{name}: {seqs(found.damaged)} can't be read; squidbot doctor tells more")
         click.get_current_context().exit(DAMAGED_DATA)
@@ -109,13 +115,18 @@ def _ends(messages: int, wanted: tuple[int, int] | None, start: int | None, limi
     return max(0, messages - limit), messages - 1
 
 
-def _print(found: Page, *, whole: bool, limit: int) -> None:
+def _print(found: Page, limit: int, *, whole: bool, everything: bool) -> None:
     paper = Paper()
     shown = f"; {span(found.first_seq, found.last_seq)} below" if found.entries else ""
     paper.heading(f"{found.session_id}: {count(found.messages, 'message')}{shown}")
+    hidden = [] if everything else [one for one in found.entries if one.row.category in BEHIND_SCENES]
     for entry in found.entries:
+        if entry not in hidden:
+            paper.blank()
+            put_entry(paper, entry, whole=whole)
+    if hidden:
         paper.blank()
-        put_entry(paper, entry, whole=whole)
+        paper.say(f"{count(len(hidden), 'message')} of system text, context, tool output not shown: --all", "dim")
     _print_ways(paper, found, limit)
     paper.print()
 

@@ -66,6 +66,20 @@ class Sources:
         self.documents.keep(document)
         return document
 
+    def add(self, name: str, text: str) -> Document:
+        """Keep a text as a document of the session, under a name that it is dropped by, and return it.
+
+        Raises:
+            ConfigError: name or text is empty.
+            BudgetError: the documents would be more than their share of the window; nothing was kept.
+            StoreError: nothing was kept.
+        """
+        if not name.strip() or not text.strip():
+            raise ConfigError("a document of context has a name and a text; one of them is empty")
+        document = Document(name.strip(), text)
+        self.documents.keep(document)
+        return document
+
     def drop(self, path: str) -> None:
         """Take a document out of the session's head; its file stays as it is.
 

@@ -51,6 +51,10 @@ class Category(StrEnum):
     FORGOTTEN = "forgotten"
 
 
+# What a person's view of a conversation leaves out unless that is asked for (P-05).
+BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OUTPUT})
+
+
 class Cost(NamedTuple):
     """Tokens of a text: the best estimate, and a bound that is never under the model's own count."""
 

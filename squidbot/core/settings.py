@@ -82,6 +82,7 @@ class HistorySettings:
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
         most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
+        categories_by_words: whether words tell what a system text behind others is for, as document 003 has it (P-01).
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
@@ -122,6 +123,7 @@ class HistorySettings:
     user_messages: str = "graceful"
     scope: str = "inline+summaries"
     most_images: int = 5
+    categories_by_words: bool = False
     ladder: Ladder = LADDER
 
     @property

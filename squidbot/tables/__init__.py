@@ -25,7 +25,7 @@ from squidbot.tables.history import History, Images, Pressure, Snapshots, Summar
 from squidbot.tables.journal import Journal
 from squidbot.tables.models import Model, Prices
 from squidbot.tables.session import SessionLength
-from squidbot.tables.settings import Compat, Debug, Settings
+from squidbot.tables.settings import Compat, Debug, Settings, Ui
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
 
@@ -50,6 +50,7 @@ __all__ = [
     "Snapshots",
     "Store",
     "Summary",
+    "Ui",
     "Window",
     "Words",
 ]

@@ -65,6 +65,7 @@ class History:
 
     scope: Scope = SCOPE
     user_messages: UserMessages = USER_MESSAGES
+    categories_by_words: bool = False
     isolation: Isolated = ISOLATION
     floor_turns: Whole | None = None
     min_recent_messages: Whole | None = None

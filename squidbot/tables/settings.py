@@ -18,7 +18,7 @@ from squidbot.tables.session import SessionLength
 from squidbot.tables.stores import Memory, Store
 from squidbot.tables.windows import Gpu, Window
 
-__all__ = ["Compat", "Debug", "Settings"]
+__all__ = ["Compat", "Debug", "Settings", "Ui"]
 
 
 @attrs.frozen
@@ -33,6 +33,13 @@ class Debug:
     """`[debug]`: what is written for who looks for a fault."""
 
     turn_log: str = ""
+
+
+@attrs.frozen
+class Ui:
+    """`[ui]`: what people are shown of a conversation."""
+
+    show_context_messages: bool = False
 
 
 @attrs.frozen
@@ -63,6 +70,7 @@ class Settings:
     extensions: Names = NO_NAMES
     compat: Compat = attrs.Factory(Compat)
     debug: Debug = attrs.Factory(Debug)
+    ui: Ui = attrs.Factory(Ui)
 
     def model(self, alias: str) -> Model:
         """Return what is known of a model; nothing but defaults for one that is not named."""

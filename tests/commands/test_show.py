@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,13 +18,26 @@ if TYPE_CHECKING:
 
 def test_show_prints_the_newest_messages(run: Callable[..., Result]) -> None:
     """Who said what and when, calls readable, and the way to those before."""
-    text = run("show", "support/42", "--limit", "4").output
+    text = run("show", "support/42", "--limit", "4", "--all").output
     assert text.startswith("support/42: 96 messages; m92-m95 below")
     assert "m92  user  2025-10-09 08:57:10 UTC" in text
     assert '-> read action="whole", path="src/part_23.py"' in text
     assert "m94  tool read " in text
     assert "Mended part_23_1: the limit is 261." in text
     assert text.endswith("92 earlier: --from m88\n")
+
+
+def test_show_counts_what_is_behind_the_scenes(run: Callable[..., Result], copied: Callable[..., Result]) -> None:
+    """Tool output is not shown unless that is asked for, by an option or the settings; JSON has all of it (P-05)."""
+    text = run("show", "support/42", "--limit", "4").output
+    assert "m94  tool read " not in text
+    assert "m93  assistant" in text
+    assert "1 message of system text, context, tool output not shown: --all" in text
+    assert len(json.loads(run("show", "support/42", "--limit", "4", "--json").output)["shown"]) == 4
+    assert "not shown: --all" not in run("show", "support/42", "m94").output
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write("[ui]\nshow_context_messages = true\n")
+    assert "m94  tool read " in copied("show", "support/42", "--limit", "4").output
 
 
 @pytest.mark.parametrize(
@@ -58,10 +72,10 @@ def test_show_prints_one_message_whole_and_of_others_the_beginning(run: Callable
     alone = run("show", "support/42", "m14").output
     assert "def part_3_899(): return 899" in alone
     assert "cut at birth" in alone
-    page = run("show", "support/42", "m14-m15").output
+    page = run("show", "support/42", "m14-m15", "--all").output
     assert "def part_3_899(): return 899" not in page
     assert "characters more" in page
-    assert "def part_3_899(): return 899" in run("show", "support/42", "m14-m15", "--whole").output
+    assert "def part_3_899(): return 899" in run("show", "support/42", "m14-m15", "--whole", "--all").output
 
 
 def test_show_names_the_tool_whose_call_stands_before_the_page(run: Callable[..., Result]) -> None:

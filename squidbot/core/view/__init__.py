@@ -9,6 +9,7 @@
 | tail      | the raw end of a request |
 | renderer  | what is stored, as parts |
 | slim      | oversized text to head, tail and handle |
+| categories | what a message is for, by its kind and place |
 | atoms     | what stays together |
 | marks     | what `history` answered, and how it is known again |
 | validity  | R1 to R11 |

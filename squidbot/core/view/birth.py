@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
+from squidbot.core.view.categories import categorized
 from squidbot.core.view.marks import answers, is_ours
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.slim import slim, slim_arguments
@@ -28,11 +29,15 @@ LEAST_TOKENS = 48
 
 
 class Place(NamedTuple):
-    """Where the next message stands: its seq, its turn, and what its step costs so far as a bound."""
+    """Where the next message stands.
+
+    Its seq, its turn, what its step costs so far as a bound, and whether nothing but system text is in front of it.
+    """
 
     seq: int
     turn: int
     step_tokens: int = 0
+    opens: bool = False
 
 
 class Birth(NamedTuple):
@@ -133,9 +138,13 @@ NO_STEP = _Step()
 
 
 class Births(NamedTuple):
-    """Places messages behind what stands, each at its seq and in its turn."""
+    """Places messages behind what stands, each at its seq and in its turn.
+
+    `by_words` says that words tell what a system text is for (`categories.categorized`).
+    """
 
     birth: Birth
+    by_words: bool = False
 
     @classmethod
     def within(cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: Standing) -> Births:
@@ -146,7 +155,8 @@ class Births(NamedTuple):
         room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
         left = max(room // 5, room - stored.in_flight.bound)
         output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
-        return cls(Birth(renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step)))
+        birth = Birth(renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step))
+        return cls(birth, settings.categories_by_words)
 
     def placed(
         self,
@@ -172,7 +182,8 @@ class Births(NamedTuple):
             if not rows and not step.awaits(_results(given)):
                 step = NO_STEP
             told = notice if number == newest else None
-            row = self._kept(given, seq) or self._made(given, Place(seq, turn, step.tokens), step, told, now)
+            place = Place(seq, turn, step.tokens, opens=seq <= len(stored.lead) and _opens(rows))
+            row = self._kept(given, seq) or self._made(given, place, step, told, now)
             rows.append(row)
             step = step.behind(row)
         return tuple(rows)
@@ -184,6 +195,8 @@ class Births(NamedTuple):
         message, frozen = self._said(given)
         if step.awaits(message.results) and answers(message.text):
             message = self._recalled(message, step)
+        codec = self.birth.codecs[message.codec]
+        message = categorized(message, codec, opens=place.opens, by_words=self.by_words)
         return self.birth.born(message, place, frozen or notice, now)
 
     def _recalled(self, message: Message, step: _Step) -> Message:
@@ -208,6 +221,10 @@ class Births(NamedTuple):
             return message, None
         said = self.birth.codecs[message.codec].decode(message.payload)
         return replace(said, time=message.time, category=message.category), message.notice
+
+
+def _opens(rows: Sequence[StoredMessage]) -> bool:
+    return all(row.role == "system" for row in rows)
 
 
 def _step(stored: Sequence[StoredMessage]) -> _Step:

@@ -1,0 +1,134 @@
+"""What a message is for: by kind and place, and by words only where that is asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.langchain import LangChain
+from squidbot.codecs.llm import LLMMessages
+from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.codecs.pydantic_ai import PydanticAI
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Category
+from squidbot.core.view.categories import categorized
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.core.ports import Codec
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+TALK: list[dict[str, object]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Look."},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "The result is 3."},
+    {"role": "system", "content": "Action executed: 3 files."},
+    {"role": "system", "content": "The user is in Rome."},
+    {"role": "user", "content": [{"type": "hologram", "data": "?"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("by_words", "fourth"), [(False, Category.CONTEXT), (True, Category.SYSTEM_OUTPUT)], ids=["by place", "by words"]
+)
+def test_session_records_what_each_message_is_for(tmp_path: Path, *, by_words: bool, fourth: Category) -> None:
+    """A system text behind others is context; words make it output only where settings say so (P-01)."""
+    settings = {"store": {"path": str(tmp_path / "s.db")}, "history": {"categories_by_words": by_words}}
+    with squidbot.load(settings) as engine:
+        stored = [engine.session("s").record(message)[0] for message in TALK]
+    assert [row.category for row in stored] == [
+        Category.SYSTEM,
+        Category.DIALOG,
+        Category.DIALOG,
+        Category.SYSTEM_OUTPUT,
+        fourth,
+        Category.CONTEXT,
+        Category.UNKNOWN,
+    ]
+    with squidbot.load(settings) as engine:
+        assert [row.category for row in engine.wired.store.read("s", 0, 9)] == [row.category for row in stored]
+
+
+def test_words_in_the_user_s_text_say_nothing() -> None:
+    """Neither do those of tools and of the first system text: that pitfall of the document is not taken over (P-01)."""
+    codec = OpenAIChat()
+    for message in (TALK[1], TALK[3], {"role": "user", "content": "status: the result"}):
+        said = codec.to_message(message)
+        assert categorized(said, codec, opens=False, by_words=True) is said
+    first = codec.to_message({"role": "system", "content": "Report the status."})
+    assert categorized(first, codec, opens=True, by_words=True).category is Category.SYSTEM
+
+
+def test_word_of_a_hook_goes_before() -> None:
+    """What an extension says a message is for stays."""
+
+    class Host:
+        @squidbot.hookimpl
+        def classify_message(self) -> str:
+            return "internal"
+
+    session = squidbot.load(extensions=[Host()]).session("s")
+    session.record({"role": "user", "content": "Hello"})
+    assert session.record({"role": "system", "content": "Note."})[0].category is Category.INTERNAL
+
+
+FAILED: dict[str, tuple[Codec, dict[str, object]]] = {
+    "anthropic": (
+        AnthropicMessages(),
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t", "content": "no", "is_error": True}],
+        },
+    ),
+    "langchain": (
+        LangChain(),
+        {"type": "tool", "data": {"type": "tool", "content": "no", "tool_call_id": "t", "status": "error"}},
+    ),
+    "llm": (
+        LLMMessages(),
+        {
+            "role": "tool",
+            "parts": [
+                {"type": "tool_result", "tool_call_id": "t", "name": "x", "output": "no", "exception": "ValueError"}
+            ],
+        },
+    ),
+    "pydantic-ai": (
+        PydanticAI(),
+        {
+            "kind": "request",
+            "parts": [{"part_kind": "retry-prompt", "tool_name": "x", "tool_call_id": "t", "content": "no"}],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FAILED)
+def test_result_that_failed_is_an_error(form: str) -> None:
+    """Where its host says so: errors are no output (P-01)."""
+    codec, native = FAILED[form]
+    said = codec.to_message(native)
+    assert said.category is Category.ERROR
+    fine = json.dumps(native).replace(', "is_error": true', "").replace('"status": "error"', '"status": "success"')
+    fine = fine.replace(', "exception": "ValueError"', "").replace("retry-prompt", "tool-return")
+    assert codec.to_message(json.loads(fine)).category is Category.SYSTEM_OUTPUT
+
+
+def test_text_is_added_to_the_context_of_a_session(tmp_path: Path) -> None:
+    """Under a name, in the head of requests, for any process; nothing is added without either (P-01)."""
+    settings = {"store": {"path": str(tmp_path / "s.db")}}
+    with squidbot.load(settings) as engine:
+        session = engine.session("s")
+        session.context.add("weather", "It rains in Rome.")
+        for name, text in (("", "x"), ("x", " ")):
+            with pytest.raises(ConfigError, match=r"^a document of context has a name and a text"):
+                session.context.add(name, text)
+    with squidbot.load(settings) as engine:
+        (first, _) = engine.session("s").assemble("What is the weather?").messages
+        assert "It rains in Rome." in str(first["content"])
