@@ -28,7 +28,7 @@ from squidbot.hooks import Hooks
 from squidbot.journals import Journals
 from squidbot.models.catalog import Catalog
 from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, learned_for, refused
-from squidbot.offers import make
+from squidbot.offers import check_offered, make
 from squidbot.prompting import Prompts
 from squidbot.remembering import Remembering, Vectors, withdraw
 
@@ -269,10 +269,12 @@ class Wired:
         """
         offers, place = self._registry.vector_indexes, f"{self.loaded.source}.memory.index"
         given, name = (path, model, dimensions), self.loaded.settings.memory.index
-        for one in INDEXES[:-1] if name == "auto" else ():
+        *firsts, last = INDEXES if name == "auto" else [one.strip() for one in name.split(",")]
+        for one in firsts:
+            check_offered("index of vectors", offers, one, place)
             with suppress(ConfigError):
                 return make("index of vectors", offers, one, given, place)
-        return make("index of vectors", offers, INDEXES[-1] if name == "auto" else name, given, place)
+        return make("index of vectors", offers, last, given, place)
 
     def job_settings(self) -> JobSettings:
         """Return what is to be summarized by a language model."""

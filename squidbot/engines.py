@@ -208,7 +208,9 @@ class Engine:
         """
         from squidbot.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
 
-        return reindex(self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops), dry_run=dry_run)
+        return reindex(
+            self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
+        )
 
     def journal(self, scope: Scope = NOBODY) -> Journal:
         """Return the journal of the settings, in the files of `journal.folder`; nothing is made until an entry is kept.

@@ -6,13 +6,14 @@ folders below it.
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.stdlib.daybook import Daybook
+from squidbot.adapters.stdlib.daybook import PAGE, Daybook
 from squidbot.core import events
 from squidbot.core.errors import StoreError
 from squidbot.core.events import Event
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Isolation
     from squidbot.core.ports import Observer
 
-__all__ = ["Journals", "Telling", "folder_of", "journal_of"]
+__all__ = ["Journals", "Telling", "folder_of", "indexed_of", "journal_of"]
 
 NOBODY = Scope()
 # Of a name in the name of a folder.
@@ -58,6 +59,20 @@ def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY)
     place = Path(loaded.absolute(settings.folder)) if folder is None else Path(folder)
     isolation: Isolation = loaded.settings.memory.isolation  # type: ignore[assignment]  # one of them, checked when read
     return Daybook(place / folder_of(scope, isolation), settings.rules)
+
+
+def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what of journals memory looks at for a scope: the files of its own, where it is kept; and what it passes.
+
+    That are pages made of journals, and the journals of others, by how their paths begin.
+    """
+    every, own = (journal_of(loaded, None, one).folder for one in (NOBODY, scope))
+    folders = [one for one in every.iterdir() if one.is_dir()] if every.is_dir() else []
+    apart = [f"{one}/" for one in folders if one != own]
+    if own != every:
+        apart += [str(one) for one in every.glob("*.jsonl")]
+    files = (f"{glob.escape(str(own))}/*.jsonl",) if loaded.settings.journal.enabled and own.is_dir() else ()
+    return files, (*apart, f"{every}/{PAGE}", f"{own}/{PAGE}")
 
 
 class Journals:

@@ -68,9 +68,11 @@ class Lookups:
 
     def memory(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
         """Return what a model's call of the tool `memory` answers, never more than the next request has free."""
-        from squidbot.tool_memory import answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
+        from squidbot.tool_memory import FORBIDDEN, answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
 
         wired, session_id = self._wired, self._place.session_id
+        if wired.loaded.settings.memory.allow_tools is False:
+            return FORBIDDEN
         memories = wired.memories(self._meter, self._place.scope, session_id)
         # In words or tokens: nothing has more words than tokens.
         limit_tokens = min(memories.limit_tokens, *self._history.free())
@@ -78,6 +80,23 @@ class Lookups:
         told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
         self._history.hand_out(self._meter.message(told.text))
         self._place.recalled("memory", told.text)
+        return told
+
+    def reindex(self) -> Answer:
+        """Return what a model's call of the tool `reindex_workspace` answers: the settings must allow it in so many words.
+
+        The files are those of the settings alone, and the journal of the session's scope.
+        """
+        from squidbot.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
+        from squidbot.tool_memory import FORBIDDEN, REINDEX, indexed_as_text  # noqa: PLC0415
+
+        loaded, place = self._wired.loaded, self._place
+        if not loaded.settings.memory.allow_tools:
+            return FORBIDDEN
+        memories = self._wired.memories(self._meter, place.scope, place.session_id)
+        told = indexed_as_text(reindex(memories, Paths.of(loaded, scope=place.scope)))
+        self._history.hand_out(self._meter.message(told.text))
+        self._place.recalled(REINDEX, told.text)
         return told
 
     @property
@@ -150,6 +169,7 @@ class Lookups:
         acts: dict[str, Callable[[], Answer]] = {
             "history": lambda: self.history(arguments, now),
             "memory": lambda: self.memory(arguments, now),
+            "reindex_workspace": self.reindex,
             "goal": lambda: self.goal(arguments),
             **{one: partial(self.journal, one, arguments, now) for one in SCHEMAS},
             "context": lambda: self.context(arguments),
@@ -161,18 +181,21 @@ class Lookups:
     def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
         """Return the definitions of our tools for a model, by its alias, in a form of messages.
 
-        `memory`, `goal` and the journal's are there where they are switched on, `context` where there is a folder;
-        extensions may withhold any.
+        `memory`, `goal` and the journal's are there where they are switched on, `context` where there is a folder,
+        `reindex_workspace` where `memory.allow_tools` says so (unset it vetoes nothing, C19); extensions may withhold
+        any.
         """
         from squidbot.tool_context import context_tool  # noqa: PLC0415  # few sessions ask
         from squidbot.tool_goals import goal_tool  # noqa: PLC0415  # few sessions ask
-        from squidbot.tool_memory import memory_tool  # noqa: PLC0415
+        from squidbot.tool_memory import REINDEX, memory_tool, reindex_tool  # noqa: PLC0415
 
         settings = self._wired.loaded.settings
         memory = settings.memory
         every = {"history": history_tool(form)}
-        if memory.enabled:
-            every["memory"] = memory_tool(form, write=memory.write)
+        if memory.enabled and memory.allow_tools is not False:
+            every["memory"] = memory_tool(form, write=memory.write, journal=settings.journal.enabled)
+        if memory.enabled and memory.allow_tools:
+            every[REINDEX] = reindex_tool(form)
         if settings.goals.tool:
             every["goal"] = goal_tool(form)
         if settings.journal.enabled:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, RecallError
-from squidbot.core.memories import CATEGORIES, Source
+from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.asking import MOST_HITS, Added, Asked
 from squidbot.tools import Answer, defined, given, shown, text_of, whole_number
 
@@ -18,9 +18,23 @@ if TYPE_CHECKING:
     from squidbot.core.memory.telling import Told
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["Caller", "answer_memory", "caller_in", "memory_tool"]
+__all__ = [
+    "FORBIDDEN",
+    "REINDEX",
+    "Caller",
+    "answer_memory",
+    "caller_in",
+    "memory_tool",
+    "reindex_tool",
+]
 
 TOOL: Final = "memory"
+REINDEX: Final = "reindex_workspace"
+FORBIDDEN: Final = Answer("<squidbot refused: memory.allow_tools is false: go on without it>", is_error=True)
+_REINDEX: Final = (
+    "Looks at the notes, journals and recorded conversations that memory searches in, and reads what is new or has "
+    "changed. For when a file was just written."
+)
 # Sent with every request, so as short as a model can follow.
 _READ: Final = (
     "What is remembered from earlier conversations: facts about the user, concerns, preferences, background; and what "
@@ -33,6 +47,11 @@ _WRITE: Final = (
 )
 _QUERY: Final[dict[str, object]] = {"type": "string", "description": "search: what to look for"}
 _CATEGORY: Final[dict[str, object]] = {"type": "string", "enum": [*CATEGORIES]}
+_JOURNALED: Final[dict[str, object]] = {
+    "type": "string",
+    "enum": [*CATEGORIES, JOURNAL],
+    "description": "journal: search only",
+}
 _OFFSET: Final[dict[str, object]] = {"type": "integer", "description": "search: where the page begins"}
 _PAST: Final[dict[str, object]] = {"type": "boolean", "description": "also what was replaced"}
 _MORE: Final[dict[str, object]] = {
@@ -57,19 +76,33 @@ def caller_in(transcripts: TranscriptStore, session_id: str, now: float, *, writ
     return Caller(now, Source(session_id, last_seq, last_seq) if last_seq >= 0 else None, write)
 
 
-def memory_tool(form: str = "openai.chat", *, write: bool = False) -> dict[str, object]:
+def memory_tool(form: str = "openai.chat", *, write: bool = False, journal: bool = False) -> dict[str, object]:
     """Return the definition of the tool `memory` as a host sends it, in a form that `history_tool` knows.
 
-    Without `write` it can only search (B-30).
+    Without `write` it can only search (B-30). With `journal` what journals say is a category, too, to search in.
 
     Raises:
         ConfigError: no other form is known.
     """
     actions = [*_ACTIONS] if write else [_SEARCH]
     properties: dict[str, object] = {"action": {"type": "string", "enum": actions}, "query": _QUERY}
-    properties |= {"category": _CATEGORY, "offset": _OFFSET, "past": _PAST, **(_MORE if write else {})}
+    properties |= {
+        "category": _JOURNALED if journal else _CATEGORY,
+        "offset": _OFFSET,
+        "past": _PAST,
+        **(_MORE if write else {}),
+    }
     schema: dict[str, object] = {"type": "object", "properties": properties, "required": ["action"]}
     return defined(TOOL, _READ + (_WRITE if write else ""), schema, form)
+
+
+def reindex_tool(form: str = "openai.chat") -> dict[str, object]:
+    """Return the definition of the tool `reindex_workspace` as a host sends it, in a form that `history_tool` knows.
+
+    Raises:
+        ConfigError: no other form is known.
+    """
+    return defined(REINDEX, _REINDEX, {"type": "object", "properties": {}}, form)
 
 
 def answer_memory(memories: Memories, arguments: Mapping[str, object] | str, caller: Caller) -> Answer:
@@ -91,8 +124,10 @@ def answer_memory(memories: Memories, arguments: Mapping[str, object] | str, cal
 def _search(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Told:
     query = text_of(asked, "query", "text")
     offset = whole_number(asked, "offset")
-    wanted = Asked(query, _category(asked), MOST_HITS, offset, past=_is_set(asked, "past"))
-    return memories.search(wanted, caller.now)
+    past = _is_set(asked, "past")
+    if asked.get("category") == JOURNAL:
+        return memories.search(Asked(query, None, MOST_HITS, offset, past=past, tag=JOURNAL), caller.now)
+    return memories.search(Asked(query, _category(asked), MOST_HITS, offset, past=past), caller.now)
 
 
 def _add(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Told:

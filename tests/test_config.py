@@ -93,7 +93,7 @@ OTHER_KEYS = {
     *(f"memory.{key}" for key in ("enabled", "provider", "path", "isolation", "min_relevance", "write")),
     *(f"memory.{key}" for key in ("extract", "llm", "merge")),
     *(f"memory.{key}" for key in ("redact_names", "redact_patterns", "embedder", "index")),
-    *(f"memory.{key}" for key in ("in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
+    *(f"memory.{key}" for key in ("allow_tools", "in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
     *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
     *(f"journal.{key}" for key in ("enabled", "interval_minutes", "llm")),  # test_journaling.py

@@ -19,7 +19,7 @@ from squidbot.commands.reindex import reindex
 from squidbot.commands.texts import count, line
 from squidbot.commands.whose import opened, scoped
 from squidbot.core.errors import RecallError, SquidbotError
-from squidbot.core.memories import CARDS, CATEGORIES, View
+from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, View
 from squidbot.core.memory.asking import Added, Asked
 from squidbot.core.memory.pieces.cards import FILES
 from squidbot.replay.table import progress
@@ -54,13 +54,17 @@ for inner in (reindex, merge, restore, show):
 @memory.command(short_help="Search facts, best first.")
 @click.argument("query")
 @options.limit(8, "Facts")
-@click.option("--category", type=click.Choice(CATEGORIES), help="Only of this one.")
+@click.option(
+    "--category", type=click.Choice((*CATEGORIES, JOURNAL)), help="Only of this one; journal: what these say."
+)
 @click.option("--past", is_flag=True, help="Also what was replaced.")
 @scoped
-def search(*, query: str, limit: int, category: Category | None, past: bool, as_json: bool, **whose: str) -> None:
+def search(*, query: str, limit: int, category: str | None, past: bool, as_json: bool, **whose: str) -> None:
     """Search facts for QUERY, best first in each group; exit code 1 where nothing is relevant."""
     with opened(whose) as (memories, _):
-        told = memories.search(Asked(query, category, limit, past=past), time.time())
+        tag = JOURNAL if category == JOURNAL else ""
+        kind = next((one for one in CATEGORIES if one == category), None)
+        told = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
     _show(told, as_json=as_json)
     click.get_current_context().exit(0 if told.memories else ANSWER_IS_NO)
 

@@ -36,7 +36,13 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, as
     """
     with opened(whose, makes=not dry_run) as (memories, loaded):
         with bar("reading files") as tick:
-            done = index(memories, Paths.of(loaded, paths, drops=drop), dry_run=dry_run, tick=tick, wait=_Waiting())
+            done = index(
+                memories,
+                Paths.of(loaded, paths, drops=drop, scope=memories.view.scope),
+                dry_run=dry_run,
+                tick=tick,
+                wait=_Waiting(),
+            )
         made = Remade() if dry_run else remade(memories.store, anew=anew)
     if as_json:
         shown = {"files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged, "read": done.read}

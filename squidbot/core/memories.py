@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CARDS",
     "CATEGORIES",
+    "JOURNAL",
     "Category",
     "Hit",
     "Isolation",
@@ -43,6 +44,8 @@ Category = Literal["core", "concerns", "preferences", "background"]
 CATEGORIES: tuple[Category, ...] = ("core", "concerns", "preferences", "background")
 # The shelf of what is known of files as wholes: it is listed and never searched, so nothing on it has a vector.
 CARDS: Final = "cards"
+# The tag of what journals say: a search by this name looks there alone (J-05).
+JOURNAL: Final = "journal"
 # Who a memory is from, most trusted first: what a tool printed never makes a core fact.
 Trust = Literal["user", "assistant", "import", "tool"]
 # Which parts of a scope part memories from each other (C6): the tenant and the user always do.

@@ -93,7 +93,11 @@ class Hosted:
         from squidbot.hosting.toolkit import TOOLS, tools_of  # noqa: PLC0415  # a plugin is constructed in no time
 
         given = self._settings
-        silent = not {"context", "goals", "journal", "profile"} & given.keys() if isinstance(given, Mapping) else False
+        silent = (
+            not {"context", "goals", "journal", "memory", "profile"} & given.keys()
+            if isinstance(given, Mapping)
+            else False
+        )
         if silent or (given is None and not Path("squidbot.toml").is_file()):
             return TOOLS
         from squidbot.config import load_settings  # noqa: PLC0415

@@ -24,7 +24,7 @@ from squidbot.remembering import Lists
 from squidbot.sessions import Session
 from squidbot.tool_goals import answer_goal
 from squidbot.tool_journal import Desk, answer_journal
-from squidbot.tool_memory import Caller, answer_memory
+from squidbot.tool_memory import FORBIDDEN, Caller, answer_memory
 from squidbot.tools import Answer
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Served:
         """Do what the tool `memory` does: search, add, list, forget."""
 
         def act() -> Answer:
+            if self._wired.loaded.settings.memory.allow_tools is False:
+                return FORBIDDEN
             memories = replace(self._wired.memories(self._wired.meter(), self._scope), limit_tokens=ANSWER_TOKENS)
             writes = self._wired.loaded.settings.memory.write
             given = {"action": action, **{name: value for name, value in arguments.items() if value}}

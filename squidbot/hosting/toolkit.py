@@ -8,6 +8,7 @@ from squidbot.core.errors import SquidbotError
 from squidbot.tool_context import context_tool
 from squidbot.tool_goals import goal_tool
 from squidbot.tool_journal import SCHEMAS, journal_tools
+from squidbot.tool_memory import REINDEX, reindex_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,13 +71,17 @@ TOOLS: Final = (
 def tools_of(settings: Settings) -> tuple[Tool, ...]:
     """Return the tools for a host's model under these settings: `TOOLS`, and those that are switched on."""
     more: list[Mapping[str, object]] = []
+    allowed = settings.memory.allow_tools
+    if allowed and settings.memory.enabled:
+        more.append(reindex_tool("anthropic.messages"))
     if settings.goals.tool:
         more.append(goal_tool("anthropic.messages"))
     if settings.journal.enabled:
         more += journal_tools("anthropic.messages").values()
     if settings.context.folder:
         more.append(context_tool("anthropic.messages"))
-    return (*TOOLS, *(_tool(one) for one in more))
+    ours = [one for one in TOOLS if allowed is not False or one.name != ADD]
+    return (*ours, *(_tool(one) for one in more))
 
 
 def _tool(defined: Mapping[str, object]) -> Tool:
@@ -91,7 +96,7 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
         KeyError: there is no tool of that name.
     """
     try:
-        if name in SCHEMAS:
+        if name in SCHEMAS or name == REINDEX:
             return _with_room(session, lambda: session.call(name, arguments))
         return _CALLS[name](session, arguments)
     except SquidbotError as error:
@@ -101,7 +106,8 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
 def _search(session: Session, arguments: Mapping[str, object]) -> str:
     query = str(arguments.get("query", ""))
     said = _with_room(session, lambda: session.history({"action": "search", "query": query}))
-    if not session.wired.loaded.settings.memory.enabled:
+    memory = session.wired.loaded.settings.memory
+    if not memory.enabled or memory.allow_tools is False:
         return said
     facts = session.memory({"action": "search", "query": query})
     return said if facts.wants_room else f"{said}\n\n{facts.text}"

@@ -26,13 +26,14 @@ from squidbot.core.memory.pieces.cards import (
 )
 from squidbot.indexing.reading import UnreadableError, read
 from squidbot.indexing.walking import named, walk
-from squidbot.remembering import provider_of
+from squidbot.journals import indexed_of
+from squidbot.remembering import NOBODY, provider_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.memories import Memory
+    from squidbot.core.memories import Memory, Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.pieces.sizes import Piece
     from squidbot.indexing.walking import Found, Walk
@@ -60,7 +61,8 @@ class Paths(NamedTuple):
         configured: paths, folders and patterns of the settings.
         asked: what is asked for by hand; all that is configured, or was asked for before, where there is nothing.
         most_bytes: larger files are passed over.
-        without: files whose path begins so are passed over in silence: the store's own.
+        without: files whose path begins with one of these are passed over in silence: the store's own, the page that
+            is made of a journal, and the journals of others.
         drops: whether what is asked for is taken out.
     """
 
@@ -68,16 +70,22 @@ class Paths(NamedTuple):
     configured: Sequence[str] = ()
     asked: Sequence[str] = ()
     most_bytes: int = 1 << 23
-    without: str = ""
+    without: tuple[str, ...] = ()
     drops: bool = False
 
     @classmethod
-    def of(cls, loaded: Loaded, asked: Iterable[str | Path] = (), *, drops: bool = False) -> Paths:
-        """Return what the settings name, and what is asked for by hand, relative to the current folder."""
+    def of(
+        cls, loaded: Loaded, asked: Iterable[str | Path] = (), *, drops: bool = False, scope: Scope = NOBODY
+    ) -> Paths:
+        """Return what the settings name, the journal of a scope where it is kept, and what is asked for by hand.
+
+        That is relative to the current folder.
+        """
         memory = loaded.settings.memory
         here = [named(loaded.folder, Path.cwd() / Path(each).expanduser()) for each in asked]
-        store = provider_of(loaded)[1]
-        return cls(loaded.folder, memory.index_paths, here, memory.index_most_bytes, store, drops)
+        own, apart = indexed_of(loaded, scope)
+        without = tuple(filter(None, (provider_of(loaded)[1], *apart)))
+        return cls(loaded.folder, (*memory.index_paths, *own), here, memory.index_most_bytes, without, drops)
 
 
 class Outcome(NamedTuple):

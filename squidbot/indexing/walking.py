@@ -47,11 +47,11 @@ class Walk:
     missing: list[str] = field(default_factory=list)
 
 
-def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "") -> Walk:
+def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: tuple[str, ...] = ()) -> Walk:
     """Return the files that are meant, without hidden ones, links that lead out, and those over `most_bytes`.
 
     A name that begins with a dot hides a file or folder, but for what is asked for itself. `folder` is what relative
-    paths are relative to; a file whose path begins with `without` (the store's own) is passed over in silence.
+    paths are relative to; a file whose path begins with one of `without` is passed over in silence.
     """
     found = Walk()
     real: dict[str, str] = {}
@@ -70,8 +70,8 @@ def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: str = "")
     return found
 
 
-def _is_ours(path: Path, without: str) -> bool:
-    return bool(without) and str(path).startswith(without)
+def _is_ours(path: Path, without: tuple[str, ...]) -> bool:
+    return str(path).startswith(without)
 
 
 def _note(found: Walk, file: Found | None, name: str, reason: str) -> None:

@@ -33,6 +33,7 @@ class Memory:
     isolation: Isolated = ISOLATION
     min_relevance: Portion = MIN_RELEVANCE
     write: bool = True
+    allow_tools: bool | None = None
     in_prompt: bool = True
     index_tokens: Whole = MEMORY_INDEX
     profile_tokens: Whole = MEMORY_PROFILE

@@ -108,5 +108,5 @@ def test_files_of_the_store_are_passed_over_in_silence(folder: Path) -> None:
     """With its log, and what else stands beside it."""
     for name in ("facts.db", "facts.db-wal"):
         (folder / name).write_bytes(b"SQLite")
-    walked = walk(folder, ["facts.db", "*"], MOST_BYTES, str(folder / "facts.db"))
+    walked = walk(folder, ["facts.db", "*"], MOST_BYTES, (str(folder / "facts.db"),))
     assert not [name for name in (*walked.files, *walked.skipped) if "facts" in name]

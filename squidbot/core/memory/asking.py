@@ -54,6 +54,7 @@ class Asked:
         offset: how many better ones stand on the pages before.
         after: for a list, the last memory of the page before; "" for the first page.
         past: whether what was replaced is told, too.
+        tag: only what files say that has it; "" for all.
     """
 
     query: str = ""
@@ -62,6 +63,7 @@ class Asked:
     offset: int = 0
     after: str = ""
     past: bool = False
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +242,10 @@ class Memories:
 
     def _hits(self, asked: Asked, now: float) -> list[list[Hit]]:
         """Return what is found of facts, and of what files say."""
-        limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category else 1))
+        limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category or asked.tag else 1))
         # Whoever has no files pays for one search, and for one vector of the query.
         has_files = asked.category in _OF_FILES and bool(self.store.listed(self._cards, limit=1))
-        views = [self.view, self._files] if has_files else [self.view]
+        views = [*([] if asked.tag else [self.view]), *([self._files] if has_files else [])]
         try:
             return [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
         except ValueError as error:
@@ -266,6 +268,7 @@ class Memories:
         # A fact is a line, what a file says a paragraph that has more of any query: each has its turn.
         memories = distinct(one for pair in zip_longest(*ranked) for one in pair if one)
         memories = [one for one in memories if asked.category in (None, one.category)]
+        memories = [one for one in memories if asked.tag in {"", *one.tags}]
         memories = self.chosen(asked.query, memories) if self.chosen else memories
         return memories[asked.offset :][: asked.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
 

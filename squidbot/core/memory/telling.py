@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.core.history.names import named
 from squidbot.core.history.when import ago
-from squidbot.core.memories import CATEGORIES
+from squidbot.core.memories import CATEGORIES, JOURNAL
 from squidbot.core.memory.pieces.cards import JOINT
 from squidbot.core.notes.quotes import clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence
@@ -198,7 +198,8 @@ def _place_of(memory: Memory) -> str:
 
 def _lines_of(memory: Memory, chars: int) -> str:
     """Return the words of a piece of a file, line by line, so that code and lists stay what they are."""
-    body = memory.text.split("\n", 1)[-1] if memory.tags else memory.text
+    is_headed = any(tag != JOURNAL for tag in memory.tags)
+    body = memory.text.split("\n", 1)[-1] if is_headed else memory.text
     clean = _UNSAFE.sub("", _BARE_ROW.sub("", body))
     lines = [line.rstrip() for line in clean.expandtabs(4).split("\n") if line.strip()]
     text = "\n".join(f"  {line}" for line in lines)

@@ -35,7 +35,7 @@ __all__ = [
 # The shelf of pieces.
 FILES: Final = "files"
 # Raise it with every change of how files become pieces: all are read again then.
-RULES = 1
+RULES = 2
 # Why a piece is gone that nobody asked to forget; it may come back.
 OUTDATED: Final = "its file has changed, or is gone"
 # Between the headings above a piece.
@@ -120,7 +120,7 @@ def filed(pieces: Sequence[Piece], card: Card, scope: Scope) -> list[Memory]:
             card.time if piece.time is None else piece.time,
             trust=piece.trust,
             speaker=piece.speaker,
-            tags=piece.headings,
+            tags=(*piece.headings, piece.tag) if piece.tag else piece.headings,
             sources=(Source(piece.talk, place, place, card.path, card.digest),),
             reason="its file is indexed",
         )

@@ -35,6 +35,7 @@ class Piece(NamedTuple):
         speaker: who says it; "" where nobody does.
         time: when it was said, in seconds since 1970; None where its file alone knows.
         trust: who it is from.
+        tag: what its file is; "" for nothing by itself.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Piece(NamedTuple):
     speaker: str = ""
     time: float | None = None
     trust: Trust = "import"
+    tag: str = ""
 
 
 def count_words(text: str) -> int:

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from squidbot.core.memories import JOURNAL
 from squidbot.core.memory.pieces.sizes import Piece, cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from squidbot.core.memories import Trust
     from squidbot.core.messages import Message
 
 __all__ = ["entries", "talk"]
@@ -52,7 +54,8 @@ def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], st
             (*(str(value[name]) for name in words), *(f"{name}: {_shown(value[name])}" for name in others))
         )
         speaker = redacted(str(value[who[0]])) if who else ""
-        whole = Piece("", (), "", speaker, _time(value.get(when)), "tool" if speaker == "tool" else "import")
+        trust: Trust = "tool" if speaker == "tool" else "import"
+        whole = Piece("", (), "", speaker, _time(value.get(when)), trust, JOURNAL)
         yield from (whole._replace(text=part) for part in cut(redacted(said)) if any(map(str.isalnum, part)))
 
 

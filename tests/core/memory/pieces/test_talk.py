@@ -54,10 +54,12 @@ def test_entry_of_a_journal_is_told_by_its_words_and_its_fields() -> None:
         )
     )
     assert found == [
-        Piece("Chose PostgreSQL.\ntags: db, port", time=datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp()),
-        Piece('ls\nn: {"a": 1}', speaker="tool", time=1_700_000_000.0, trust="tool"),
-        Piece("date: someday\nkind: decision"),
-        Piece("?!\ntime: true"),
+        Piece(
+            "Chose PostgreSQL.\ntags: db, port", time=datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp(), tag="journal"
+        ),
+        Piece('ls\nn: {"a": 1}', speaker="tool", time=1_700_000_000.0, trust="tool", tag="journal"),
+        Piece("date: someday\nkind: decision", tag="journal"),
+        Piece("?!\ntime: true", tag="journal"),
     ]
 
 

@@ -1,0 +1,74 @@
+"""Which tools of memory a model gets, which index is taken (P-11), and who reads files anew."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import squidbot
+from squidbot.core.errors import ConfigError
+from squidbot.core.memories import Scope
+from squidbot.hosting import toolkit
+from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.served import Served
+from squidbot.tool_memory import REINDEX
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def names(tools: object) -> list[str]:
+    """Return what tools are called."""
+    return [one["function"]["name"] for one in json.loads(json.dumps(tools))]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "there"),
+    [(None, ["history", "memory"]), (True, ["history", "memory", REINDEX]), (False, ["history"])],
+)
+def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, allowed: bool | None, there: list[str]) -> None:
+    """P-11, C19: false denies, true gives the one that indexes, too, unset vetoes nothing; hosts and MCP as well."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("The heron is blue.", encoding="utf-8")
+    memory: dict[str, object] = {"index_paths": [f"{tmp_path}/notes"]}
+    settings = {"memory": memory | ({} if allowed is None else {"allow_tools": allowed})}
+    hosted = Hosted(f"{tmp_path}/s.db", host="a test", form="openai.chat", telling=dict, settings=settings)
+    session = hosted.conversation("a").session
+    assert names(session.tools) == there
+    indexed = session.call(REINDEX, "")
+    assert indexed.is_error == (not allowed)
+    assert ("1 new" in indexed.text) == bool(allowed)
+    denied = allowed is False
+    assert session.memory({"action": "search", "query": "heron"}).is_error == denied
+    assert ("memory_add" in [one.name for one in hosted.tools]) != denied
+    assert (REINDEX in [one.name for one in hosted.tools]) == bool(allowed)
+    assert ("allow_tools is false" in toolkit.call(session, "memory_add", {"text": "x"})) == denied
+    assert "allow_tools" not in toolkit.call(session, "memory_search", {"query": "heron"})
+    assert Served(hosted, Scope()).memory("list").is_error == denied
+    if allowed:
+        assert "heron is blue" in session.memory({"action": "search", "query": "heron"}).text
+        assert toolkit.call(session, REINDEX, {}) == "[files looked at: 1 as they were]"
+    hosted.close()
+
+
+def test_settings_that_cant_be_read_deny(tmp_path: Path) -> None:
+    """P-11: nothing is answered, and the host goes on without it."""
+    wrong = tmp_path / "squidbot.toml"
+    wrong.write_text('[memory]\nallow_tools = "perhaps"\n', encoding="utf-8")
+    hosted = Hosted(None, host="a test", form="openai.chat", telling=dict, settings=wrong)
+    with pytest.raises(ConfigError, match=r"memory.allow_tools"):
+        _ = hosted.engine
+    answer = Served(hosted, Scope()).memory("list")
+    assert answer.is_error
+
+
+def test_first_index_that_is_installed_is_taken(tmp_path: Path) -> None:
+    """P-11: in the order that is named; a name that nobody offers is refused, wherever it stands."""
+    settings = {"store": {"path": f"{tmp_path}/s.db"}, "memory": {"index": "nobody, stdlib"}}
+    with squidbot.load(settings) as engine, pytest.raises(ConfigError, match=r"no index of vectors 'nobody'"):
+        engine.wired.vector_index("", "m", 3)
+    settings["memory"] = {"index": "lancedb, stdlib"}
+    with squidbot.load(settings) as engine:
+        assert type(engine.wired.vector_index("", "m", 3)).__module__.split(".")[2] in {"lancedb", "stdlib"}
