@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from squidbot.core.contexts import Documents
 from squidbot.core.errors import ConfigError
@@ -83,18 +83,20 @@ class Lookups:
         return told
 
     def reindex(self) -> Answer:
-        """Return what a model's call of the tool `reindex_workspace` answers: the settings must allow it in so many words.
+        """Return what a model's call of the tool `reindex_workspace` answers, where the settings allow it.
 
         The files are those of the settings alone, and the journal of the session's scope.
         """
-        from squidbot.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
-        from squidbot.tool_memory import FORBIDDEN, REINDEX, indexed_as_text  # noqa: PLC0415
+        from squidbot.indexing import Became, Paths, reindex  # noqa: PLC0415  # no turn needs it
+        from squidbot.tool_memory import FORBIDDEN, REINDEX  # noqa: PLC0415
 
         loaded, place = self._wired.loaded, self._place
         if not loaded.settings.memory.allow_tools:
             return FORBIDDEN
         memories = self._wired.memories(self._meter, place.scope, place.session_id)
-        told = indexed_as_text(reindex(memories, Paths.of(loaded, scope=place.scope)))
+        done = reindex(memories, Paths.of(loaded, scope=place.scope))
+        became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
+        told = Answer(f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]")
         self._history.hand_out(self._meter.message(told.text))
         self._place.recalled(REINDEX, told.text)
         return told

@@ -93,12 +93,9 @@ class Hosted:
         from squidbot.hosting.toolkit import TOOLS, tools_of  # noqa: PLC0415  # a plugin is constructed in no time
 
         given = self._settings
-        silent = (
-            not {"context", "goals", "journal", "memory", "profile"} & given.keys()
-            if isinstance(given, Mapping)
-            else False
-        )
-        if silent or (given is None and not Path("squidbot.toml").is_file()):
+        if (isinstance(given, Mapping) and not _offers(given)) or (
+            given is None and not Path("squidbot.toml").is_file()
+        ):
             return TOOLS
         from squidbot.config import load_settings  # noqa: PLC0415
 
@@ -175,6 +172,13 @@ class Hosted:
         if self._budget >= 1:
             return int(self._budget)
         return int(self._budget * known) if known else None
+
+
+def _offers(given: Mapping[str, object]) -> bool:
+    """Return whether settings may switch tools on or off."""
+    memory = given.get("memory")
+    allows = isinstance(memory, Mapping) and "allow_tools" in memory
+    return allows or bool({"context", "goals", "journal", "profile"} & given.keys())
 
 
 def _with_store(settings: str | Path | Mapping[str, object] | None, store: str | Path) -> Mapping[str, object]:

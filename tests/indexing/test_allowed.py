@@ -28,7 +28,7 @@ def names(tools: object) -> list[str]:
     ("allowed", "there"),
     [(None, ["history", "memory"]), (True, ["history", "memory", REINDEX]), (False, ["history"])],
 )
-def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, allowed: bool | None, there: list[str]) -> None:
+def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, *, allowed: bool | None, there: list[str]) -> None:
     """P-11, C19: false denies, true gives the one that indexes, too, unset vetoes nothing; hosts and MCP as well."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("The heron is blue.", encoding="utf-8")
