@@ -24,16 +24,14 @@ from squidbot.core.memory.pieces.cards import (
     pieces_of,
     removal,
 )
+from squidbot.indexing.paths import Paths
 from squidbot.indexing.reading import UnreadableError, read
-from squidbot.indexing.walking import named, walk
-from squidbot.journals import indexed_of
-from squidbot.remembering import NOBODY, provider_of
+from squidbot.indexing.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from squidbot.config import Loaded
-    from squidbot.core.memories import Memory, Scope
+    from squidbot.core.memories import Memory
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.pieces.sizes import Piece
     from squidbot.indexing.walking import Found, Walk
@@ -51,41 +49,6 @@ SETTLED_SECONDS = 2.0
 # Where another program indexes the same at the same time it is begun again, a little later each time: one of the two
 # gets on with each try, and the one that waits finds more and more as it wants it. So long it waits in all.
 FIRST_WAIT_SECONDS, MOST_WAIT_SECONDS, PATIENCE_SECONDS = 0.05, 2.0, 60.0
-
-
-class Paths(NamedTuple):
-    """What is indexed.
-
-    Attributes:
-        folder: what relative paths are relative to.
-        configured: paths, folders and patterns of the settings.
-        asked: what is asked for by hand; all that is configured, or was asked for before, where there is nothing.
-        most_bytes: larger files are passed over.
-        without: files whose path begins with one of these are passed over in silence: the store's own, the page that
-            is made of a journal, and the journals of others.
-        drops: whether what is asked for is taken out.
-    """
-
-    folder: Path
-    configured: Sequence[str] = ()
-    asked: Sequence[str] = ()
-    most_bytes: int = 1 << 23
-    without: tuple[str, ...] = ()
-    drops: bool = False
-
-    @classmethod
-    def of(
-        cls, loaded: Loaded, asked: Iterable[str | Path] = (), *, drops: bool = False, scope: Scope = NOBODY
-    ) -> Paths:
-        """Return what the settings name, the journal of a scope where it is kept, and what is asked for by hand.
-
-        That is relative to the current folder.
-        """
-        memory = loaded.settings.memory
-        here = [named(loaded.folder, Path.cwd() / Path(each).expanduser()) for each in asked]
-        own, apart = indexed_of(loaded, scope)
-        without = tuple(filter(None, (provider_of(loaded)[1], *apart)))
-        return cls(loaded.folder, (*memory.index_paths, *own), here, memory.index_most_bytes, without, drops)
 
 
 class Outcome(NamedTuple):
