@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
@@ -30,6 +29,7 @@ from squidbot.indexing.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from squidbot.core.memories import Memory
     from squidbot.core.memory.asking import Memories
