@@ -48,7 +48,7 @@ def squidbot(*arguments: str) -> Result:
 
 def command(*arguments: str) -> list[str]:
     """Return the command line as a process of its own."""
-    return [sys.executable, "-c", "from squidbot.cli import main; main(prog_name='squidbot')", *arguments]
+    return [sys.executable, "-m", "squidbot", *arguments]
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -297,11 +297,12 @@ def test_interrupt_ends_quietly_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "out").mkdir()
     given = ("--window", "2k", "--dump", str(tmp_path / "out" / "d.jsonl"))
-    python, _, code, *arguments = command("replay", transcript(tmp_path, 400), *given)
+    python, _, _, *arguments = command("replay", transcript(tmp_path, 400), *given)
     # Tests that a shell runs in the background inherit that the signal is ignored.
-    heard = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {code}"
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    begun = "from squidbot.cli import main; main(prog_name='squidbot')"
     running = subprocess.Popen(
-        [python, "-c", heard, *arguments],
+        [python, "-c", f"{heard}; {begun}", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(tmp_path / "tmp"),
