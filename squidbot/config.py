@@ -205,20 +205,27 @@ def _check_aliases(raw: Mapping[str, object], source: str) -> None:
     Raises:
         ConfigError: one is.
     """
-    for table in {table for table, _ in OTHER_ALIASES}:
-        known = [key for other, key in OTHER_ALIASES if other == table]
-        given = raw.get(table)
-        for key in given if isinstance(given, Mapping) else ():
-            if key not in known:
-                raise ConfigError(f"unknown key {key}, known: {', '.join(known)} @ {source}.{table}")
+    _check_foreign(raw, source)
     for (table, key), (own_table, own_key) in OTHER_ALIASES.items():
-        given, own = raw.get(table), raw.get(own_table)
-        if isinstance(given, Mapping) and isinstance(own, Mapping) and key in given and own_key in own:
+        if key in _table(raw, table) and own_key in _table(raw, own_table):
             raise ConfigError(f"{key} is another name of {own_table}.{own_key}; keep one @ {source}.{table}")
-    window = raw.get("window")
-    both = [key for key, own in WINDOW_ALIASES.items() if isinstance(window, Mapping) and {key, own} <= window.keys()]
+    both = [key for key, own in WINDOW_ALIASES.items() if {key, own} <= _table(raw, "window").keys()]
     if both:
         raise ConfigError(f"{both[0]} is another name of {WINDOW_ALIASES[both[0]]}; keep one @ {source}.window")
+
+
+def _check_foreign(raw: Mapping[str, object], source: str) -> None:
+    for table in dict.fromkeys(table for table, _ in OTHER_ALIASES):
+        known = [key for other, key in OTHER_ALIASES if other == table]
+        unknown = [key for key in _table(raw, table) if key not in known]
+        if unknown:
+            raise ConfigError(f"unknown key {unknown[0]}, known: {', '.join(known)} @ {source}.{table}")
+
+
+def _table(raw: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Return a table of settings; an empty one for what is none: who checks types says so."""
+    given = raw.get(name)
+    return given if isinstance(given, Mapping) else {}
 
 
 def _sizing(key: str, value: object) -> object:
