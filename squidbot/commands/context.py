@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from squidbot.commands import options
-from squidbot.commands.ending import ANSWER_IS_NO
+from squidbot.commands.ending import ANSWER_IS_NO, complain
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
@@ -38,10 +38,10 @@ def context(*, session_id: str, action: str | None, path: str, store: str | None
             sources.load(path)
         elif action == "drop":
             sources.drop(path)
-        sources.check()
+        faults = sources.faults()
         documents = sources.documents
         standing = [(one.name, documents.count(one.text)) for one in documents.all()]
-        files = sources.files() if sources.folder else []
+        files = sources.files() if sources.folder and sources.folder.is_dir() else []
     waiting = [(name, size) for name, size in files if name not in dict(standing)]
     if as_json:
         options.print_json(
@@ -49,10 +49,13 @@ def context(*, session_id: str, action: str | None, path: str, store: str | None
                 "session": found,
                 "documents": [{"path": name, "tokens": tokens} for name, tokens in standing],
                 "files": [{"path": name, "bytes": size} for name, size in waiting],
+                "faults": faults,
             }
         )
     else:
         _print(found, standing, waiting)
+    for one in faults:
+        complain(one)
     if not action and not standing:
         click.get_current_context().exit(ANSWER_IS_NO)
 

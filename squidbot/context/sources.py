@@ -114,18 +114,18 @@ class Sources:
                 self._tried(partial(self.documents.keep, document))
         self._seen = self._state()
 
-    def check(self) -> None:
-        """Look at all that `refresh` reads unasked.
-
-        Raises:
-            ConfigError: something can't be read.
-            NotFoundError: a file that the folder's configuration names is not there.
-        """
-        if self.folder is not None:
-            for name in core_files(self._folder()):
-                text_of(below(self.folder, name), name)
+    def faults(self) -> list[str]:
+        """Return what is wrong with what `refresh` reads unasked, a sentence each."""
+        found: list[str] = []
+        looking = Sources(self.documents, self.folder, self.project, found.append)
         if self.project is not None:
-            project_document(self.project)
+            looking._tried(partial(project_document, self.project))  # its own
+        if self.folder is not None:
+            folder = looking._tried(self._folder)
+            core = looking._tried(partial(core_files, self.folder)) if folder else ()
+            for name in core or ():
+                looking._tried(partial(self._read, self.folder, name, named=True))
+        return found
 
     def _state(self) -> object:
         """Return what tells whether anything has changed: the newest record, and the stamps of the files."""

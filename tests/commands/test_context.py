@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,4 +38,9 @@ def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -
     assert "0 documents" in copied("context", "support/43", "drop", "a.md").output
     assert copied("context", "support/43", "drop", "a.md").exit_code == 1
     assert copied("context", "support/43", "load").exit_code == 2
+    pytest.importorskip("yaml")
+    Path("context/context_config.yml").write_text("core_files: [gone.md]", encoding="utf-8")
+    shown = copied("context", "support/43")
+    assert "b.md  10 bytes" in shown.output
+    assert "there is no file 'gone.md'" in shown.output
     assert copied("context", "support/43", "load", "../x").exit_code == 2

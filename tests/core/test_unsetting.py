@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import NotFoundError
+from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.markers import KIND as MARKED
+from squidbot.core.messages import Erasure, Record
 from squidbot.core.unsetting import unset
 
 from .promises.driver import CODEC, Setup, assistant, opened, user
@@ -61,6 +62,7 @@ def test_goal_goes_with_the_message_that_set_it() -> None:
     store = InMemoryStore()
     session = talked(store)
     book(store).change("lock", "No threads")
+    session.pin_text("style", "Be kind.")
     session.compact()
     assert "Ship the parser" in sent(session)
     plan = session.forget(1, reason="a test").plan
@@ -97,6 +99,42 @@ def test_line_that_a_call_wrote_goes_with_the_line_that_it_ended() -> None:
     assert "walrus" in everything(store)
     session.forget(1)
     assert "walrus" not in everything(store)
+
+
+def test_writer_that_is_never_let_in_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many tries; where the disk fails, that is told."""
+    monkeypatch.setattr("squidbot.core.unsetting._MOST_TRIES", 3)
+
+    class Hurried(InMemoryStore):
+        busy = True
+
+        def forget(self, session_id: str, erasure: Erasure) -> None:
+            if self.busy:
+                self.append(
+                    session_id, self.head(session_id)[0], (), [Record("pin", len(self.records("s", "pin")), "{}")]
+                )
+            raise StoreError(f"{len(erasure.replaced)} records are not replaced")
+
+    store = Hurried()
+    book(store).change("set", "Ship it")
+    with pytest.raises(StoreError, match="3 other writers came first"):
+        unset(store, "s", ["Ship it"])
+    store.busy = False
+    with pytest.raises(StoreError, match="1 records are not replaced"):
+        unset(store, "s", ["Ship it"])
+
+
+@pytest.mark.parametrize("arguments", ["{", "[]", '{"text": 3}', '{"action": "show"}'])
+def test_call_that_names_nothing_takes_nothing_out(arguments: str) -> None:
+    """Whatever a model has written as its arguments."""
+    store = InMemoryStore()
+    session = opened(store, SETUP)
+    function = {"name": "goal", "arguments": arguments}
+    calls = [{"id": "c", "type": "function", "function": function}]
+    session.record(user("Hi"), CODEC.to_message({"role": "assistant", "content": None, "tool_calls": calls}))
+    book(store).change("set", "Ship it")
+    session.forget(1)
+    assert book(store).goals().active is not None
 
 
 def test_nothing_is_taken_out_where_a_message_is_not_there() -> None:

@@ -104,11 +104,14 @@ def _after(before: Goals, change: Change) -> Goals:
     if change.action == "close" and after.active == before.active:
         which = f"the active goal is {before.active.text!r}" if before.active else "no goal is active"
         raise NotFoundError(f"there is nothing to close: {which}")
-    locked = any(one.done and same(one.text, change.text) for one in before.decisions)
-    if change.action == UNLOCK and not locked:
-        known = "; ".join(one.text for one in before.decisions if one.done) or "none"
-        raise NotFoundError(f"no decision of that name is locked; locked: {known}")
+    if change.action == UNLOCK:
+        _check_locked([one.text for one in before.decisions if one.done], change.text)
     return after
+
+
+def _check_locked(locked: list[str], text: str) -> None:
+    if not any(same(one, text) for one in locked):
+        raise NotFoundError(f"no decision of that name is locked; locked: {'; '.join(locked) or 'none'}")
 
 
 _WORDS: Final = {"milestone": "milestone", "next": "next step"}

@@ -14,8 +14,8 @@ from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError, 
 from squidbot.core.events import BUDGET_OVERRUN
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.head import most_tokens, text_of
-from squidbot.core.goals.records import GOAL, goals_of
-from squidbot.core.goals.values import ACTIONS
+from squidbot.core.goals.records import GOAL, as_record, goals_of
+from squidbot.core.goals.values import ACTIONS, Change
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.markers import Markers
 from squidbot.core.messages import Record
@@ -225,6 +225,19 @@ def test_other_writers_are_made_way_for() -> None:
 
     with pytest.raises(StoreError, match="the disk is full"):
         book(Broken()).change("set", "Ship it")
+
+
+def test_writer_that_is_never_let_in_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many tries."""
+    monkeypatch.setattr("squidbot.core.goals.book._MOST_TRIES", 3)
+
+    class Hurried(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            other = as_record(Change("block", f"No {records[0].number}"), records[0].number)
+            InMemoryStore.append(self, session_id, 0, (), [other])
+
+    with pytest.raises(StoreError, match="3 other writers came first"):
+        book(Hurried()).change("set", "Ship it")
 
 
 @pytest.mark.parametrize("body", ["no JSON", "{}", "[]", '{"action":"dance","text":"","done":false,"seq":0}'])

@@ -182,3 +182,9 @@ def test_architecture_stands_for_every_goal_until_it_is_over() -> None:
     assert built(goals) == "- One store, two ports"
     assert "ports" not in text_of(goals)
     assert built(goals.after(Change("architecture", "one store, two ports", done=True))) == ""
+
+
+def test_checkpoint_that_completes_nothing_is_a_milestone() -> None:
+    """As the line says it (C21)."""
+    goals = marked("[GOAL] Ship it", "[CHECKPOINT] Lexer written")
+    assert [(one.text, one.done) for one in goals.milestones] == [("Lexer written", False)]
