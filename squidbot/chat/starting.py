@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 from squidbot.builtin import OPEN_FILES, RUNTIMES
+from squidbot.checks import ISOLATIONS
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
@@ -196,8 +197,8 @@ def _session(engine: Engine, asked: Asked) -> str:
 
 
 def _numbers(store: Store, first: str) -> Iterator[int]:
-    """Yield the numbers of the sessions that are called like this: "chat" is 1, "chat-2" is 2."""
-    called = re.compile(rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?")
+    """Yield the numbers of the sessions that are called like this: "chat" is 1, "chat-2" is 2; whatever parts them."""
+    called = re.compile(rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(ISOLATIONS)}):.*)?", re.DOTALL)
     for session_id, _ in store.sessions() if isinstance(store, _Lists) else ():
         if found := called.fullmatch(session_id):
             yield int(found[1] or 1)

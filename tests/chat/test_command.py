@@ -103,6 +103,19 @@ def test_mode_is_the_session_s_from_then_on(run: Callable[..., subprocess.Comple
     assert "known: off, developer" in ran.stderr
 
 
+def test_each_model_has_conversations_of_its_own_where_they_are_parted(
+    run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
+) -> None:
+    """W-07: by `history.isolation`; --new begins another one there, too, and what goes on is the newest."""
+    more = '[models.second]\nadapter = "scripted"\ncontext_window = 8192\n[history]\nisolation = "model"\n'
+    (folder / "squidbot.toml").write_text((folder / "squidbot.toml").read_text("utf-8") + more, encoding="utf-8")
+    run("-p", "alpha")
+    assert run("-p", "first", "--model", "second").stdout == "The first thing you said was: first \n"
+    assert run("-p", "first").stdout == "The first thing you said was: alpha \n"
+    assert run("-p", "first", "--new").stdout == "The first thing you said was: first \n"
+    assert run("-p", "first", "--session", "chat@model:robot").stdout == "The first thing you said was: alpha \n"
+
+
 def test_wrong_wishes_are_one_line(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """A model that is not there, options that exclude each other."""
     ran = run("--model", "roboter", "-p", "hello")
