@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from squidbot.core import events
 from squidbot.core.asked import by_hand, without
@@ -21,11 +21,11 @@ from squidbot.core.view.renderer import spent
 from squidbot.core.withdrawing import Facts, standing_facts, told_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.changes.event import Change
     from squidbot.core.forgetting import Forgotten
-    from squidbot.core.messages import Lease, Message, StoredMessage, Usage
+    from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
     from squidbot.core.request import Outcome, Unasked
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from squidbot.core.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
     from squidbot.core.view.standing import Shelf, Standing
+
+# Makes a record of messages as they are stored.
+Beside: TypeAlias = "Callable[[Sequence[StoredMessage]], Record]"
 
 __all__ = ["Session"]
 
@@ -122,6 +125,7 @@ class Session:
         usage: Usage | None = None,
         now: float | None = None,
         key: str = "",
+        beside: Beside | None = None,
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, in one transaction, and return them as stored.
 
@@ -129,13 +133,14 @@ class Session:
         the reply behind it (M7). `usage` is what the provider reported for the newest assembled request: it calibrates
         the counter and shows a prompt that was cut silently. `now`, in seconds since 1970, is the time of messages
         that bring none. `key` is what a client calls them: what is recorded under it already, by any process, is
-        returned, and nothing is stored.
+        returned, and nothing is stored. `beside` makes the record that is stored with them, of what they are stored as.
 
         Raises:
             StoreError: nothing was stored.
         """
+        given = (key, beside)
         return self._state.tried(
-            lambda stored: self._recorded(stored, messages, usage, now, key), "nothing was written to", looks=False
+            lambda stored: self._recorded(stored, messages, usage, now, given), "nothing was written to", looks=False
         )
 
     def pin(self, seq: int, *, on: bool = True) -> None:
@@ -294,9 +299,9 @@ class Session:
         messages: Sequence[Message | StoredMessage],
         usage: Usage | None,
         now: float | None,
-        key: str,
+        given: tuple[str, Beside | None],
     ) -> tuple[StoredMessage, ...]:
-        state = self._state
+        state, (key, beside) = self._state, given
         if key and (known := state.keys.find(key)):
             return tuple(state.shelf.read(*known))
         rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
@@ -304,7 +309,8 @@ class Session:
         due = answered is not None and self._snapshot_due
         saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None
         keyed = state.keys.record(key, rows) if key else None
-        state.record(stored, rows, answered and answered.record(usage), saved and saved.record, keyed)
+        made = beside(rows) if beside else None
+        state.record(stored, rows, answered and answered.record(usage), saved and saved.record, keyed, made)
         self._points.tell(saved)
         if answered:
             state.settle(answered, rows, usage)

@@ -191,10 +191,9 @@ class State:
         stored: Standing,
         rows: Sequence[StoredMessage],
         request: Record | None,
-        snapshot: Record | None,
-        keyed: Record | None = None,
+        *others: Record | None,
     ) -> None:
-        """Store messages with the request that they answer, what they mark and tell, a snapshot, a key; hold all that.
+        """Store messages with the request that they answer, what they mark and tell, and other records; hold all that.
 
         Raises:
             StoreError: nothing was stored.
@@ -202,7 +201,7 @@ class State:
         marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
         marks = [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
         learned = self._learned_due if any(row.role == "assistant" for row in rows) else ()
-        records = (request, *marks, *newly_told(self.shelf, rows), snapshot, keyed, *learned)
+        records = (request, *marks, *newly_told(self.shelf, rows), *others, *learned)
         self.append(stored, rows, [record for record in records if record])
         if learned:
             self._learned_due = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -20,16 +21,14 @@ from squidbot.exchanges.spoken import Spoken, spoken_in
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.bootstrap import Wired
     from squidbot.codecs.workspaceai import Left, ModelFile
-    from squidbot.core.messages import Message
+    from squidbot.core.messages import Message, Record, StoredMessage
 
 __all__ = ["Brought", "Imported", "Reading", "files_at", "imported", "read_files"]
 
-# Another writer of the same session may come first so often.
-MOST_TRIES = 100
 # So many sessions of one name are looked at.
 MOST_NAMES = 1_000
 # Exchanges that are stored in one transaction.
@@ -221,9 +220,10 @@ def _brought(wired: Wired, parcels: list[_Parcel], reading: Reading) -> list[Bro
 def _record(wired: Wired, session: str, said: Brought, pieces: list[_Piece], number: int) -> None:
     lease = wired.lease(said.model)
     core = wired.engine.session(session, lease, wired.meter(said.model), wired.history(lease))
+    messages = [message for one in pieces for message in _messages(one)]
+    note = partial(_note, wired, session, str(Path(said.path).absolute()), pieces)
     # Whoever brings the same at the same time has the same key: it is stored once.
-    rows = core.record(*(message for one in pieces for message in _messages(one)), key=_key(pieces, number))
-    _note(wired, session, str(Path(said.path).absolute()), pieces, rows[0].seq)
+    core.record(*messages, key=_key(pieces, number), beside=note)
 
 
 def _place(wired: Wired, parcels: list[_Parcel]) -> tuple[str, list[tuple[int, list[_Piece]]], int]:
@@ -290,27 +290,12 @@ def _key(pieces: Iterable[_Piece], number: int) -> str:
     return f"brought-{number}-{sha256(' '.join(one.digest for one in pieces).encode()).hexdigest()}"
 
 
-def _note(wired: Wired, session: str, file: str, pieces: Iterable[_Piece], first_seq: int) -> None:
-    """Keep beside the messages from `first_seq` on what was brought with them.
-
-    Raises:
-        StoreError: it was not kept; what is there is known by its words, and brought no second time.
-    """
-    made, seq = [], first_seq
+def _note(wired: Wired, session: str, file: str, pieces: Iterable[_Piece], rows: Sequence[StoredMessage]) -> Record:
+    """Return the record of what was brought with messages, in the order in which they are stored."""
+    made, seq = [], rows[0].seq
     for one in pieces:
         skip, shelf = (len(_heading(one)), one.shelf) if isinstance(one, Shortened) else (0, "")
         made.append(Piece(seq, one.digest, shelf, one.details, skip))
         seq += len(_messages(one))
-    for tries in range(MOST_TRIES):
-        batches = batches_of(wired.store, session)
-        if any(batch.first_seq == first_seq for batch in batches):
-            return
-        last = wired.store.last_record(session, BROUGHT)
-        batch = Batch(last.number + 1 if last else 0, file, first_seq, seq - first_seq, tuple(made))
-        try:
-            wired.store.append(session, wired.store.head(session)[0], (), (batch.record,))
-        except StoreError:
-            if tries == MOST_TRIES - 1:
-                raise
-        else:
-            return
+    last = wired.store.last_record(session, BROUGHT)
+    return Batch(last.number + 1 if last else 0, file, rows[0].seq, len(rows), tuple(made)).record

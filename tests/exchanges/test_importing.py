@@ -235,3 +235,23 @@ def test_processes_that_bring_the_same_at_once_bring_it_once(tmp_path: Path) -> 
     assert [one.wait(60) for one in writers] == [0, 0, 0]
     with engine_at(tmp_path / "s.db") as engine:
         assert engine.wired.store.head(session_named(QWEN))[0] == 2 * len(said)
+
+
+@pytest.mark.parametrize("killed_after_messages", [0, 1000, 3000])
+def test_process_that_is_killed_leaves_nothing_half(tmp_path: Path, killed_after_messages: int) -> None:
+    """C26: what it brought is known, the rest comes with the next run, and all of it is taken back."""
+    said = tuple(Exchange(f"question {number}", "answer", float(number)) for number in range(1, 2001))
+    written(tmp_path / "in", ModelFile(QWEN, said))
+    with engine_at(tmp_path / "s.db") as engine:
+        store = engine.wired.store
+        command = [sys.executable, "-c", BRING, str(tmp_path / "s.db"), str(tmp_path / "in")]
+        writer = subprocess.Popen(command)
+        while store.head(session_named(QWEN))[0] < killed_after_messages and writer.poll() is None:
+            pass
+        writer.kill()
+        writer.wait()
+        assert store.head(session_named(QWEN))[0] % 1000 == 0
+        done = engine.import_models(tmp_path / "in").files[0]
+        assert done.became in {"imported", "known"}
+        assert store.head(session_named(QWEN))[0] == 2 * len(said)
+        assert sum(one.messages for one in engine.roll_back(tmp_path / "in")) == 2 * len(said)
