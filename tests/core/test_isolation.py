@@ -70,7 +70,8 @@ def test_notes_snapshots_and_search_cross_no_policy(tmp_path: Path) -> None:
         for number in range(40):
             said(mine, f"[DECISION] the key number {number} is 4711, as agreed with the harbour master and the crew")
         mine.snapshot("kept")
-        assert mine.compact() is not None
+        mine.compact()
+        assert engine.wired.store.for_range(mine.session_id, 0, 80)
         other = engine.session("work", model=LLAMA, window_tokens=2000)
         assert "4711" not in said(other, "go on")
         assert not other.search("4711 harbour").hits
