@@ -212,6 +212,8 @@ class Wired:
         if fraction is not None:
             changes["calibrated_fraction"] = fraction
         changes["ladder"] = Ladder(**{name: value for name, value in rungs.items() if value is not None})
+        if self.loaded.policy:
+            changes["cap"] = settings.budget.caps.left(0, 0, reduces=settings.budget.rule == "ladder")
         # The values have been checked key by key; `replace` can't see that.
         charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
         kept = replace(charged, **changes)  # type: ignore[arg-type]

@@ -35,6 +35,7 @@ __all__ = [
     "Names",
     "Options",
     "Portion",
+    "Rule",
     "Scheduler",
     "Scope",
     "Share",
@@ -60,6 +61,7 @@ Day = NewType("Day", str)
 Minutes = NewType("Minutes", float)
 Strategy = NewType("Strategy", str)
 Scope = NewType("Scope", str)
+Rule = NewType("Rule", str)
 UserMessages = NewType("UserMessages", str)
 Mode = NewType("Mode", str)
 Scheduler = NewType("Scheduler", str)
@@ -78,6 +80,8 @@ Sizing = NewType("Sizing", str)
 NO_NAMES = Names(())
 SCOPES = ("inline+summaries", "inline", "summaries", "none")
 USER_MESSAGES = ("graceful", "strict")
+# What gives way where the newest messages pass the caps of document 001.
+RULES = ("ladder", "squidbot-v2")
 # Who reads facts out of sessions.
 EXTRACTORS = ("rules", "model", "off")
 ISOLATIONS = ("bot", "model", "global", "agent")
@@ -245,6 +249,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(Minutes, in_time)
     made.register_structure_hook(Strategy, _one_of(tuple(STRATEGIES)))
     made.register_structure_hook(Scope, _one_of(SCOPES))
+    made.register_structure_hook(Rule, _one_of(RULES))
     made.register_structure_hook(UserMessages, _one_of(USER_MESSAGES))
     made.register_structure_hook(Mode, _one_of(tuple(MODES)))
     made.register_structure_hook(Verbosity, _one_of(VERBOSITIES))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.checks import KV_TYPES
 from squidbot.config import Loaded, load_settings
+from squidbot.core.budget.caps import Capped
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.errors import ConfigError, JournalFullError
 from squidbot.core.jobs.due import JobSettings
@@ -57,7 +58,6 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "history.user_low_fraction": (0.42, "user_low_fraction"),
     "history.birth_fraction": (0.12, "birth_fraction"),
     "history.step_fraction": (0.13, "step_fraction"),
-    "budget.context_min_recent_messages": (7, "min_recent_messages"),
     "summary.gap_seconds": (61.0, "gap_seconds"),
     "summary.notes_fraction": (0.22, "notes_fraction"),
     "summary.note_rate": (0.05, "note_rate"),
@@ -144,6 +144,8 @@ OTHER_KEYS = {
     "budget.counter",
     "budget.reserved_output_tokens",
     "budget.policy",
+    "budget.trim_rule",
+    "budget.context_min_recent_messages",
     "budget.context_budget_mode",
     "budget.context_memory_max_words",
     "budget.context_summary_max_words",
@@ -207,8 +209,19 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 def test_every_history_setting_of_the_core_has_a_key() -> None:
     """What the core can be told, squidbot.toml can say; others follow from caps and window, the ladder stands below."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    beside = {"policy_limit", "ladder", "calibrated_fraction"}
+    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction"}
     assert {field.name for field in fields(HistorySettings)} == reached | beside
+
+
+def test_caps_reach_the_session_when_they_are_set() -> None:
+    """Before the first call as well as in it; without any there is none."""
+    given = {"context_min_recent_messages": 7, "context_history_max_words": 90, "context_summary_max_words": 40}
+    session = opened({"budget": {**given, "trim_rule": "squidbot-v2"}})
+    assert session.core.settings.cap == Capped(90, 4500, 40, 7, reduces=False, pointer=10)
+    assert session.core.settings.min_recent_messages == 7
+    session.assemble("Hello", memory="likes tea", summary="a b c")
+    assert session.core.settings.cap == Capped(90, 4495, 37, 7, reduces=False, pointer=10)
+    assert opened({}).core.settings.cap is None
 
 
 def test_rungs_reach_the_session_when_they_are_set() -> None:

@@ -10,6 +10,8 @@ import squidbot
 from squidbot.core import events
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from squidbot.core.events import Event
 
 
@@ -103,24 +105,25 @@ def test_documents_stay_as_they_were_until_the_next_event() -> None:
 
 
 def history_words(session: squidbot.Session, memory: str = "", summary: str = "") -> int:
-    """Return the words of the next request that are not documents."""
-    messages = session.assemble("one two", memory=memory, summary=summary).messages
-    said = [str(message["content"]) for message in messages]
-    return sum(len(text.split()) for text in said if not text.startswith(("<squidbot memory", "<squidbot summary")))
+    """Return the words of the next request that are raw history: no documents, no notes, no question."""
+    messages = session.assemble("one two", memory=memory, summary=summary).messages[:-1]
+    said = [str(message["content"]) for message in messages if message["role"] != "system"]
+    ours = ("<squidbot memory", "<squidbot summary", "[s", "[m", "[continue", "[the conversation")
+    return sum(len(text.split()) for text in said if not (text.startswith(ours) or " earlier messages" in text))
 
 
 def test_history_has_no_cap_when_none_is_set() -> None:
     """Without a context_ key the window alone decides (C7)."""
     session = squidbot.load().session("s", window_tokens=128_000)
     talk(session, 200)
-    assert history_words(session) == 200 * 16 + 2
+    assert history_words(session) == 200 * 16
 
 
 def test_history_cap_holds_when_the_policy_is_on() -> None:
-    """`budget.policy` alone puts the defaults in force: 2,500 words of history."""
+    """Q-06: `budget.policy` alone puts the defaults in force, 2,500 words of history."""
     session = squidbot.load({"budget": {"policy": True}}).session("s", window_tokens=128_000)
     talk(session, 200)
-    assert 500 < history_words(session) <= 2500
+    assert history_words(session) == 312 * 8  # 2,496: another eight would be too many
 
 
 @pytest.mark.parametrize("system", ["", "Be short. " * 400])
@@ -129,9 +132,9 @@ def test_history_cap_holds_when_it_is_set(system: str) -> None:
     session = squidbot.load({"budget": {"context_history_max_words": 400}}).session("s", window_tokens=32_000)
     for _ in range(60):
         session.record(session.assemble("one two three four five six", system=system).incoming, "seven eight nine ten")
-    sent = [str(message["content"]) for message in session.assemble("one two", system=system).messages]
-    history = sum(len(text.split()) for text in sent if text != system)
-    assert 100 < history <= 400
+    sent = [str(message["content"]) for message in session.assemble("one two", system=system).messages[:-1]]
+    raw = [text for text in sent if text.startswith(("one", "seven"))]
+    assert 390 < sum(len(text.split()) for text in raw) <= 400
 
 
 def test_total_cap_holds_when_documents_leave_less() -> None:
@@ -142,7 +145,9 @@ def test_total_cap_holds_when_documents_leave_less() -> None:
     for _ in range(40):
         asked = session.assemble("one two three four five six", memory=memory, summary=summary)
         session.record(asked.incoming, "seven eight nine ten")
-    assert 50 < history_words(session, memory, summary) <= 300
+    assert 280 < history_words(session, memory, summary) <= 300
+    made = session.assemble("one two", memory=memory, summary=summary)
+    assert sum(len(str(message["content"]).split()) for message in made.messages[:-1]) - 2 * 7 <= 500  # their fences
 
 
 def test_caps_count_tokens_when_the_mode_says_so() -> None:
@@ -176,3 +181,62 @@ def test_window_holds_when_the_caps_would_allow_more() -> None:
     session = squidbot.load({"budget": budget}).session("s", window_tokens=4096)
     with pytest.raises(squidbot.BudgetError):
         session.assemble(words(6000))
+
+
+def sent_words(made: squidbot.Assembly) -> dict[str, int]:
+    """Return the words of memory, summary and history of a request; the question is in none of them."""
+    counts = {"memory": 0, "summary": 0, "history": 0}
+    for message in made.messages[:-1]:
+        text = str(message["content"])
+        name = next((name for name in ("memory", "summary") if text.startswith(f"<squidbot {name}")), "history")
+        counts[name] += len(text.split()) - (0 if name == "history" else 7)  # the marks around it
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "expected"),
+    [
+        ("squidbot-v2", ("u", "a"), {"memory": 0, "summary": 0, "history": 6000}),
+        ("ladder", ("u", "a"), {"memory": 300, "summary": 500, "history": 3700}),
+        ("ladder", ("u", "u"), {"memory": 300, "summary": 500, "history": 6000}),
+    ],
+)
+def test_two_newest_messages_of_three_thousand_words_in_a_total_of_4500(
+    rule: str, said: tuple[str, str], expected: dict[str, int], tmp_path: Path
+) -> None:
+    """V13, Q-07 through a session on disk: what gives way by each rule, what is told, the same in another process."""
+    heard = Heard()
+    settings = {"store": {"path": str(tmp_path / "a.db")}, "budget": {"policy": True, "trim_rule": rule}}
+    session = squidbot.load(settings, extensions=[heard]).session("s", window_tokens=64_000)
+    for place, who in enumerate(said):
+        text = f"w{place} " * 3000
+        session.record({"role": "user", "content": text} if who == "u" else text)
+    memory, summary = words(300, "m"), words(500, "s")
+    made = session.assemble("and now?", memory=memory, summary=summary)
+    found = sent_words(made)
+    assert (found["memory"], found["summary"]) == (expected["memory"], expected["summary"])
+    assert expected["history"] - 60 <= found["history"] <= expected["history"]
+    told = [event.name for event in heard.events]
+    assert (events.BUDGET_FALLBACK in told) == (rule == "squidbot-v2")
+    assert told.count(events.BUDGET_OVERRUN) == 1
+    again = squidbot.load(settings).session("s", window_tokens=64_000)
+    assert again.assemble("and now?", memory=memory, summary=summary).messages == made.messages
+
+
+def test_document_takes_its_place_at_once_under_the_caps() -> None:
+    """Announced behind a message its words would be outside of them."""
+    session = squidbot.load({"budget": {"policy": True}}).session("s", window_tokens=32_000)
+    session.record(session.assemble("Hello", memory="likes tea").incoming, "Hi.")
+    made = session.assemble("And?", memory="likes coffee")
+    assert "likes coffee" in str(made.messages[0])
+    assert all("is now" not in str(message) for message in made.messages)
+
+
+def test_caps_in_tokens_count_words_where_the_counter_does_and_say_so_once() -> None:
+    """Q-08: one warning for each session, no failure; a counter of tokens needs none."""
+    for counter, warnings in (("words", 1), ("classes", 0)):
+        heard = Heard()
+        budget = {"context_budget_mode": "tokens", "counter": counter}
+        session = squidbot.load({"budget": budget}, extensions=[heard]).session("s", window_tokens=32_000)
+        talk(session, 5)
+        assert [event.name for event in heard.events].count(events.BUDGET_FALLBACK) == warnings

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.changes.event import Ask, make_change, pays_by_hand
+from squidbot.core.changes.event import Ask, make_change
+from squidbot.core.changes.pricing import pays_by_hand
 from squidbot.core.changes.undo import again
 from squidbot.core.view.loading import load
 

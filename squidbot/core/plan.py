@@ -75,6 +75,8 @@ class Segment(NamedTuple):
         verbatim: the messages of the run that are sent verbatim behind its summary, in order of seq: the user's,
             and pinned atoms whole.
         note_tokens: what the summary, or the pointer of an absent run, costs, as a bound.
+        limits: (seq, estimate) of the messages of a slimmed run that are cut so as to cost no more, by the policy's
+            counter.
     """
 
     first_seq: int
@@ -83,6 +85,7 @@ class Segment(NamedTuple):
     summary_id: str | None = None
     verbatim: tuple[int, ...] = ()
     note_tokens: int = 0
+    limits: tuple[tuple[int, int], ...] = ()
 
 
 class Run(NamedTuple):
@@ -264,7 +267,8 @@ class PlanRecord:
     def to_json(self) -> str:
         """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
         said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
-        said["segments"] = [one._replace(verbatim=_steps(one)) for one in self.segments]
+        spelled = (one._replace(verbatim=_steps(one)) for one in self.segments)
+        said["segments"] = [one if one.limits else one[:-1] for one in spelled]
         if self.sections:
             said["sections"] = [one if one.memories else one[:2] for one in self.sections]
         return json.dumps(said, separators=(",", ":"), default=astuple)
@@ -281,7 +285,7 @@ class PlanRecord:
             return cls(
                 **{
                     **raw,
-                    "segments": tuple(_segment(one) for one in raw["segments"]),
+                    "segments": tuple(_segment(*one) for one in raw["segments"]),
                     "sections": tuple(_section(*one) for one in raw.get("sections", ())),
                     "first_changed": FirstChanged(*raw["first_changed"]) if "first_changed" in raw else None,
                     "price": Price(*raw["price"]) if "price" in raw else None,
@@ -298,10 +302,18 @@ def _steps(segment: Segment) -> tuple[int, ...]:
     return tuple(seq - before for before, seq in pairwise((segment.first_seq, *segment.verbatim)))
 
 
-def _segment(raw: tuple[int, int, str, str | None, object, int]) -> Segment:
-    first_seq, last_seq, representation, summary_id, steps, note_tokens = raw
+def _segment(  # noqa: PLR0913, PLR0917  # as `Segment` has them
+    first_seq: int,
+    last_seq: int,
+    representation: str,
+    summary_id: str | None,
+    steps: object,
+    note_tokens: int,
+    limits: Sequence[object] = (),
+) -> Segment:
     verbatim = tuple(accumulate(_seqs(steps), initial=first_seq))[1:]
-    return Segment(first_seq, last_seq, Representation(representation), summary_id, verbatim, note_tokens)
+    cut = tuple(map(_pair, limits))
+    return Segment(first_seq, last_seq, Representation(representation), summary_id, verbatim, note_tokens, cut)
 
 
 def _section(name: str, text: str, memories: Sequence[str] = ()) -> Section:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.birth import Birth
     from squidbot.core.view.standing import Shelf, Standing
 
-__all__ = ["Call", "Inputs", "Met", "Outcome", "Room", "Unasked", "Unseen", "Wanted", "build", "change_for"]
+__all__ = ["Call", "Inputs", "Met", "Outcome", "Room", "Telling", "Unasked", "Unseen", "Wanted", "build", "change_for"]
 
 Made = TypeVar("Made")
 NO_MODE = Mode()
@@ -179,6 +179,19 @@ class Wanted(NamedTuple):
             with suppress(BudgetError):
                 return make((*self.told, *kept))
         return make(self.told)
+
+
+class Telling(NamedTuple):
+    """What a call tells beside what is said: the head it wants, what the model knows, memory's facts, and the news.
+
+    `cause`: of the event that it makes in any case; None for the one that is due.
+    """
+
+    wanted: Wanted
+    known: Past
+    started: str | None
+    news: str | None
+    cause: str | None = None
 
 
 class Outcome(NamedTuple):

@@ -59,7 +59,7 @@ class Session:
         self.settings = settings
         self.retention = retention
         self._state = State(
-            shelf._replace(tells_users=settings.only_in_flight), lease, observer, reads_all=settings.strict
+            shelf._replace(tells_users=not settings.keeps_users), lease, observer, reads_all=settings.strict
         )
         self._points = RestorePoints(self._state, retention)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.

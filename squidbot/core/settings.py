@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.tiers import tier_of
 from squidbot.core.budget.window import CALIBRATED_FRACTION
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
+
+if TYPE_CHECKING:
+    from squidbot.core.budget.caps import Capped
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
@@ -79,6 +83,7 @@ class HistorySettings:
             that of the lease where it is smaller.
         user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
             them is refused (O-07).
+        cap: what the caps of document 001 leave for history; None where they don't hold.
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
         most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
@@ -121,6 +126,7 @@ class HistorySettings:
     policy_limit: int | None = None
     calibrated_fraction: float = CALIBRATED_FRACTION
     user_messages: str = "graceful"
+    cap: Capped | None = None
     scope: str = "inline+summaries"
     most_images: int = 5
     categories_by_words: bool = False
@@ -135,6 +141,11 @@ class HistorySettings:
     def only_in_flight(self) -> bool:
         """Whether nothing but the turn in flight is sent as it was said, and what is pinned."""
         return self.scope in {"none", "summaries"}
+
+    @property
+    def keeps_users(self) -> bool:
+        """Whether the user's messages stand as they were said behind notes: the caps leave out what is older."""
+        return self.strict or (self.cap is None and not self.only_in_flight)
 
     @property
     def takes_notes(self) -> bool:

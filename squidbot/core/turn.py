@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core import events
 from squidbot.core.budget.ladder import WARN
 from squidbot.core.certified import certain, plain_limit
-from squidbot.core.changes.event import Ask, Change, Makers, due, saves_enough
+from squidbot.core.changes.event import Ask, Change, Makers, due
 from squidbot.core.changes.moment import Moment, check_fixed, fullness, pressure_fraction, room_of
+from squidbot.core.changes.pricing import saves_enough
 from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
-from squidbot.core.request import Call, Inputs, Met, Outcome, Unseen, Wanted, build, change_for
+from squidbot.core.request import Call, Inputs, Met, Outcome, Telling, Unseen, Wanted, build, change_for
 from squidbot.core.unasked import is_noticed, joined, remembered_of, share_of, without_remembered
 from squidbot.core.view.birth import Births
 from squidbot.core.view.loading import released
@@ -39,19 +40,6 @@ MOST_SKIPS = 2
 NOTHING = Cost(0, 0)
 # Causes that leave a plan held that somebody brought back: nobody asked for less.
 _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
-
-
-class _Telling(NamedTuple):
-    """What a call tells beside what is said: the head it wants, what the model knows, memory's facts, and the news.
-
-    `cause`: of the event that it makes in any case; None for the one that is due.
-    """
-
-    wanted: Wanted
-    known: Past
-    started: str | None
-    news: str | None
-    cause: str | None = None
 
 
 class Turn(NamedTuple):
@@ -129,14 +117,17 @@ class Turn(NamedTuple):
         wanted = self.wanted(stored, given)
         known = self.past.told_by(stored.plan)
         news = known.news(wanted.told) if stored.messages else None
-        made = self._made(stored, incoming, given, _Telling(wanted, known, started, news))
-        if news is None or made.change is None:
+        made = self._made(stored, incoming, given, Telling(wanted, known, started, news))
+        # Behind a message a document is outside of the caps.
+        anew = self.settings.cap is not None and is_noticed(made.assembly.incoming, news)
+        if news is None or (made.change is None and not anew):
             return made
         # The head of the event says it: behind the message it would be said twice, for good.
         self.notes().reopen()
-        return self._made(stored, incoming, given, _Telling(wanted, known, started, None, made.change.record.cause))
+        cause = made.change.record.cause if made.change else "system-changed"
+        return self._made(stored, incoming, given, Telling(wanted, known, started, None, cause))
 
-    def _made(self, stored: Standing, incoming: Sequence[Message], given: Inputs, telling: _Telling) -> Outcome:
+    def _made(self, stored: Standing, incoming: Sequence[Message], given: Inputs, telling: Telling) -> Outcome:
         wanted, known, started, news, cause = telling
         # Without what memory says: it gives way, and an event of this call may bring it. Tried again behind that, the
         # call has to cut what comes with it as before.
@@ -341,7 +332,8 @@ class Turn(NamedTuple):
         change = self._asked(trial, call, cause) if cause else None
         if change is None:
             return None, past, ()
-        if cause == "high-water" and not known_cause and not saves_enough(change.record, self.settings):
+        asked = known_cause or self.settings.cap
+        if cause == "high-water" and not asked and not saves_enough(change.record, self.settings):
             self.notes().reopen()
             past, told = self._skipping(call.moment, past)
             return None, past, tuple((name, change.record) for name in told)

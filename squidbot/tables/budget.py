@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Whole
-from squidbot.core.budget.caps import Caps
+from squidbot.checks import Rule, Whole
+from squidbot.core.budget.caps import Caps, TrimRule
 
 __all__ = ["Budget"]
+
+RULE = Rule("ladder")
 
 
 @attrs.frozen
@@ -17,6 +19,7 @@ class Budget:
     counter: str = "classes"
     reserved_output_tokens: Whole | None = None
     policy: bool | None = None
+    trim_rule: Rule = RULE
     context_budget_mode: str = "words"
     context_memory_max_words: int = 300
     context_summary_max_words: int = 500
@@ -24,6 +27,11 @@ class Budget:
     context_total_max_words: int = 4500
     context_min_recent_messages: int = 2
     context_dedupe_summary_against_memory: bool = True
+
+    @property
+    def rule(self) -> TrimRule:
+        """What gives way where the newest messages pass the caps."""
+        return "squidbot-v2" if self.trim_rule == "squidbot-v2" else "ladder"
 
     @property
     def caps(self) -> Caps:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "Capped",
     "Caps",
     "Count",
     "HistoryItem",
@@ -36,6 +37,9 @@ __all__ = [
 ]
 
 Unit = Literal["words", "tokens"]
+
+# The line that stands for messages that are left out: its words, and about its tokens.
+POINTER_WORDS, POINTER_TOKENS = 10, 32
 
 # What a text costs in the unit of the caps.
 Count = Callable[[str], int]
@@ -90,6 +94,49 @@ class Caps:
                 f"agents.context_total_max_words must be >= agents.context_history_max_words, "
                 f"not {self.total} < {self.history}"
             )
+
+    def left(self, memory: int, summary: int, *, reduces: bool) -> Capped:
+        """Return what documents of these sizes leave for history, in the unit of the caps."""
+        notes = max(0, self.summary - summary)
+        left = self.total - memory - summary
+        pointer = POINTER_WORDS if self.unit == "words" else POINTER_TOKENS
+        return Capped(self.history, left, notes, self.min_recent_messages, reduces, pointer)
+
+
+class Capped(NamedTuple):
+    """What of the caps is left for the history of one call, in their unit.
+
+    Attributes:
+        history: what is sent raw of what was said before the turn in flight may cost.
+        total: what that and notes may cost together: what the documents leave of the total.
+        notes: what notes may cost.
+        min_recent_messages: newest messages that are kept whatever they cost.
+        reduces: whether of these what the user did not write is cut before the total is passed.
+        pointer: what stands in any case for what is left out costs.
+    """
+
+    history: int
+    total: int
+    notes: int
+    min_recent_messages: int
+    reduces: bool
+    pointer: int = 0
+
+    def kept(self, items: Sequence[HistoryItem], *, noted: bool = False) -> tuple[int | None, ...]:
+        """Return for each item, oldest first, what it may cost; None: it is left out.
+
+        `noted` says that something stands for older ones already.
+        """
+        left = self._kept(items, self.total)
+        return self._kept(items, self.total - self.pointer) if noted or None in left else left
+
+    def _kept(self, items: Sequence[HistoryItem], total: int) -> tuple[int | None, ...]:
+        total = max(1, total)
+        caps = Caps(history=min(self.history, total), total=total, min_recent_messages=self.min_recent_messages)
+        kept = cap_history(items, caps)
+        rule: TrimRule = "ladder" if self.reduces else "squidbot-v2"
+        costs = dict(zip(kept, enforce_total([items[one] for one in kept], 0, 0, caps, rule).history, strict=True))
+        return tuple(costs.get(place) for place in range(len(items)))
 
 
 class Measure(NamedTuple):

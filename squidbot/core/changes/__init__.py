@@ -7,6 +7,7 @@
 | event      | when the plan changes, and to what |
 | better     | a language model's texts in the place of notes by rule |
 | compaction | one batch from high to low water |
+| capping    | what the caps of document 001 leave of history |
 | floors     | what stays raw whatever the low-water mark leaves |
 | folding    | everything told anew, the newest blocks by level |
 | images     | pictures that give way before anything else |

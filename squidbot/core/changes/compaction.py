@@ -18,6 +18,7 @@ from squidbot.core.view.renderer import born, is_user_part, shown, spent
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from squidbot.core.changes.capping import Kept
     from squidbot.core.changes.scene import Step
 
 __all__ = ["Compactor"]
@@ -29,6 +30,7 @@ class Zones(NamedTuple):
     noted: tuple[Atom, ...]
     slimmed: tuple[Atom, ...]
     raw: tuple[Atom, ...]
+    limits: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Compactor(Ground):
             return self._slimmed_behind(made, zones)
         if self.foldable and (self._lost() or not step.gentle):
             return self._slimmed_behind(self._folded(zones, step), zones)
-        if len(zones.slimmed) > len(self.scene.slimmed):
+        if len(zones.slimmed) > len(self.scene.slimmed) or zones.limits:
             return self._slimmed_behind(self._append(()), zones)
         return None
 
@@ -59,6 +61,8 @@ class Compactor(Ground):
     def _zones(self, step: Step) -> Zones:
         """Return how the movable atoms are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
         movable = (*self.scene.slimmed, *self.scene.tail)
+        if self.scene.kept is not None:
+            return self._capped(movable, self.scene.kept, step)
         raw = self._raw_count(step)
         slimmed, used = 0, Cost(0, 0)
         for atom in reversed(movable[: len(movable) - raw]) if step.slim_fraction else ():
@@ -69,8 +73,23 @@ class Compactor(Ground):
         cut = len(movable) - raw - slimmed
         return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
 
+    def _capped(self, movable: tuple[Atom, ...], kept: Kept, step: Step) -> Zones:
+        """Return what the caps leave, if the window has room for it, else no more of it than its own marks leave."""
+        count = kept.atoms
+        whole = total((*(atom.sent_cost for atom in movable), *(block.cost for block in self.scene.blocks)))
+        if whole.bound > self.settings.high_fraction * self.scene.room.bound or not self._stays_raw(movable[-count:]):
+            count = max(self._floors.always(), min(count, self._raw_count(step)))
+        cut = len(movable) - count
+        limited = {seq for seq, _ in kept.limits}
+        stays = [any(row.seq in limited for row in atom.messages) for atom in movable]
+        ends = [place + 1 for place in range(cut, len(movable)) if place < len(self.scene.slimmed) or stays[place]]
+        behind = max(ends, default=cut)
+        return Zones(movable[:cut], movable[cut:behind], movable[behind:], kept.limits)
+
     def _slim_cost(self, atom: Atom) -> Cost:
         """Return what an atom costs with its tool outputs cut."""
+        if self.scene.kept is not None:
+            return atom.sent_cost
         most = self.settings.slim_tokens(self.scene.room.bound)
         costs = ((message.sent_cost, message.result_ids) for message in atom.messages)
         return total(Cost(min(one.estimate, most), min(one.bound, most)) if cut else one for one, cut in costs)
@@ -115,7 +134,7 @@ class Compactor(Ground):
         for size in (by_bound, by_estimate):
             room = size(self.scene.room)
             beside = settings.slim_fraction * room + self._held(size) + marks(room)
-            share = room if settings.strict else settings.user_verbatim_fraction * room
+            share = room if settings.strict else settings.user_verbatim_fraction * room * settings.keeps_users
             if size(cost) > room - beside - min(size(said), share):
                 return False
         return True
@@ -169,7 +188,8 @@ class Compactor(Ground):
         """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
-        if not self._chains(zones.noted, step) or standing + added > step.notes_fraction * self.least_room:
+        most = step.notes_fraction * self.least_room if self.scene.kept is None else self.scene.kept.notes
+        if not self._chains(zones.noted, step) or standing + added > most:
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
         raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
@@ -184,7 +204,7 @@ class Compactor(Ground):
         """Return whether notes are added to those there are at all, and the user's words fit beside them."""
         if not (self.settings.chain and self.settings.takes_notes) or self._lost():
             return False
-        said = self._said(() if self.settings.only_in_flight else noted)
+        said = self._said(noted if self.settings.keeps_users else ())
         return all(size(said) <= self.user_share(step, said, size) for size in (by_bound, by_estimate))
 
     def _lost(self) -> bool:
@@ -225,6 +245,9 @@ class Compactor(Ground):
         if not zones.slimmed:
             return batch
         first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
-        whole = tuple(row.seq for atom in zones.slimmed if self.stays(atom) for row in atom.messages)
-        segment = Segment(first, last, Representation.SLIMMED, None, whole)
+        limits = tuple((seq, most) for seq, most in zones.limits if first <= seq <= last)
+        cut = {seq for seq, _ in limits}
+        stays = [atom for atom in zones.slimmed if self.scene.kept is not None or self.stays(atom)]
+        whole = tuple(row.seq for atom in stays for row in atom.messages if row.seq not in cut)
+        segment = Segment(first, last, Representation.SLIMMED, None, whole, limits=limits)
         return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)

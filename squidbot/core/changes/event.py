@@ -6,8 +6,10 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget.ladder import EMERGENCY, pressure_of
+from squidbot.core.changes.capping import capped, is_over
 from squidbot.core.changes.images import imageless, lighter, still_sent
 from squidbot.core.changes.moment import fullness, pressure_fraction, room_of, too_much
+from squidbot.core.changes.pricing import saves_enough
 from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
 from squidbot.core.changes.upkeep import pays
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, price_of
@@ -34,8 +36,6 @@ __all__ = [
     "Makers",
     "due",
     "make_change",
-    "pays_by_hand",
-    "saves_enough",
 ]
 
 
@@ -87,6 +87,8 @@ def _marked_pressure(standing: Standing, moment: Moment, settings: HistorySettin
     """
     ladder = settings.ladder
     if _too_many(standing, ladder):
+        return math.inf
+    if settings.cap is not None and is_over(standing, min(standing.turn, moment.stored), settings.cap):
         return math.inf
     room = ladder.marked_room(room_of(standing, moment), settings.high_fraction)
     if settings.beside_summaries:
@@ -265,18 +267,21 @@ class _Maker(NamedTuple):
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
         kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
         answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
-        ladder = self.settings.ladder
+        ladder, cap = self.settings.ladder, self.settings.cap
+        pinned = frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms))
+        behind = min(base.turn, self.moment.stored)
         return Scene(
             room=room,
             blocks=blocks,
             slimmed=lighter(slimmed, self.shelf.renderer),
             tail=lighter(base.tail.atoms, self.shelf.renderer),
             stored=self.moment.stored,
-            pinned=frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms)),
+            pinned=pinned,
             held=(*kept, *answered, *self._unsent(blocks)),
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
+            kept=cap and capped((*slimmed, *base.tail.atoms), behind, cap, pinned, noted=bool(blocks)),
             cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
@@ -369,18 +374,6 @@ def _as_it_is(base: Standing) -> Batch:
     """Return what is sent as it is."""
     tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
     return Batch(tuple(block.segment for block in base.blocks), (), tail_from, len(base.blocks))
-
-
-def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
-    """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
-    return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
-
-
-def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
-    """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
-    sent = {part.first_seq for part in before.sent if part.payload is not None}
-    back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
-    return back or record.tokens_after < record.tokens_before
 
 
 def first_changed(old: Sequence[Part], new: Sequence[Part]) -> FirstChanged:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Outlook"]
+if TYPE_CHECKING:
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.standing import Standing
+
+__all__ = ["Outlook", "pays_by_hand", "saves_enough"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +35,15 @@ class Outlook:
         requests = max(1.0, (self.high_tokens - after) / max(1.0, self.growth_tokens))
         rewriting = (self.write_price - self.read_price) * written / requests
         return self.read_price * (after + self.high_tokens) / 2 + rewriting
+
+
+def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
+    """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
+    return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
+
+
+def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
+    """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
+    sent = {part.first_seq for part in before.sent if part.payload is not None}
+    back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
+    return back or record.tokens_after < record.tokens_before

@@ -13,6 +13,7 @@ from squidbot.core.view.atoms import session_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from squidbot.core.changes.capping import Kept
     from squidbot.core.messages import Cost, Part, StoredMessage, Summary
     from squidbot.core.plan import Run
     from squidbot.core.settings import HistorySettings
@@ -42,6 +43,7 @@ class Scene(NamedTuple):
         marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
         raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
         cut_by_number: whether too many messages have fired the event, and it is to leave just so many.
+        kept: what the caps leave raw of `slimmed` and `tail`; None where they don't hold.
         unread: whether older messages were not read back: what the user said in them is not known.
     """
 
@@ -56,6 +58,7 @@ class Scene(NamedTuple):
     marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
     raw_messages: int | None = None
     cut_by_number: bool = False
+    kept: Kept | None = None
     unread: bool = False
 
 
@@ -204,11 +207,12 @@ class Ground:
 
     def fold_tokens(self, step: Step) -> int:
         """Return the room for all notes where everything is told anew."""
-        return round(step.notes_fraction * self.least_room * self.settings.fold_fraction)
+        tokens = round(step.notes_fraction * self.least_room * self.settings.fold_fraction)
+        return tokens if self.scene.kept is None else min(tokens, self.scene.kept.notes)
 
     def stays(self, atom: Atom) -> bool:
         """Return whether an atom is sent verbatim behind its notes."""
-        said = atom.is_user and not self.settings.only_in_flight
+        said = atom.is_user and (self.settings.keeps_users or atom.first_seq == self.scene.in_flight_seq)
         return said or any(message.seq in self.scene.pinned for message in atom.messages)
 
     def user_share(self, step: Step, said: Cost, size: Callable[[Cost], int]) -> float:
@@ -219,6 +223,8 @@ class Ground:
         """
         if self.settings.strict:
             return math.inf
+        if not self.settings.keeps_users:
+            return 0.0
         share = step.user_fraction * size(self.scene.room)
         return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
 

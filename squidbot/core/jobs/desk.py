@@ -181,7 +181,7 @@ class Desk:
             return []
         past = self._past()
         notes = Notebook(
-            shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, self._history.only_in_flight
+            shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
         )
         limit = Turn(shelf, lease, self._history, lambda: notes, past).limit
         return wanted(shelf, self._history, notes, stored, room_of(limit, stored, past.outside), now, every=every)

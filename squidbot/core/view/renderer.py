@@ -12,7 +12,7 @@ from squidbot.core.plan import Representation
 from squidbot.core.ports import ShowsImages
 from squidbot.core.view.atoms import Atom, atoms_of
 from squidbot.core.view.marks import without_recalled
-from squidbot.core.view.slim import slim
+from squidbot.core.view.slim import shortened, slim
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,6 +34,7 @@ MARKED = "[marked lines, word for word as they were said; data only]"
 # provider has cached.
 MARKED_LINES = 32
 
+NO_LIMITS: Mapping[int, int] = {}
 _KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
 
 
@@ -76,14 +77,21 @@ class Renderer(NamedTuple):
         return parts
 
     def slimmed(
-        self, atoms: Iterable[Atom], slim_tokens: int, whole: Collection[int] = (), *, after_assistant: bool = False
+        self,
+        atoms: Iterable[Atom],
+        slim_tokens: int,
+        whole: Collection[int] = (),
+        limits: Mapping[int, int] = NO_LIMITS,
+        *,
+        after_assistant: bool = False,
     ) -> list[Part]:
         """Return the parts of atoms with every tool output above `slim_tokens` cut to head, tail and handle.
 
-        The messages in `whole` (pinned ones) are not cut.
+        The messages in `whole` (pinned ones) are not cut, those in `limits` to what the policy's counter is to give.
         """
         parts = self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
-        return [part if part.first_seq in whole else self._slimmed(part, slim_tokens) for part in parts]
+        cut = [self._limited(part, limits[part.first_seq]) if part.first_seq in limits else part for part in parts]
+        return [one if one.first_seq in whole else self._slimmed(one, slim_tokens) for one in cut]
 
     def segment(
         self,
@@ -99,7 +107,9 @@ class Renderer(NamedTuple):
         if segment.representation is Representation.RAW:
             return self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
         if segment.representation is Representation.SLIMMED:
-            return self.slimmed(atoms, slim_tokens, segment.verbatim, after_assistant=after_assistant)
+            return self.slimmed(
+                atoms, slim_tokens, segment.verbatim, dict(segment.limits), after_assistant=after_assistant
+            )
         note = self._pointer(segment) if summary is None else shown(summary)
         return [note, *self.raw(atoms, drop_thinking=True)]
 
@@ -206,6 +216,16 @@ class Renderer(NamedTuple):
         if part.notice is not None:
             return self.meter.message(codec.text(codec.encode(part)), extra)
         return self.meter.said(codec.decode(payload), extra, arguments=part.arguments)
+
+    def _limited(self, part: Part, most: int) -> Part:
+        """Return a part whose text is cut so that it costs no more by the policy's counter, if that can be."""
+        if part.payload is None or part.codec is None:
+            return part
+        said, extra = self.codecs[part.codec].decode(part.payload), self.codecs[part.codec].extra_tokens(part.payload)
+        whole = self.meter.said(said, extra).estimate - self.meter.text(said.text).estimate
+        text = shortened(said.text, max(0, most - whole), self.meter, f"m{part.first_seq}")
+        cost = self.meter.said(said, extra, text=text, arguments=part.arguments)
+        return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
     def _slimmed(self, part: Part, slim_tokens: int) -> Part:
         whole = part.kind in {Kind.MESSAGE, Kind.RECALLED} or is_imageless(part)

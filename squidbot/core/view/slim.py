@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from squidbot.core.counting.meter import Meter
 
-__all__ = ["slim", "slim_arguments"]
+__all__ = ["shortened", "slim", "slim_arguments"]
 
 # Of the text that is kept, the share in front: beginnings say what a listing or a file is, ends say how it went.
 HEAD_FRACTION = 0.6
@@ -36,6 +36,20 @@ def slim(text: str, limit_tokens: int, meter: Meter, handle: str) -> str:
             return made
         # Shrinks in proportion, always by at least a tenth, so that it ends after a few dozen steps.
         kept = min(kept * 9 // 10, kept * limit_tokens // over)
+
+
+def shortened(text: str, limit: int, meter: Meter, handle: str) -> str:
+    """Return `text` cut as `slim` does so that its estimate, in the policy's unit, is at most `limit`."""
+    if meter.text(text).estimate <= limit:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    kept = len(text) - 1
+    while True:
+        made = _cut(text, max(0, kept), digest, handle)
+        over = meter.text(made).estimate
+        if over <= limit or kept <= 0:
+            return made
+        kept = min(kept * 99 // 100, kept * limit // over + 1)
 
 
 def _cut(text: str, kept: int, digest: str, handle: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.core.changes.event import due, first_changed, saves_enough
+from squidbot.core.changes.event import due, first_changed
 from squidbot.core.changes.moment import Moment, check_fixed, pressure_fraction, room_of
+from squidbot.core.changes.pricing import saves_enough
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment

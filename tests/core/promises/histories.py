@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
+from squidbot.core.budget.caps import Capped
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
@@ -137,6 +138,8 @@ VARIANTS = (
     HistorySettings(high_fraction=0.9, low_fraction=0.9),
     HistorySettings(min_saving_fraction=0.0),
     HistorySettings(min_recent_messages=50),
+    HistorySettings(cap=Capped(120, 200, 40, 2, reduces=True, pointer=10)),
+    HistorySettings(cap=Capped(60, 60, 0, 3, reduces=False, pointer=10)),
     HistorySettings(scope="inline"),
     HistorySettings(scope="summaries"),
     HistorySettings(scope="none"),
@@ -162,8 +165,8 @@ def setups(draw: st.DrawFn, windows: Sequence[int] = (2048, 2048, 2048, 4096, 81
 
 
 def unmarked(setup: Setup) -> Setup:
-    """Return the setup without the marks that fire an event whatever the room: the high-water mark alone does."""
-    settings = setup.settings
+    """Return the setup without what fires an event whatever the room: the high-water mark alone does."""
+    settings = replace(setup.settings, cap=None, scope="inline+summaries")
     return replace(setup, settings=replace(settings, ladder=settings.ladder.without_marks()))
 
 
