@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
-from squidbot.core.errors import NotFoundError
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.values import Change, Goal, Goals, Item
-from squidbot.core.unsetting import unset
+from squidbot.forgetting import forget_named
 from squidbot.tool_goals import answer_goal, goal_tool
 
 if TYPE_CHECKING:
-    from squidbot.core.ports import TranscriptStore
     from squidbot.sessions import Session
 
 __all__ = [
@@ -23,7 +20,6 @@ __all__ = [
     "Item",
     "answer_goal",
     "forget_goal",
-    "forget_named",
     "goal_tool",
     "goals_of",
 ]
@@ -48,17 +44,4 @@ def forget_goal(session: Session, text: str, *, reason: str = "") -> int:
         NotFoundError: no call has named it; nothing was taken out.
         StoreError: nothing was taken out.
     """
-    return forget_named(session.wired.store, session.session_id, text, reason=reason)
-
-
-def forget_named(transcripts: TranscriptStore, session_id: str, text: str, *, reason: str = "") -> int:
-    """Do what `forget_goal` does, in the session of an id.
-
-    Raises:
-        NotFoundError: no call has named it; nothing was taken out.
-        StoreError: nothing was taken out.
-    """
-    gone = unset(transcripts, session_id, [text], reason, time.time()) if text.strip() else 0
-    if not gone:
-        raise NotFoundError(f"no call has named {text!a:.80}; what a message marks goes with `forget` of that message")
-    return gone
+    return forget_named(session.wired, session.session_id, text, reason=reason)

@@ -14,6 +14,7 @@ from squidbot.commands.texts import count
 from squidbot.context.sources import Sources
 from squidbot.core.contexts import Documents
 from squidbot.core.leases import newest_lease
+from squidbot.forgetting import forget_document
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened
@@ -23,12 +24,12 @@ __all__ = ["context"]
 
 @click.command()
 @options.session
-@click.argument("action", required=False, type=click.Choice(["load", "drop"]))
+@click.argument("action", required=False, type=click.Choice(["load", "drop", "forget"]))
 @click.argument("path", required=False, default="")
 @options.store
 @options.as_json
 def context(*, session_id: str, action: str | None, path: str, store: str | None, as_json: bool) -> None:
-    """Show the documents in the head of a session's requests, or load or drop the one of PATH."""
+    """Show the documents in the head of a session's requests, or load, drop or forget the one of PATH."""
     if action and not path:
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     with opened(store, writes=action is not None) as place:
@@ -38,6 +39,8 @@ def context(*, session_id: str, action: str | None, path: str, store: str | None
             sources.load(path)
         elif action == "drop":
             sources.drop(path)
+        elif action == "forget":
+            forget_document(place.wired, found, path)
         faults = sources.faults()
         documents = sources.documents
         standing = [(one.name, documents.count(one.text)) for one in documents.all()]

@@ -13,7 +13,7 @@ from squidbot.commands.reading.opened import opened
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.values import ACTIONS
 from squidbot.core.leases import newest_lease
-from squidbot.goals import forget_named
+from squidbot.forgetting import forget_named
 from squidbot.tool_goals import told
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def goals(  # noqa: PLR0913  # each is an argument of the command line
         found = place.find(session_id)
         book = _book(place, found)
         if action == FORGET:
-            forget_named(place.store, found, text)
+            forget_named(place.wired, found, text)
         elif action:
             _change(book, action, text, done=done)
         known = book.goals()

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["KIND", "MOST_FRACTION", "Document", "Documents", "documents_of", "record_of", "sections"]
+__all__ = [
+    "KIND",
+    "MOST_FRACTION",
+    "Document",
+    "Documents",
+    "documents_of",
+    "emptied_document",
+    "record_of",
+    "sections",
+]
 
 # The kind of the records that hold them.
 KIND: Final = "context"
@@ -147,6 +156,11 @@ def _sections(documents: Iterable[Document], left: int, count: Callable[[str], i
 def record_of(number: int, document: Document) -> Record:
     """Return the record of this number that keeps a document."""
     return _record(number, *document)
+
+
+def emptied_document(number: int, name: str) -> Record:
+    """Return what takes the place of a document that was taken out for good."""
+    return _record(number, name, None)
 
 
 def _record(number: int, name: str, text: str | None) -> Record:

@@ -346,7 +346,7 @@ class Session:
         shelf, store = self._state.shelf, self._state.shelf.transcripts
         messages = store.head(self.session_id)[0]
         if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL):
-            unset(store, self.session_id, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
+            unset(shelf, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
     def _add_pin(self, body: Mapping[str, object]) -> None:
         self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned in")

@@ -243,11 +243,12 @@ def _rows_without(shelf: Shelf, seqs: Sequence[int], facts: Facts) -> tuple[list
             if (facts.memories | facts.quoting).intersection(memories_in(_said_by(shelf, row))):
                 graves.append(tombstone(shelf.renderer, row))
         elif row.notice is not None and (left := without_memories(row.notice, facts.memories)) != row.notice:
-            unnoticed.append(_with_notice(shelf, row, left or None))
+            unnoticed.append(with_notice(shelf, row, left or None))
     return graves, unnoticed
 
 
-def _with_notice(shelf: Shelf, row: StoredMessage, notice: str | None) -> StoredMessage:
+def with_notice(shelf: Shelf, row: StoredMessage, notice: str | None) -> StoredMessage:
+    """Return a stored message with another notice behind it, or none, and what it costs with that."""
     bare = replace(row, notice=notice, counter="")  # counted anew, whoever counted it
     return shelf.renderer.counted(bare)
 

@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.contexts import Document, Documents
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.messages import Erasure, Record
-from squidbot.core.unsetting import unset
+from squidbot.core.unsetting import unload, unset
+from squidbot.core.view.renderer import Renderer
+from squidbot.core.view.standing import Shelf
 
-from .promises.driver import CODEC, Setup, assistant, opened, user
+from .promises.driver import CLASSES, CODEC, Setup, assistant, opened, user
 
 if TYPE_CHECKING:
     from squidbot.core.engine import Session
@@ -27,6 +30,11 @@ SETUP = Setup(4096, 256)
 def book(store: InMemoryStore) -> GoalBook:
     """Return the goals of the session."""
     return GoalBook(store, "s", 4096, lambda text: len(text.split()))
+
+
+def shelf(store: InMemoryStore) -> Shelf:
+    """Return where the session's data stand."""
+    return Shelf("s", store, store, Renderer(CLASSES, {CODEC.tag: CODEC}))
 
 
 def talked(store: InMemoryStore) -> Session:
@@ -48,13 +56,15 @@ def talked(store: InMemoryStore) -> Session:
 
 
 def everything(store: InMemoryStore) -> str:
-    """Return all that is stored beside messages."""
-    return "".join(one.body for kind in ("goal", MARKED, "plan", "withdrawn") for one in store.records("s", kind))
+    """Return all that is stored beside what was said."""
+    kinds = ("goal", "context", MARKED, "plan", "withdrawn")
+    told = [one.body for kind in kinds for one in store.records("s", kind)]
+    return "".join([*told, *(row.notice or "" for row in store.read("s", 0, store.head("s")[0] - 1))])
 
 
 def sent(session: Session) -> str:
     """Return the text of the next request."""
-    return "\n".join(part.text or "" for part in session.preview().parts)
+    return "\n".join(f"{part.text or ''}\n{part.notice or ''}" for part in session.preview().parts)
 
 
 def test_goal_goes_with_the_message_that_set_it() -> None:
@@ -82,7 +92,7 @@ def test_request_that_told_it_is_not_made_again() -> None:
     session.compact()
     made = session.assemble([user("Go on.")])
     session.record(*made.incoming, assistant("So be it."))
-    assert unset(store, "s", ["ship the parser."]) == 1
+    assert unset(shelf(store), ["ship the parser."]) == 1
     event = session.assemble([user("And now?")]).event
     assert event is not None
     assert event.cause == "forget"
@@ -118,10 +128,10 @@ def test_writer_that_is_never_let_in_gives_up(monkeypatch: pytest.MonkeyPatch) -
     store = Hurried()
     book(store).change("set", "Ship it")
     with pytest.raises(StoreError, match="3 other writers came first"):
-        unset(store, "s", ["Ship it"])
+        unset(shelf(store), ["Ship it"])
     store.busy = False
     with pytest.raises(StoreError, match="1 records are not replaced"):
-        unset(store, "s", ["Ship it"])
+        unset(shelf(store), ["Ship it"])
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '{"text": 3}', '{"action": "show"}'])
@@ -144,8 +154,8 @@ def test_nothing_is_taken_out_where_a_message_is_not_there() -> None:
     with pytest.raises(NotFoundError, match="m900"):
         session.forget(1, 900)
     assert book(store).goals().active is not None
-    assert unset(store, "s", ["nobody"]) == 0
-    assert unset(store, "s", []) == 0
+    assert unset(shelf(store), ["nobody"]) == 0
+    assert unset(shelf(store), []) == 0
 
 
 @given(st.lists(st.tuples(st.sampled_from(["set", "lock", "decide", "architecture", "block"]), st.integers(0, 3))))
@@ -159,9 +169,48 @@ def test_what_is_taken_out_is_nowhere_and_all_else_stays(every: list[tuple[str, 
         if place % 3 == 1:
             session.compact()
     session.compact()
-    unset(store, "s", ["walrus number 0"])
+    unset(shelf(store), ["walrus number 0"])
     assert "Walrus number 0" not in everything(store)
     assert "Walrus number 0" not in sent(session)
     assert sent(session) == sent(opened(store, SETUP))
     named = {f"Walrus number {number}" for _, number in every if number}
     assert all(one in everything(store) for one in named)
+
+
+def test_what_was_announced_goes_too() -> None:
+    """Behind a message that is still sent, of goals and of documents; what was announced beside it stays."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("lock", "No threads")
+    book(store).change("lock", "Mind the walrus")
+    Documents(store, "s", 4096, lambda text: len(text.split())).keep(Document("a.md", "The walrus is called Ann."))
+    made = session.assemble([user("Go on.")])
+    session.record(*made.incoming, assistant("Yes."))
+    assert "walrus" in str(made.parts[-1].notice)
+    assert unset(shelf(store), ["Mind the walrus"]) == 1
+    assert unload(shelf(store), "a.md") == 1
+    assert unload(shelf(store), "a.md") == 0
+    assert "walrus" not in everything(store)
+    assert "walrus" not in sent(session)
+    assert "No threads" in sent(session)
+    assert sent(session) == sent(opened(store, SETUP))
+    again = session.assemble([user("And now?")])
+    assert "walrus" not in str(again.parts)
+    session.compact()
+    assert "walrus" not in sent(session)
+
+
+def test_document_in_the_head_goes_with_all_its_texts() -> None:
+    """Out of old plans as well; others stay."""
+    store = InMemoryStore()
+    session = talked(store)
+    documents = Documents(store, "s", 4096, lambda text: len(text.split()))
+    documents.keep(Document("a.md", "The walrus."))
+    documents.keep(Document("b.md", "The squid."))
+    session.compact()
+    documents.keep(Document("a.md", "The walrus sleeps."))
+    assert unload(shelf(store), "a.md") == 2
+    assert "walrus" not in everything(store)
+    made = session.assemble([user("And now?")])
+    assert "walrus" not in str(made.parts)
+    assert "The squid." in str(made.parts)
