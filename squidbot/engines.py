@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
 from squidbot.core import events
-from squidbot.core.errors import ConfigError, StoreError
+from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.isolation import Whose, transcript_id
 from squidbot.remembering import NOBODY
@@ -322,12 +322,16 @@ class Engine:
         `replaces`: it is then kept aside.
 
         Raises:
+            NotFoundError: nothing was said in one of these sessions.
             StoreError: the store failed, or can't list its sessions.
         """
         from squidbot.exchanges import exported  # noqa: PLC0415  # no turn needs it
 
-        store, codecs = self.wired.store, self.wired.codecs
-        return exported(store, codecs, list(sessions) or self._sessions(), folder, replaces=replaces)
+        store, codecs, wanted = self.wired.store, self.wired.codecs, list(sessions)
+        for one in wanted:
+            if not store.head(one)[0]:
+                raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
+        return exported(store, codecs, wanted or self._sessions(), folder, replaces=replaces)
 
     def import_models(self, *paths: str | Path, session: str = "", keeps_copies: bool = False) -> Imported:
         """Bring in such files, or older ones, and return what became of each; a folder stands for its files.

@@ -57,7 +57,9 @@ def transcript_id(transcripts: TranscriptStore, session_id: str, whose: Whose) -
     """
     if whose.isolation == "global" or not (whose.is_named or whose.isolation == "model"):
         return session_id
-    messages = transcripts.head(session_id)[0] if 1 <= len(session_id) <= MOST_ID_CHARS else 0
+    if not 1 <= len(session_id) <= MOST_ID_CHARS:
+        return session_id  # which the store refuses
+    messages = transcripts.head(session_id)[0]
     if _is_own(transcripts, session_id, whose) if messages else not whose.is_named:
         return session_id
     return _named(session_id, whose)

@@ -71,6 +71,20 @@ def test_first_owner_keeps_the_name_and_others_get_a_digest(tmp_path: Path) -> N
     assert sorted(index["files"].values()) == ["a.b", "a:b"]
 
 
+@pytest.mark.parametrize(
+    "index",
+    ["{", "[1]", '{"files": {"../evil": "m"}}', '{"files": {"/tmp/evil": "m"}}', '{"files": {".hidden": "m"}}'],
+)
+def test_index_leads_nobody_out_of_the_folder(tmp_path: Path, index: str) -> None:
+    """C27: one that is damaged, or that somebody else wrote; the files say whose they are, too."""
+    folder = tmp_path / "models"
+    assert kept(folder).save("m", of("m"))
+    (folder / ".index.json").write_text(index)
+    assert kept(folder).path_of("m") == folder / "m.json"
+    assert kept(folder).save("m", of("m"))
+    assert [path.name for path in tmp_path.iterdir()] == ["models"]
+
+
 def test_file_is_what_it_was_where_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """W-06: at any step; nothing is left of the attempt, and `save` says False."""
     files = kept(tmp_path)

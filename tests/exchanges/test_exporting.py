@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from squidbot.core.errors import NotFoundError
 from squidbot.exchanges.exporting import exported, session_named
 
 from .talking import LLAMA, QWEN, became, engine_at, said_in, say
@@ -84,6 +87,15 @@ def test_file_that_fails_leaves_the_others(tmp_path: Path) -> None:
         done = engine.export_models(tmp_path / "out")
     assert sorted(became(done)) == ["failed", "new"]
     assert said_in(tmp_path / "out" / "llama3-1-8b.json") == ["two"]
+
+
+def test_session_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """C26: nothing is written."""
+    with engine_at(tmp_path / "s.db") as engine:
+        say(engine, QWEN, "one")
+        with pytest.raises(NotFoundError, match="no session 'workspaceai'; name one by its whole id"):
+            engine.export_models(tmp_path / "out", ["workspaceai"])
+        assert became(engine.export_models(tmp_path / "out", [session_named(QWEN)])) == ["new"]
 
 
 def test_dry_run_writes_nothing(tmp_path: Path) -> None:

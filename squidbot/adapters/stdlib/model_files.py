@@ -25,6 +25,8 @@ __all__ = ["ModelFiles", "name_of"]
 # Hidden, so that no model's file is called so.
 _INDEX: Final = ".index.json"
 _LOCK: Final = ".index.lock"
+# What such a file may be called: an index that says anything else leads nobody out of the folder.
+_NAME: Final = re.compile(r"[a-z0-9_+][a-z0-9_+-]{0,200}", re.ASCII)
 # Names that Windows gives to devices.
 _TAKEN: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
 # With a digest and ".json" below the 255 bytes that every file system takes.
@@ -208,7 +210,7 @@ class ModelFiles:
         """Return what the index says; nothing where it is damaged: the files say it, too."""
         try:
             value = json.loads((self.folder / _INDEX).read_bytes())
-            return {str(name): str(model) for name, model in value["files"].items()}
+            return {name: str(model) for name, model in value["files"].items() if _NAME.fullmatch(name)}
         except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}
 
