@@ -24,6 +24,7 @@
 | continued | `continued`: a session that goes on another one's context |
 | context   | `context`: the documents in a session's head |
 | goals     | `goals`: what a session is after |
+| noted     | `memory notes`: facts and the journal as notes in YAML |
 | merged    | `memory merge`, `memory restore`, `memory show` |
 | jobs      | `jobs`: messages to be read for facts, summaries that are due |
 | snapshots | `snapshot`, `snapshots`, `restore` |

@@ -13,6 +13,7 @@ import click
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.merged import merge, restore, show
+from squidbot.commands.noted import notes
 from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.reading.memories import as_lines, from_lines
 from squidbot.commands.reindex import reindex
@@ -47,7 +48,7 @@ def memory() -> None:
     """Search, list, add and forget durable facts, beyond any session; and find what files say."""
 
 
-for inner in (reindex, merge, restore, show):
+for inner in (reindex, merge, restore, show, notes):
     memory.add_command(inner)
 
 

@@ -19,5 +19,6 @@
 | telling   | memories as text, in groups, as many as fit |
 | pieces/   | files as what can be found; its own map inside |
 | search/   | what answers a question, best first; its own map inside |
+| notefiles | notes as files of YAML say them |
 | naming    | ids as a model copies them |
 """

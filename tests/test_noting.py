@@ -1,0 +1,153 @@
+"""Facts and the journal as notes in YAML, and such notes taken over (P-12)."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("yaml", reason="the adapter's package is an extra")
+
+import squidbot
+from squidbot.cli import main
+from squidbot.core.errors import ConfigError, SquidbotError, StoreError
+from squidbot.core.journal.entry import Entry
+from squidbot.core.memories import Scope
+from squidbot.core.memory.asking import Added, Asked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from squidbot.engines import Engine
+
+NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
+
+
+def opened(folder: Path) -> Engine:
+    """Return an engine over files of a folder."""
+    folder.mkdir(exist_ok=True)
+    settings = {"store": {"path": f"{folder}/s.db"}, "journal": {"folder": f"{folder}/journal"}}
+    return squidbot.load(settings)
+
+
+def facts(engine: Engine, scope: Scope | None = None) -> str:
+    """Return the facts of a scope as text."""
+    return engine.memories(scope or Scope()).listed(Asked(limit=20), time.time()).text
+
+
+def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
+    """P-12: written by one engine, read by another, whose requests say nothing of it unasked; once."""
+    with opened(tmp_path / "a") as engine:
+        memories = engine.memories()
+        memories.add(Added("The user is called Ann.", "core", trust="user"), NOW)
+        memories.add(Added("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
+        engine.journal().append(Entry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
+        assert engine.write_notes(tmp_path / "notes") == (2, 1, 0)
+        with pytest.raises(SquidbotError, match=r"declarative_notes.yml: exists; nothing is overwritten"):
+            engine.write_notes(tmp_path / "notes")
+    written = (tmp_path / "notes" / "summary_notes.yml").read_text(encoding="utf-8")
+    assert written.startswith(
+        "- timestamp: '2026-01-27T12:34:56Z'\n  category: store db\n  content: |-\n    Moved the facts."
+    )
+    with opened(tmp_path / "b") as engine:
+        assert engine.read_notes(tmp_path / "notes") == (2, 1, 0)
+        assert engine.read_notes(tmp_path / "notes") == (0, 0, 3)
+        assert "The user is called Ann." in facts(engine)
+        (entry,) = engine.journal().latest(9).entries
+        assert (entry.time, entry.summary, entry.tags) == (NOW, "Moved the facts.\n---\nGreen.", ("store", "db"))
+        sent = str(engine.session("s").assemble("Hello").messages)
+        assert "Moved" not in sent
+        assert "boat" not in sent
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- category: project\n  content: Ship the parser in May\n- Use SQLite only\n",
+        "project:\n- Ship the parser in May\nstyle: Use SQLite only\n",
+        "notes:\n- {note: Ship the parser in May, timestamp: 2026-01-27}\n- {text: Use SQLite only}\n",
+    ],
+)
+def test_notes_of_that_system_are_taken_over_once(tmp_path: Path, text: str) -> None:
+    """P-12: in each of the forms that such files have; secrets are taken out of both."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "declarative_notes.yml").write_text(text, encoding="utf-8")
+    (folder / "summary_notes.yml").write_text(
+        "- 'Done. api_key: abcd1234'\n- Done again\n- Done again\n", encoding="utf-8"
+    )
+    with opened(tmp_path / "a") as engine:
+        ann = Scope(user="ann")
+        assert engine.read_notes(folder, scope=ann) == (2, 2, 1)
+        assert engine.read_notes(folder, scope=ann) == (0, 0, 5)
+        assert "Ship the parser in May" in facts(engine, ann)
+        assert "Use SQLite only" in facts(engine, ann)
+        assert "parser" not in facts(engine)
+        summaries = {one.summary for one in engine.journal(ann).latest(9).entries}
+        assert summaries == {"Done. api_key: [redacted]", "Done again"}
+        assert engine.journal().days() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("7\n", "a list of notes is wanted"),
+        ("- 7\n", "note 1: a text is wanted"),
+        ("- a\n- {content: ''}\n", "note 2: a text is wanted"),
+        ("- {content: a, category: 7}\n", "note 1: a text is wanted"),
+        ("- {content: a, timestamp: soon}\n", "note 1: 'soon' is no time; write it as 2026-01-27T12:34:56Z"),
+        ("- {content: a, timestamp: 1950-01-01}\n", "is before 1970"),
+        ("style: [[1]]\n", "note 1 of style: a text is wanted"),
+        ("- [\n", "line 2: no YAML"),
+        ("- &a x\n- *a\n", "named by & and repeated by *"),
+    ],
+)
+def test_file_that_is_no_list_of_notes_is_refused_before_anything_is_added(
+    tmp_path: Path, text: str, wrong: str
+) -> None:
+    """With the file, and which note; the other file is not taken over either."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "declarative_notes.yml").write_text("- A good fact\n", encoding="utf-8")
+    (folder / "summary_notes.yml").write_text(text, encoding="utf-8")
+    with opened(tmp_path / "a") as engine:
+        with pytest.raises(ConfigError) as caught:
+            engine.read_notes(folder)
+        assert f"{folder}/summary_notes.yml" in str(caught.value)
+        assert wrong in str(caught.value)
+        assert "good fact" not in facts(engine)
+
+
+def test_what_can_t_be_read_or_written_says_what_to_do(tmp_path: Path) -> None:
+    """No such files, bytes that are no UTF-8, a folder that is a file."""
+    with opened(tmp_path / "a") as engine:
+        with pytest.raises(SquidbotError, match=r"there is neither declarative_notes.yml nor summary_notes.yml"):
+            engine.read_notes(tmp_path / "none")
+        (tmp_path / "summary_notes.yml").write_bytes(b"- \xff\n")
+        with pytest.raises(StoreError, match="byte 2 is not UTF-8"):
+            engine.read_notes(tmp_path)
+        with pytest.raises(StoreError, match="check the disk and the path"):
+            engine.write_notes(tmp_path / "summary_notes.yml" / "below")
+
+
+def test_notes_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-12: written and read by one command, as JSON, too; a failure is one line."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "squidbot.toml").write_text('[store]\npath = "s.db"\n', encoding="utf-8")
+
+    def run(*arguments: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, ["memory", *arguments])
+        return done.exit_code, done.output
+
+    assert run("add", "The boat is called Heron.", "--user", "ann")[0] == 0
+    assert run("notes", "out", "--user", "ann") == (0, "1 fact, 0 entries in out\n")
+    assert run("notes", "out", "--user", "ann")[0] != 0
+    code, said = run("notes", "out", "--read", "--user", "bob", "--json")
+    assert (code, json.loads(said)) == (0, {"folder": "out", "facts": 1, "entries": 0, "known": 0})
+    assert run("notes", "out", "--read", "--user", "bob") == (0, "0 facts, 0 entries from out; 1 note known already\n")
+    code, said = run("notes", "nowhere", "--read")
+    assert code != 0
+    assert "there is neither" in said
