@@ -17,9 +17,10 @@ from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from squidbot.adapters.yaml import Plain
     from squidbot.config import Loaded
     from squidbot.core.journal.ports import Journal
-    from squidbot.core.memories import Memory
+    from squidbot.core.memories import Category, Memory
     from squidbot.core.memory.asking import Memories
 
 __all__ = ["Noted", "read_notes", "write_notes"]
@@ -49,7 +50,7 @@ def write_notes(memories: Memories, journal: Journal, folder: str | Path) -> Not
     """
     facts = [Note(one.text, one.category, one.time) for one in _facts(memories)][::-1]
     entries = [Note(one.summary, " ".join(one.tags), one.time) for one in journal.latest(MOST_ENTRIES).entries][::-1]
-    texts = {name: write_yaml([*as_values(notes)], name) for name, notes in ((DECLARATIVE, facts), (SUMMARY, entries))}
+    texts = {name: _written(notes, name) for name, notes in ((DECLARATIVE, facts), (SUMMARY, entries))}
     places = {name: Path(folder) / name for name in texts}
     for place in places.values():
         if os.path.lexists(place):
@@ -86,6 +87,11 @@ def read_notes(memories: Memories, journal: Journal, folder: str | Path, loaded:
     return Noted(added, len(told), len(facts) - added + len(summaries) - len(told))
 
 
+def _written(notes: Iterable[Note], name: str) -> str:
+    values: list[Plain] = [{**one} for one in as_values(notes)]
+    return write_yaml(values, name)
+
+
 def _notes(place: Path) -> list[Note]:
     try:
         if not os.path.lexists(place):
@@ -102,7 +108,7 @@ def _notes(place: Path) -> list[Note]:
 
 def _is_new(memories: Memories, note: Note, now: float) -> bool:
     """Add a note as a fact, and return whether it was not known."""
-    category = next((one for one in CATEGORIES if one == note.category), "background")
+    category: Category = next((one for one in CATEGORIES if one == note.category), "background")
     tags = (note.category,) if note.category and category != note.category else ()
     added = Added(note.text, category, "", tags, "import", reason="a declarative note was taken over")
     return any(one.time == now for one in memories.add(added, now).memories)
