@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from squidbot.exchanges import Exported, Imported, RolledBack
     from squidbot.indexing import Indexed
     from squidbot.jobs import Jobs
-    from squidbot.noting import Noted
     from squidbot.working import Outcome
 
 __all__ = ["Engine", "load"]
@@ -223,30 +222,6 @@ class Engine:
             ConfigError: one of `journal.redact_patterns` is none.
         """
         return self.wired.journals.of(scope)
-
-    def write_notes(self, folder: str | Path, *, scope: Scope = NOBODY) -> Noted:
-        """Write a scope's facts and journal into a folder as notes in YAML, declarative and summary ones (P-12).
-
-        Raises:
-            ConfigError: memory is switched off, or the extra `yaml` is not installed.
-            SquidbotError: one of the files is there already; nothing was written.
-            StoreError: the store or the disk failed.
-        """
-        from squidbot.noting import write_notes  # noqa: PLC0415  # no turn needs it
-
-        return write_notes(self.memories(scope), self.journal(scope), folder)
-
-    def read_notes(self, folder: str | Path, *, scope: Scope = NOBODY) -> Noted:
-        """Add what such files say: declarative notes as facts, summary notes as entries; what is known stays (P-12).
-
-        Raises:
-            ConfigError: memory is switched off, a file is no list of notes, or the extra `yaml` is not installed.
-            SquidbotError: neither file is there, or a fact is too long; those before it were added.
-            StoreError: the store or the disk failed, or a day has as many entries as it may; those before were added.
-        """
-        from squidbot.noting import read_notes  # noqa: PLC0415  # as above
-
-        return read_notes(self.memories(scope), self.journal(scope), folder, self.wired.loaded)
 
     def iterated(self, session: Session, run_id: str = "") -> tuple[Outcome, ...]:
         """Keep an entry of what a session has said since its last one (J-02), and return what became of it.

@@ -17,11 +17,13 @@ from squidbot.core.errors import ConfigError, SquidbotError, StoreError
 from squidbot.core.journal.entry import Entry
 from squidbot.core.memories import Scope
 from squidbot.core.memory.asking import Added, Asked
+from squidbot.noting import read_notes, write_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.engines import Engine
+    from squidbot.noting import Noted
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 
@@ -31,6 +33,17 @@ def opened(folder: Path) -> Engine:
     folder.mkdir(exist_ok=True)
     settings = {"store": {"path": f"{folder}/s.db"}, "journal": {"folder": f"{folder}/journal"}}
     return squidbot.load(settings)
+
+
+def written(engine: Engine, folder: Path) -> Noted:
+    """Write nobody's facts and journal as notes."""
+    return write_notes(engine.memories(), engine.journal(), folder)
+
+
+def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> Noted:
+    """Add notes to a scope's facts and journal."""
+    scope = scope or Scope()
+    return read_notes(engine.memories(scope), engine.journal(scope), folder, engine.wired.loaded)
 
 
 def facts(engine: Engine, scope: Scope | None = None) -> str:
@@ -45,16 +58,16 @@ def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
         memories.add(Added("The user is called Ann.", "core", trust="user"), NOW)
         memories.add(Added("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
         engine.journal().append(Entry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
-        assert engine.write_notes(tmp_path / "notes") == (2, 1, 0)
+        assert written(engine, tmp_path / "notes") == (2, 1, 0)
         with pytest.raises(SquidbotError, match=r"declarative_notes.yml: exists; nothing is overwritten"):
-            engine.write_notes(tmp_path / "notes")
-    written = (tmp_path / "notes" / "summary_notes.yml").read_text(encoding="utf-8")
-    assert written.startswith(
+            written(engine, tmp_path / "notes")
+    text = (tmp_path / "notes" / "summary_notes.yml").read_text(encoding="utf-8")
+    assert text.startswith(
         "- timestamp: '2026-01-27T12:34:56Z'\n  category: store db\n  content: |-\n    Moved the facts."
     )
     with opened(tmp_path / "b") as engine:
-        assert engine.read_notes(tmp_path / "notes") == (2, 1, 0)
-        assert engine.read_notes(tmp_path / "notes") == (0, 0, 3)
+        assert taken(engine, tmp_path / "notes") == (2, 1, 0)
+        assert taken(engine, tmp_path / "notes") == (0, 0, 3)
         assert "The user is called Ann." in facts(engine)
         (entry,) = engine.journal().latest(9).entries
         assert (entry.time, entry.summary, entry.tags) == (NOW, "Moved the facts.\n---\nGreen.", ("store", "db"))
@@ -81,8 +94,8 @@ def test_notes_of_that_system_are_taken_over_once(tmp_path: Path, text: str) -> 
     )
     with opened(tmp_path / "a") as engine:
         ann = Scope(user="ann")
-        assert engine.read_notes(folder, scope=ann) == (2, 2, 1)
-        assert engine.read_notes(folder, scope=ann) == (0, 0, 5)
+        assert taken(engine, folder, scope=ann) == (2, 2, 1)
+        assert taken(engine, folder, scope=ann) == (0, 0, 5)
         assert "Ship the parser in May" in facts(engine, ann)
         assert "Use SQLite only" in facts(engine, ann)
         assert "parser" not in facts(engine)
@@ -115,7 +128,7 @@ def test_file_that_is_no_list_of_notes_is_refused_before_anything_is_added(
     (folder / "summary_notes.yml").write_text(text, encoding="utf-8")
     with opened(tmp_path / "a") as engine:
         with pytest.raises(ConfigError) as caught:
-            engine.read_notes(folder)
+            taken(engine, folder)
         assert f"{folder}/summary_notes.yml" in str(caught.value)
         assert wrong in str(caught.value)
         assert "good fact" not in facts(engine)
@@ -125,12 +138,12 @@ def test_what_can_t_be_read_or_written_says_what_to_do(tmp_path: Path) -> None:
     """No such files, bytes that are no UTF-8, a folder that is a file."""
     with opened(tmp_path / "a") as engine:
         with pytest.raises(SquidbotError, match=r"there is neither declarative_notes.yml nor summary_notes.yml"):
-            engine.read_notes(tmp_path / "none")
+            taken(engine, tmp_path / "none")
         (tmp_path / "summary_notes.yml").write_bytes(b"- \xff\n")
         with pytest.raises(StoreError, match="byte 2 is not UTF-8"):
-            engine.read_notes(tmp_path)
+            taken(engine, tmp_path)
         with pytest.raises(StoreError, match="check the disk and the path"):
-            engine.write_notes(tmp_path / "summary_notes.yml" / "below")
+            written(engine, tmp_path / "summary_notes.yml" / "below")
 
 
 def test_notes_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
