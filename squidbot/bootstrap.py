@@ -355,7 +355,7 @@ def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
     return settings.charged(charged, kept_seconds)
 
 
-def _given(loaded: Loaded) -> dict[str, float | str | None]:
+def _given(loaded: Loaded) -> dict[str, object]:
     """Return what settings say of how history is kept; None where the strategy says it."""
     settings = loaded.settings
     pressure, history, summary = settings.pressure, settings.history, settings.summary
@@ -371,6 +371,7 @@ def _given(loaded: Loaded) -> dict[str, float | str | None]:
         "user_messages": history.user_messages,
         "most_images": settings.images.max,
         "categories_by_words": history.categories_by_words,
+        "category_weights": settings.allocation.weights,
         "keep_fraction": history.keep_fraction,
         "slim_fraction": history.slim_fraction,
         "user_verbatim_fraction": history.user_verbatim_fraction,

@@ -140,6 +140,8 @@ OTHER_KEYS = {
     "prompt.folder",
     "allocation.adaptive",
     "allocation.verbosity",
+    "allocation.by_category",
+    *(f"allocation.{key}_weight" for key in ("system", "context", "dialog", "output")),
     *(f"allocation.words.<language>.{key}" for key in ("create", "analyse", "request", "question_marks", "spaced")),
     "budget.counter",
     "budget.reserved_output_tokens",
@@ -209,7 +211,7 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 def test_every_history_setting_of_the_core_has_a_key() -> None:
     """What the core can be told, squidbot.toml can say; others follow from caps and window, the ladder stands below."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction"}
+    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights"}
     assert {field.name for field in fields(HistorySettings)} == reached | beside
 
 

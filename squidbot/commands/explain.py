@@ -72,6 +72,15 @@ def put_explained(paper: Paper, found: Explained, now: float) -> None:
     paper.blank()
     paper.heading("Budget of the next request (bounds, in tokens)")
     paper.numbers([line for line in found.budget() if line[1] or line[0] in {"window", "free"}])
+    if found.categories():
+        paper.blank()
+        paper.heading("Categories (bounds, in tokens; a share that nobody uses is borrowed)")
+        paper.numbers(
+            [
+                (one.name, one.used, f"of {one.allotted:,} allotted{', above its share' * one.is_over}")
+                for one in found.categories()
+            ]
+        )
     paper.blank()
     if found.remembered:
         said = "; ".join(f"{name.removeprefix('remembered ')} {tokens:,}" for name, tokens in found.remembered.items())

@@ -289,7 +289,8 @@ class Session:
         saved = self._points.automatic(stored, "pressure", change.record.created_at) if outcome.pressing else None
         records = (*outcome.renewed, *notes.settle(change.batch.merged_through, change.batch.runs))
         extra = (saved.record,) if saved else ()
-        plan = self._state.write(stored, change, (records, notes.counts()), extra)
+        shared = self.settings.category_weights is not None
+        plan = self._state.write(stored, change, (records, notes.counts()), extra, by_category=shared)
         self._points.tell(saved)
         return plan
 
@@ -326,7 +327,8 @@ class Session:
             state.reopen_notes()
             return None
         records = *renewed, *state.notes.settle(change.batch.merged_through, change.batch.runs)
-        return state.write(stored, change, (records, state.notes.counts()))
+        shared = self.settings.category_weights is not None
+        return state.write(stored, change, (records, state.notes.counts()), by_category=shared)
 
     def _forgotten(
         self, stored: Standing, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None

@@ -87,6 +87,8 @@ class HistorySettings:
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
         most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
+        category_weights: of system text, context, dialogue, output: what has more than its share gives way first, in
+            the order of C14 (P-08); None: no category has a share.
         categories_by_words: whether words tell what a system text behind others is for, as document 003 has it (P-01).
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
@@ -130,6 +132,7 @@ class HistorySettings:
     scope: str = "inline+summaries"
     most_images: int = 5
     categories_by_words: bool = False
+    category_weights: tuple[int, int, int, int] | None = None
     ladder: Ladder = LADDER
 
     @property

@@ -16,7 +16,7 @@ from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_o
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
-from squidbot.core.telling import aged, broken, closed, opened, overrun
+from squidbot.core.telling import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.view.loading import EVERYTHING, READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
 
@@ -219,6 +219,8 @@ class State:
         change: Change,
         notes: tuple[tuple[Record, ...], tuple[int, int]],
         extra: Sequence[Record] = (),
+        *,
+        by_category: bool = False,
     ) -> PlanRecord:
         """Store an event and return its plan: its summaries, then the plan that shows them, with what they are made of.
 
@@ -239,6 +241,8 @@ class State:
         self._planned(stored.plan, plan)
         if change.batch.summaries:
             self.changed(events.COMPRESSED, plan)
+        for event in shortened(stored, change.standing, plan) if by_category else ():
+            self._tell(event)
         if plan.cause == "rollover":
             self.changed(events.ROLLOVER_COMPLETE, plan)
         self._doubt(stored, change.standing, plan)

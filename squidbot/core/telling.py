@@ -9,6 +9,7 @@ from squidbot.core.budget.tiers import tier_of
 from squidbot.core.events import Event
 from squidbot.core.goals.head import beyond, most_tokens
 from squidbot.core.plan import Representation
+from squidbot.core.view.shares import shorter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Lease
     from squidbot.core.past import Past
     from squidbot.core.plan import PlanRecord, Segment
+    from squidbot.core.view.standing import Standing
 
-__all__ = ["aged", "broken", "closed", "opened", "overrun"]
+__all__ = ["aged", "broken", "closed", "opened", "overrun", "shortened"]
 
 # From most to least detailed; what stands in front of a summary has not aged, it was compressed.
 LEVELS = list(Representation)
@@ -81,6 +83,13 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
             cause = f"m{one.first_seq}-m{one.last_seq}: {', '.join(map(_said, fell))} -> {_said(_level(one))}"
             cost = sum(each.note_tokens for each in met)
             yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, one.note_tokens)
+
+
+def shortened(before: Standing, after: Standing, plan: PlanRecord) -> Iterator[Event]:
+    """Yield, for a user interface, one event for each category of which less is sent than before a plan (P-09)."""
+    for one in shorter(before, after):
+        cause, plan_id = f"{one.category}: m{one.first_seq}-m{one.last_seq}", plan.plan_id
+        yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, one.tokens_before, one.tokens_after)
 
 
 def _overlapping(known: Sequence[Segment], start: int, one: Segment) -> list[Segment]:

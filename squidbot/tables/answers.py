@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from squidbot.checks import NO_NAMES, Names, Verbosity
+from squidbot.checks import NO_NAMES, Names, Verbosity, Whole
+from squidbot.core.budget.categories import WEIGHTS
 from squidbot.core.budget.complexity import WordLists
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Allocation", "Prompt", "Words"]
 
 VERBOSITY = Verbosity("balanced")
+SYSTEM, CONTEXT, DIALOG, OUTPUT = map(Whole, WEIGHTS)
 
 
 @attrs.frozen
@@ -36,11 +38,22 @@ class Words:
 
 @attrs.frozen
 class Allocation:
-    """`[allocation]`: how much room an answer gets, by how much its question asks for."""
+    """`[allocation]`: how much room an answer gets, by how much its question asks for; shares of categories."""
 
     adaptive: bool = False
     verbosity: Verbosity = VERBOSITY
     words: dict[str, Words] = attrs.Factory(dict)
+    by_category: bool = False
+    system_weight: Whole = SYSTEM
+    context_weight: Whole = CONTEXT
+    dialog_weight: Whole = DIALOG
+    output_weight: Whole = OUTPUT
+
+    @property
+    def weights(self) -> tuple[int, int, int, int] | None:
+        """The weights of categories as the core takes them; None where no category has a share."""
+        weights = (self.system_weight, self.context_weight, self.dialog_weight, self.output_weight)
+        return weights if self.by_category else None
 
     @property
     def level(self) -> Level:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
@@ -162,3 +164,18 @@ def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -
     assert told["budget"]["head"] == told["remembered"]["remembered_profile"] + told["remembered"]["remembered_index"]
     assert "memory says unasked (head, and behind the first words): profile" in copied("explain", "told").stdout
     assert "memory says unasked" not in copied("explain", "support/42").stdout
+
+
+def test_explain_shows_what_each_category_has(copied: Callable[..., Result]) -> None:
+    """Used and allotted, where settings give categories shares; not else (P-08)."""
+    assert "Categories" not in copied("explain", "support/42").output
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write("[allocation]\nby_category = true\n")
+    text = copied("explain", "support/42").output
+    assert "Categories (bounds, in tokens" in text
+    assert re.search(r"output +[\d,]+ +of [\d,]+ allotted", text)
+    found = json.loads(copied("explain", "support/42", "--json").output)
+    assert list(found["categories"]) == ["system", "context", "dialog", "output"]
+    used = sum(one["used"] for one in found["categories"].values())
+    budget = found["budget"]
+    assert used == budget["input_limit"] + budget["overcounted"] - budget["free"]

@@ -9,6 +9,7 @@ from squidbot.commands.reading.modes import prompt_json
 from squidbot.commands.reading.requests import plan_json, plans
 from squidbot.commands.reading.terms import seen_of, session_of, terms_of
 from squidbot.commands.texts import span
+from squidbot.core.budget.categories import shares
 from squidbot.core.budget.ladder import pressure_of
 from squidbot.core.budget.reliability import level_of, reliability
 from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
@@ -17,12 +18,14 @@ from squidbot.core.plan import Representation
 from squidbot.core.view.assembly import account, remembered
 from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_user_part, spent
+from squidbot.core.view.shares import used
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from squidbot.commands.reading.opened import Opened
     from squidbot.commands.reading.terms import Seen, Terms
+    from squidbot.core.budget.categories import Share
     from squidbot.core.budget.window import Reserve
     from squidbot.core.counting.meter import Meter
     from squidbot.core.messages import Part
@@ -146,6 +149,16 @@ class Explained:
             ("free", self.room.whole.bound, f"{max(0, self.room.marked.bound):,} of them until the high-water mark"),
         ]
 
+    def categories(self) -> tuple[Share, ...]:
+        """Return what each category has of the next request, and what it is allotted where settings say so (P-08)."""
+        weights = self.settings.category_weights
+        if weights is None:
+            return ()
+        standing = self.room.standing
+        has = used(standing.sent, standing.lead_count)
+        has["system"] = has.get("system", 0) + max(0, self.room.used_tokens - spent(standing.sent).bound)
+        return shares(self.limit_tokens, has, weights)
+
     def _reserved(self) -> tuple[int, str]:
         reserve = self.reserve
         if reserve is None:
@@ -175,6 +188,7 @@ class Explained:
             "due": plan_json(self.due) if self.due else None,
             "unfit": self.unfit,
             "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
+            "categories": {one.name: {"used": one.used, "allotted": one.allotted} for one in self.categories()},
             "remembered": {name.replace(" ", "_"): tokens for name, tokens in self.remembered.items()},
             "prompt": prompt_json(self.prompt),
             "complexity": self.reserve.score if self.reserve else None,

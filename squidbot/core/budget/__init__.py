@@ -6,6 +6,7 @@
 | resolution | which window a session gets, of all that could be |
 | caps       | sections cut to words or tokens |
 | allocate   | shares of a total |
+| categories | what each category of messages may cost |
 | dedupe     | summary lines that the memory document says already |
 | ladder     | how full the context is, and who is told |
 | reliability | how far a model can be relied on with what it is shown |

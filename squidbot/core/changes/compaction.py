@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.changes.floors import Floors
 from squidbot.core.changes.folding import Folding, filled, marks
+from squidbot.core.changes.outputs import outputs_first
 from squidbot.core.changes.pricing import Outlook
 from squidbot.core.changes.scene import Batch, Ground, by_bound, by_estimate, noted_as
 from squidbot.core.messages import Cost
@@ -39,6 +40,8 @@ class Compactor(Ground):
 
     def batch(self, step: Step) -> Batch | None:
         """Return what an event of this step would send, or None where there is nothing it may move."""
+        if step.gentle and (first := self._outputs_first()) is not None:
+            return first
         zones = self._zones(step)
         if zones.noted:
             appends = step.gentle and self._append_pays(zones, step)
@@ -49,6 +52,10 @@ class Compactor(Ground):
         if len(zones.slimmed) > len(self.scene.slimmed) or zones.limits:
             return self._slimmed_behind(self._append(()), zones)
         return None
+
+    def _outputs_first(self) -> Batch | None:
+        stay = self._floors.fitting(self._stays_raw)
+        return None if self._lost() else outputs_first(self.scene, self.settings, stay, self._slim_cost)
 
     def _folded(self, zones: Zones, step: Step) -> Batch:
         behind = total((*map(self._slim_cost, zones.slimmed), *(atom.sent_cost for atom in zones.raw)))

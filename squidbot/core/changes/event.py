@@ -135,9 +135,8 @@ def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> C
     Raises:
         BudgetError: the request does not fit, and nothing makes it fit.
     """
-    shelf, notes, settings = makers
-    shelf = shelf.showing(before.plan)
-    return _Maker(shelf, notes, settings, before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
+    shelf = makers.shelf.showing(before.plan)
+    return _Maker(shelf, *makers[1:], before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
 
 
 class _Maker(NamedTuple):
@@ -283,6 +282,7 @@ class _Maker(NamedTuple):
             raw_messages=self._raw_messages(),
             kept=cap and capped((*slimmed, *base.tail.atoms), behind, cap, pinned, noted=bool(blocks)),
             cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
+            beside=(spent((*self.moment.system, *base.lead)).plus(self.moment.tools).bound, spent(base.head).bound),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
 

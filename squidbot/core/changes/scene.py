@@ -45,6 +45,7 @@ class Scene(NamedTuple):
         cut_by_number: whether too many messages have fired the event, and it is to leave just so many.
         kept: what the caps leave raw of `slimmed` and `tail`; None where they don't hold.
         unread: whether older messages were not read back: what the user said in them is not known.
+        beside: what is sent beside history: system text and tools, then the head, in tokens as bounds.
     """
 
     room: Cost
@@ -60,6 +61,7 @@ class Scene(NamedTuple):
     cut_by_number: bool = False
     kept: Kept | None = None
     unread: bool = False
+    beside: tuple[int, int] = (0, 0)
 
 
 class Batch(NamedTuple):

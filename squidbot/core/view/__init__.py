@@ -5,6 +5,7 @@
 | assembly  | one request as a value, and the report that accounts for every message |
 | loading   | what stands, read from the store |
 | standing  | what a session sends now, in memory |
+| shares    | what each category has of a request |
 | birth     | how a message enters |
 | tail      | the raw end of a request |
 | renderer  | what is stored, as parts |
