@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,6 +17,8 @@ from squidbot.core.leases import newest_lease
 from squidbot.forgetting import forget_document
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from squidbot.commands.reading.opened import Opened
 
 __all__ = ["context"]
@@ -35,32 +37,47 @@ def context(*, session_id: str, action: str | None, path: str, store: str | None
     with opened(store, writes=action is not None) as place:
         found = place.find(session_id)
         sources = _sources(place, found)
-        if action == "load":
-            sources.load(path)
-        elif action == "drop":
-            sources.drop(path)
-        elif action == "forget":
-            forget_document(place.wired, found, path)
-        faults = sources.faults()
-        documents = sources.documents
-        standing = [(one.name, documents.count(one.text)) for one in documents.all()]
-        files = sources.files() if sources.folder and sources.folder.is_dir() else []
-    waiting = [(name, size) for name, size in files if name not in dict(standing)]
+        if action:
+            _ACTS[action](place, found, path)
+        faults, (standing, waiting) = sources.faults(), _listed(sources)
     if as_json:
-        options.print_json(
-            {
-                "session": found,
-                "documents": [{"path": name, "tokens": tokens} for name, tokens in standing],
-                "files": [{"path": name, "bytes": size} for name, size in waiting],
-                "faults": faults,
-            }
-        )
+        options.print_json({"session": found, **_json(standing, waiting), "faults": faults})
     else:
         _print(found, standing, waiting)
     for one in faults:
         complain(one)
     if not action and not standing:
         click.get_current_context().exit(ANSWER_IS_NO)
+
+
+def _listed(sources: Sources) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Return the documents with their tokens, and the other files of the folder with their bytes."""
+    documents = sources.documents
+    standing = {one.name: documents.count(one.text) for one in documents.all()}
+    files = sources.files() if sources.folder and sources.folder.is_dir() else []
+    return [*standing.items()], [(name, size) for name, size in files if name not in standing]
+
+
+def _load(place: Opened, session_id: str, path: str) -> None:
+    _sources(place, session_id).load(path)
+
+
+def _drop(place: Opened, session_id: str, path: str) -> None:
+    _sources(place, session_id).drop(path)
+
+
+def _forget(place: Opened, session_id: str, path: str) -> None:
+    forget_document(place.wired, session_id, path)
+
+
+_ACTS: Final[dict[str, Callable[[Opened, str, str], None]]] = {"load": _load, "drop": _drop, "forget": _forget}
+
+
+def _json(standing: list[tuple[str, int]], waiting: list[tuple[str, int]]) -> dict[str, object]:
+    return {
+        "documents": [{"path": name, "tokens": tokens} for name, tokens in standing],
+        "files": [{"path": name, "bytes": size} for name, size in waiting],
+    }
 
 
 def _sources(place: Opened, session_id: str) -> Sources:

@@ -58,18 +58,22 @@ def _walked(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _named(said: object, config: Path) -> Iterator[str]:
-    files = said.get("core_files", []) if isinstance(said, dict) else said
-    if files is None:
-        return
-    if isinstance(said, dict) and (unknown := [key for key in said if key != "core_files"]):
+    for path in _paths(said, config):
+        try:
+            yield named(path)
+        except ConfigError as error:
+            raise ConfigError(f"{config}: {error}") from error
+
+
+def _paths(said: object, config: Path) -> Iterator[str]:
+    listed = said if isinstance(said, dict) else {"core_files": said}
+    if unknown := [key for key in listed if key != "core_files"]:
         raise ConfigError(f"{config}: unknown key {unknown[0]!a:.60}; there is core_files, a list of paths")
+    files = listed.get("core_files") or []
     if not isinstance(files, list):
         raise ConfigError(f"{config}: core_files is a list of paths below the folder")
     for one in files:
         path = one.get("path") if isinstance(one, dict) else one
         if not isinstance(path, str):
             raise ConfigError(f"{config}: core_files has {one!a:.60}; each is a path below the folder")
-        try:
-            yield named(path)
-        except ConfigError as error:
-            raise ConfigError(f"{config}: {error}") from error
+        yield path
