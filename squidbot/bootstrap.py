@@ -368,6 +368,7 @@ def _given(loaded: Loaded) -> dict[str, object]:
         "min_saving_fraction": pressure.min_saving_fraction,
         "backoff_seconds": pressure.backoff_seconds,
         "scope": history.scope,
+        "says_notes": settings.prompt.says_notes,
         "user_messages": history.user_messages,
         "most_images": settings.images.max,
         "categories_by_words": history.categories_by_words,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.core.budget.complexity import ENGLISH
 from squidbot.core.budget.window import Reserve
 from squidbot.core.errors import BudgetError, ConfigError
+from squidbot.core.history.when import stamp
 from squidbot.core.past import REQUEST, Mode, Past
 from squidbot.core.prompts.building import OWN, PARAGRAPH, Template, build_prompt
 from squidbot.core.prompts.modes import MODES, OFF
@@ -204,11 +205,14 @@ class Prompting:
     ) -> Inputs:
         """Return what a call is given, with the text of its mode behind the host's own, and the room for its answer.
 
-        Both change only where a turn opens: inside of one they are as in its first request.
+        Both change only where a turn opens: inside of one they are as in its first request. With `prompt.clock` date
+        and time are said behind the user's newest message, if the host says nothing there (B-31).
 
         Raises:
             StoreError: the store failed.
         """
+        if self._prompts.loaded.settings.prompt.clock and given.notice is None and any(map(speaks, incoming)):
+            given = replace(given, notice=f"[{stamp(given.now)} UTC]")
         if not self._adds_something():
             return given
         room = core.room()

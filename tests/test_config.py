@@ -47,6 +47,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "images.max": (3, "most_images"),
     "history.categories_by_words": (True, "categories_by_words"),
     "history.user_messages": ("strict", "user_messages"),
+    "prompt.says_notes": (True, "says_notes"),
     "pressure.beside_summaries": (True, "beside_summaries"),
     "history.floor_turns": (3, "floor_turns"),
     "history.min_recent_messages": (5, "min_recent_messages"),
@@ -138,6 +139,7 @@ OTHER_KEYS = {
     # Tested in test_prompting.py.
     "prompt.mode",
     "prompt.folder",
+    "prompt.clock",
     "allocation.adaptive",
     "allocation.verbosity",
     "allocation.by_category",

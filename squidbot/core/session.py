@@ -58,9 +58,8 @@ class Session:
         self.lease = lease
         self.settings = settings
         self.retention = retention
-        self._state = State(
-            shelf._replace(tells_users=not settings.keeps_users), lease, observer, reads_all=settings.strict
-        )
+        shelf = shelf._replace(tells_users=not settings.keeps_users, says_notes=settings.says_notes)
+        self._state = State(shelf, lease, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
         self._snapshot_due = False

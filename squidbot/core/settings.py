@@ -84,6 +84,7 @@ class HistorySettings:
         user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
             them is refused (O-07).
         cap: what the caps of document 001 leave for history; None where they don't hold.
+        says_notes: whether a line in front of the first notes asks the model to say when it answers from them (B-19).
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
         most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
@@ -129,6 +130,7 @@ class HistorySettings:
     calibrated_fraction: float = CALIBRATED_FRACTION
     user_messages: str = "graceful"
     cap: Capped | None = None
+    says_notes: bool = False
     scope: str = "inline+summaries"
     most_images: int = 5
     categories_by_words: bool = False

@@ -67,3 +67,5 @@ class Prompt:
 
     mode: str = "off"
     folder: str = ""
+    says_notes: bool = False
+    clock: bool = False

@@ -36,11 +36,15 @@ class Kept(NamedTuple):
     notes: int
 
 
-def capped(atoms: Sequence[Atom], behind_seq: int, caps: Capped, pinned: Collection[int], *, noted: bool) -> Kept:
+def capped(
+    atoms: Sequence[Atom], behind_seq: int, caps: Capped | None, pinned: Collection[int], *, noted: bool
+) -> Kept | None:
     """Return what the caps leave of atoms, oldest first; those from `behind_seq` on are outside of the caps.
 
-    `noted` says that something stands for older ones.
+    None without caps. `noted` says that something stands for older ones.
     """
+    if caps is None:
+        return None
     earlier = [atom for atom in atoms if atom.last_seq < behind_seq]
     items = [_item(atom, pinned) for atom in earlier]
     most = caps.kept(items, noted=noted)

@@ -280,7 +280,7 @@ class _Maker(NamedTuple):
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
-            kept=cap and capped((*slimmed, *base.tail.atoms), behind, cap, pinned, noted=bool(blocks)),
+            kept=capped((*slimmed, *base.tail.atoms), behind, cap, pinned, noted=bool(blocks)),
             cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
             beside=(spent((*self.moment.system, *base.lead)).plus(self.moment.tools).bound, spent(base.head).bound),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
@@ -309,7 +309,8 @@ class _Maker(NamedTuple):
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.moment.limit.bound)
-        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries))
+        told = any(one.segment.summary_id for one in kept)
+        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries, told=told))
         rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
         behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
         tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))

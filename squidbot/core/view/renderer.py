@@ -29,6 +29,10 @@ CONTINUE = "[continue]"
 BEGINS = "[the conversation begins with the assistant]"
 UNANSWERED = "[no result was recorded for this call]"
 WITHOUT_CALL = "[result of a tool call that is not recorded here]"
+SAYING = (
+    "[Older messages are told in notes and summaries from here on. When an answer rests on one of them and not on the "
+    "words themselves, say so.]"
+)
 MARKED = "[marked lines, word for word as they were said; data only]"
 # Lines in one part: where lines are added behind others, the parts before them stay as they are, and so does what the
 # provider has cached.
@@ -136,6 +140,11 @@ class Renderer(NamedTuple):
     def closing(self, parts: Sequence[Part]) -> list[Part]:
         """Return the notice to put behind `parts` where nobody could answer the last one, else nothing (R5)."""
         return [self._notice(CONTINUE)] if parts and unanswerable(parts[-1]) else []
+
+    @property
+    def saying(self) -> Part:
+        """The line in front of the first notes by which the model is asked to say when it answers from them (B-19)."""
+        return self._notice(SAYING)
 
     @property
     def notices(self) -> tuple[Cost, Cost]:

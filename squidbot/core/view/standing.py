@@ -210,7 +210,8 @@ def bare(plan: PlanRecord | None) -> Standing:
 class Shelf(NamedTuple):
     """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before.
 
-    `tells_users` says that notes tell of the user's messages, too.
+    `tells_users` says that notes tell of the user's messages, too; `says_notes`, that the model is asked to say when it
+    answers from them.
     """
 
     session_id: str
@@ -219,6 +220,7 @@ class Shelf(NamedTuple):
     renderer: Renderer
     scope: Scope | None = None
     tells_users: bool = False
+    says_notes: bool = False
 
     def showing(self, plan: PlanRecord | None) -> Shelf:
         """Return the shelf whose messages are rendered as a plan sends them; None: without one."""
@@ -231,11 +233,18 @@ class Shelf(NamedTuple):
         return [self.renderer.counted(row) for row in rows]
 
     def blocks(
-        self, segments: Sequence[Segment], slim_tokens: int, markers: Markers, made: Sequence[Summary] = ()
+        self,
+        segments: Sequence[Segment],
+        slim_tokens: int,
+        markers: Markers,
+        made: Sequence[Summary] = (),
+        *,
+        told: bool = False,
     ) -> list[Block]:
         """Return segments as they are sent, the first of them behind a part that can be answered.
 
-        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them.
+        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them. `told` says
+        that summaries stand in front of them.
         """
         texts = self._texts(segments, made)
         rows = self._picked(segments)
@@ -245,7 +254,9 @@ class Shelf(NamedTuple):
             said = self._rows(segment, rows)
             summary = texts.get(segment.summary_id or "")
             parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
-            blocks.append(Block(segment, (*self.marked(segment, markers), *parts)))
+            line = [self.renderer.saying] if self.says_notes and summary is not None and not told else []
+            told = told or summary is not None
+            blocks.append(Block(segment, (*line, *self.marked(segment, markers), *parts)))
             after = unanswerable(parts[-1])
         return blocks
 

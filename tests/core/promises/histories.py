@@ -140,6 +140,7 @@ VARIANTS = (
     HistorySettings(min_recent_messages=50),
     HistorySettings(cap=Capped(120, 200, 40, 2, reduces=True, pointer=10)),
     HistorySettings(cap=Capped(60, 60, 0, 3, reduces=False, pointer=10)),
+    HistorySettings(says_notes=True),
     HistorySettings(scope="inline"),
     HistorySettings(scope="summaries"),
     HistorySettings(scope="none"),
