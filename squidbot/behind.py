@@ -89,11 +89,12 @@ def _journal(wired: Wired) -> tuple[Worker, ByJournal] | None:
     """Return what writes entries of the journal, which listens for what makes one due; None where it is off.
 
     Raises:
-        ConfigError: the model of `journal.llm` can't be made.
+        ConfigError: the model of `journal.llm` can't be made, or a pattern is none.
     """
     settings = wired.loaded.settings.journal
     if not settings.enabled:
         return None
+    _ = settings.rules  # what is wrong with them is said when the engine is made, and not when an entry is
     work = ByJournal(settings.interval_minutes * 60.0, Guarded(wired.llm("journal.llm")) if settings.llm else None)
     wired.relay.listen("journal", work.listen)
     return Worker(work), work

@@ -136,10 +136,10 @@ def _list(desk: Desk, asked: Mapping[str, object]) -> str:
 
 def _status(desk: Desk, _asked: Mapping[str, object]) -> str:
     today = day_of(desk.now)
-    count, days = len(desk.journal.of_day(today).entries), len(desk.journal.days())
+    count, days = len(desk.journal.of_day(today).entries), _counted(len(desk.journal.days()), "day")
     newest = desk.journal.latest(1).entries
     last = f"newest: {newest[0].timestamp}" if newest else "no entry yet"
-    return f"[journal: {count} of {desk.most_per_day} entries today, {today}; {days} days with entries; {last}]"
+    return f"[journal: {count} of {desk.most_per_day} entries today, {today}; {days} with entries; {last}]"
 
 
 def _told(desk: Desk, entries: Sequence[Entry]) -> str:
@@ -164,7 +164,11 @@ def _told(desk: Desk, entries: Sequence[Entry]) -> str:
 
 def _framed(shown: Sequence[str], found: int) -> str:
     more = f"; {found - len(shown)} more have no room" if found > len(shown) else ""
-    return fence(JOURNAL, f"{len(shown)} entries, newest first{more}", "\n\n".join(shown))
+    return fence(JOURNAL, f"{_counted(len(shown), 'entry', 'entries')}, newest first{more}", "\n\n".join(shown))
+
+
+def _counted(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
 def _lines(entry: Entry, most_chars: int) -> str:

@@ -282,6 +282,8 @@ def test_journal_keys_reach_the_journal_when_they_are_set(tmp_path: Path) -> Non
 
 def test_journal_pattern_that_is_none_is_refused() -> None:
     """With what is wrong with it."""
+    with pytest.raises(ConfigError, match="no regular expression"):
+        squidbot.load({"journal": {"redact_patterns": ["["], "enabled": True}})
     engine = squidbot.load({"journal": {"redact_patterns": ["["]}})
     with engine, pytest.raises(ConfigError, match="no regular expression"):
         engine.journal()

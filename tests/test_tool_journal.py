@@ -51,7 +51,7 @@ def test_model_keeps_lists_and_asks_for_entries_when_the_journal_is_on(tmp_path:
         assert "Wrote docs" not in session.call(LIST, {"tag": "#store", "limit": "3"}, now=NOW).text
         assert "Wrote docs" in session.call(LIST, {"day": "2026-01-27", "limit": 1}, now=NOW).text
         status = session.call(STATUS, "", now=NOW + 99).text
-        assert "2 of 200 entries today, 2026-01-27; 1 days with entries; newest: 2026-01-27T12:35:56Z" in status
+        assert "2 of 200 entries today, 2026-01-27; 1 day with entries; newest: 2026-01-27T12:35:56Z" in status
         (newest,) = engine.journal().latest().entries
         assert (newest.source_session, newest.agent_id, newest.progress) == ("chat-1", "default", ("half",))
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,9 +17,6 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import JournalFullError, StoreError
 from squidbot.core.journal.entry import Entry, to_line
 from squidbot.core.journal.rules import Rules
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # The last second of 2026-11-22 in UTC, in seconds since 1970.
 EVENING = 1_795_391_999
@@ -266,3 +263,13 @@ def test_files_of_others_are_read(book: Daybook) -> None:
     _file(book).write_text('{"timestamp":"2026-11-22T10:00:00Z","summary":"by hand"}')
     assert [one.name for one in book.folder.iterdir()] == ["2026-11-22.jsonl"]
     assert book.latest().entries == (Entry(EVENING - 14 * 3_600 + 1, "by hand"),)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
+def test_device_in_the_place_of_a_day_is_refused(book: Daybook) -> None:
+    """It would be read for ever; whoever put it there is told which file it is."""
+    book.folder.mkdir(parents=True, exist_ok=True)
+    (book.folder / "2026-11-22.jsonl").symlink_to("/dev/zero")
+    for act in (lambda: book.append(Entry(EVENING, "x")), book.latest):
+        with pytest.raises(StoreError, match=r"2026-11-22.jsonl: no regular file"):
+            act()

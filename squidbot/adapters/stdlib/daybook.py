@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import threading
 from contextlib import contextmanager
 from datetime import date
@@ -215,7 +216,14 @@ def _put(file: FileIO, line: bytes) -> None:
 
 
 def _bytes_of(path: Path) -> bytes:
+    """Return what is in a file; nothing where there is none.
+
+    Raises:
+        OSError: it can't be read, or is none: a device would be read for ever.
+    """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
         return path.read_bytes()
     except FileNotFoundError:
         return b""
