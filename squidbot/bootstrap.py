@@ -88,9 +88,10 @@ class Wired:
         self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
         if loaded.settings.debug.turn_log:
-            self.log_turns(loaded.absolute(loaded.settings.debug.turn_log))
+            named = loaded.settings.debug.turn_log
+            self.log_turns(loaded.absolute(named), f"{loaded.source}.debug.turn_log")
 
-    def log_turns(self, path: str) -> None:
+    def log_turns(self, path: str, place: str = "--debug") -> None:
         """Write each turn of sessions that are opened from now on to a file, behind what stands there.
 
         Raises:
@@ -98,7 +99,7 @@ class Wired:
         """
         from squidbot.turnlog.logfile import TurnLog  # noqa: PLC0415  # who looks for no fault needs none of it
 
-        self.turn_log = TurnLog(path, self.remembering.redactor, self.relay)
+        self.turn_log = TurnLog(path, self.remembering.redactor, self.relay, place)
 
     @property
     def codecs(self) -> Mapping[str, Codec]:

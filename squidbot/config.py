@@ -145,6 +145,8 @@ def _structured(raw: Mapping[str, object], source: str, folder: Path, text: str 
         _ = settings.budget.caps
     except ConfigError as error:
         raise ConfigError(f"{error} @ {source}.budget") from error
+    if settings.allocation.by_category and not any(settings.allocation.weights or ()):
+        raise ConfigError(f"no category has a weight; set one of the four above 0 @ {source}.allocation")
     least, most = settings.window.min, settings.window.max
     if least > most:
         raise ConfigError(f"min must be at most max, not {least} > {most} @ {source}.window")

@@ -26,17 +26,17 @@ __all__ = ["SessionLog", "TurnLog"]
 class TurnLog:
     """A file that turns are appended to. Whoever may read it reads what was said: nobody but its owner may."""
 
-    def __init__(self, path: str, redactor: Redactor, observer: Observer | None = None) -> None:
-        """Take a file; it is made when a turn has ended.
+    def __init__(self, path: str, redactor: Redactor, observer: Observer | None = None, place: str = "--debug") -> None:
+        """Take a file, and who named it; it is made when a turn has ended.
 
         Raises:
             ConfigError: it is a folder, or it has none that it could stand in.
         """
         self.path = Path(path)
         if self.path.is_dir():
-            raise ConfigError(f"{path} is a folder; name a file for the log of turns @ debug.turn_log")
+            raise ConfigError(f"{path} is a folder; name a file for the log of turns @ {place}")
         if not self.path.parent.is_dir():
-            raise ConfigError(f"there is no folder {self.path.parent}; make it, or name another file @ debug.turn_log")
+            raise ConfigError(f"there is no folder {self.path.parent}; make it, or name another file @ {place}")
         self.redactor = redactor
         self._observer = observer
         self._failed = False

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
+from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Representation
 
 from ..promises.driver import Host, Setup, assistant, changed, message, requests, result
@@ -108,3 +110,11 @@ def test_user_interface_is_told_of_which_category_less_is_sent(tmp_path: Path) -
     assert all(one.tokens_after < one.tokens_before for one in cut)
     assert len({(one.plan_id, one.cause.split(":")[0]) for one in cut}) == len(cut)
     assert {one.plan_id for one in cut} <= {one.plan_id for one in told if one.name == events.VIEW_PLAN_CHANGED}
+
+
+def test_shares_without_any_weight_are_a_wrong_setting() -> None:
+    """Nobody would have a share (P-08)."""
+    weights = dict.fromkeys((f"{name}_weight" for name in ("system", "context", "dialog", "output")), 0)
+    with pytest.raises(ConfigError, match=r"^no category has a weight; set one of the four above 0 @ argument\.alloc"):
+        squidbot.load({"allocation": {"by_category": True, **weights}})
+    squidbot.load({"allocation": weights})
