@@ -72,15 +72,7 @@ def put_explained(paper: Paper, found: Explained, now: float) -> None:
     paper.blank()
     paper.heading("Budget of the next request (bounds, in tokens)")
     paper.numbers([line for line in found.budget() if line[1] or line[0] in {"window", "free"}])
-    if found.categories():
-        paper.blank()
-        paper.heading("Categories (bounds, in tokens; a share that nobody uses is borrowed)")
-        paper.numbers(
-            [
-                (one.name, one.used, f"of {one.allotted:,} allotted{', above its share' * one.is_over}")
-                for one in found.categories()
-            ]
-        )
+    _print_categories(paper, found)
     paper.blank()
     if found.remembered:
         said = "; ".join(f"{name.removeprefix('remembered ')} {tokens:,}" for name, tokens in found.remembered.items())
@@ -90,6 +82,15 @@ def put_explained(paper: Paper, found: Explained, now: float) -> None:
     _print_pressure(paper, found)
     if not {"summary", "absent"}.isdisjoint(run.how for run in found.runs):
         paper.say("squidbot explain SESSION m17 tells of one message, squidbot recall SESSION m17 shows it", "dim")
+
+
+def _print_categories(paper: Paper, found: Explained) -> None:
+    shares = found.categories()
+    if shares:
+        paper.blank()
+        paper.heading("Categories (bounds, in tokens; a share that nobody uses is borrowed)")
+    over = ("", ", above its share")
+    paper.numbers([(one.name, one.used, f"of {one.allotted:,} allotted{over[one.is_over]}") for one in shares])
 
 
 def _print_plan(paper: Paper, found: Explained, now: float) -> None:

@@ -40,7 +40,7 @@ class Compactor(Ground):
 
     def batch(self, step: Step) -> Batch | None:
         """Return what an event of this step would send, or None where there is nothing it may move."""
-        if step.gentle and (first := self._outputs_first()) is not None:
+        if (first := self._outputs_first(step)) is not None:
             return first
         zones = self._zones(step)
         if zones.noted:
@@ -53,9 +53,11 @@ class Compactor(Ground):
             return self._slimmed_behind(self._append(()), zones)
         return None
 
-    def _outputs_first(self) -> Batch | None:
-        stay = self._floors.fitting(self._stays_raw)
-        return None if self._lost() else outputs_first(self.scene, self.settings, stay, self._slim_cost)
+    def _outputs_first(self, step: Step) -> Batch | None:
+        """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
+        if not step.gentle or self.settings.category_weights is None or self._lost():
+            return None
+        return outputs_first(self.scene, self.settings, self._floors.fitting(self._stays_raw), self._slim_cost)
 
     def _folded(self, zones: Zones, step: Step) -> Batch:
         behind = total((*map(self._slim_cost, zones.slimmed), *(atom.sent_cost for atom in zones.raw)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.budget.categories import shares
+from squidbot.core.budget.categories import WEIGHTS, shares
 from squidbot.core.changes.scene import Batch, by_bound, by_estimate
 from squidbot.core.messages import Cost
 from squidbot.core.plan import Representation, Segment
@@ -14,6 +14,7 @@ from squidbot.core.view.atoms import total
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from squidbot.core.budget.categories import Share
     from squidbot.core.changes.scene import Scene
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.atoms import Atom
@@ -29,28 +30,35 @@ def outputs_first(
     That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
     newest atoms stay as they are, `slim_cost` says what an atom costs with its outputs cut.
     """
-    weights = settings.category_weights
     movable = (*scene.slimmed, *scene.tail)
-    cut_most = len(movable) - max(1, stay)
-    if weights is None or cut_most <= len(scene.slimmed):
-        return None
     history = total((*(block.cost for block in scene.blocks), *(atom.sent_cost for atom in movable)))
     output = total(map(_output, movable))
-    system, context = scene.beside
-    used = {"system": system, "context": context, "output": output.bound, "dialog": history.bound - output.bound}
-    # Shares are of what an event leaves: below the mark that fires it all of them fit, and none is over.
     most = max(settings.low_fraction, settings.high_fraction - LEAST_CUT_FRACTION)
-    *_, share = shares(int(most * scene.room.bound) + system + context, used, weights)
+    share = _share(scene, settings, most, history, output)
     if not share.is_over:
         return None
-    for count, atom in enumerate(movable[:cut_most], 1):
-        saved = Cost(*(a - b for a, b in zip(atom.sent_cost, slim_cost(atom), strict=True)))
-        history = Cost(history.estimate - saved.estimate, history.bound - saved.bound)
-        output = Cost(output.estimate - saved.estimate, output.bound - saved.bound)
+    for count, atom in enumerate(movable[: len(movable) - max(1, stay)], 1):
+        saved = _less(atom.sent_cost, slim_cost(atom))
+        history, output = _less(history, saved), _less(output, saved)
         fits = all(size(history) <= most * size(scene.room) for size in (by_bound, by_estimate))
-        if count > len(scene.slimmed) and fits and output.bound <= share.allotted:
+        if fits and count > len(scene.slimmed) and output.bound <= share.allotted:
             return _cut(scene, movable[:count])
     return None
+
+
+def _share(scene: Scene, settings: HistorySettings, most: float, history: Cost, output: Cost) -> Share:
+    """Return what outputs have of a request, and may have of what an event leaves: `most` of the room.
+
+    Below the mark that fires an event all of it fits, and no share would be too large.
+    """
+    system, context = scene.beside
+    used = {"system": system, "context": context, "output": output.bound, "dialog": history.bound - output.bound}
+    total_tokens = int(most * scene.room.bound) + system + context
+    return shares(total_tokens, used, settings.category_weights or WEIGHTS)[-1]
+
+
+def _less(cost: Cost, part: Cost) -> Cost:
+    return Cost(cost.estimate - part.estimate, cost.bound - part.bound)
 
 
 def _output(atom: Atom) -> Cost:
