@@ -42,7 +42,7 @@ HISTORY: Final = "history"
 GOAL: Final = "goal"
 CONTEXT: Final = "context"
 # Sent with every request, so as short as a model can follow.
-TOOLS: Final = (
+TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         SEARCH,
         "Looks for something in all that was said in this conversation, also what is no longer in view, and in what is "

@@ -87,7 +87,8 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             settings=settings,
             scope=scope,
         )
-        self.tools: Sequence[BaseTool] = [self._tool(each) for each in self.hosted.tools]
+        offered = self.hosted.safely("its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        self.tools: Sequence[BaseTool] = [self._tool(each) for each in offered]
         self._told: set[str] = set()
 
     def wrap_model_call(

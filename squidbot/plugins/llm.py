@@ -286,7 +286,9 @@ class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
     @classmethod
     def method_tools(cls) -> list[llm.Tool]:
         """Return the tools as llm lists them."""
-        return [_tool(each) for each in getattr(_hosted(), "tools", toolkit.TOOLS)]
+        it = _hosted()
+        made = it.safely("its tools", "", lambda: it.tools, toolkit.TOOLS) if it else toolkit.TOOLS
+        return [_tool(each) for each in made]
 
 
 def _tool(tool: toolkit.Tool) -> llm.Tool:
@@ -294,12 +296,10 @@ def _tool(tool: toolkit.Tool) -> llm.Tool:
         hosted, talk_id = getattr(llm_tool_call, MARK, (None, ""))
         if hosted is None:
             return f"<{UNKNOWN}>"
+        name, failed = tool.name, toolkit.OUT_OF_ORDER.format(tool.name)
         return str(
             hosted.safely(
-                tool.name,
-                talk_id,
-                lambda: toolkit.call(hosted.conversation(talk_id).session, tool.name, arguments),
-                toolkit.OUT_OF_ORDER.format(tool.name),
+                name, talk_id, lambda: toolkit.call(hosted.conversation(talk_id).session, name, arguments), failed
             )
         )
 

@@ -101,7 +101,8 @@ class Squidbot(AbstractCapability[Any]):
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
-        return FunctionToolset([self._tool(each) for each in self.hosted.tools], id="squidbot")
+        offered = self.hosted.safely("its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        return FunctionToolset([self._tool(each) for each in offered], id="squidbot")
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

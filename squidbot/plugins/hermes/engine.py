@@ -86,9 +86,10 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """Return the tools for the model."""
+        hosted = self._inside.hosted
         return [
             {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
-            for each in self._inside.hosted.tools
+            for each in hosted.safely("its tools", "", lambda: hosted.tools, toolkit.TOOLS)
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from agents import FunctionTool, RunConfig
 
 from squidbot.core.errors import ConfigError
+from squidbot.hosting import toolkit
 from squidbot.hosting.hosted import Hosted
 from squidbot.plugins.openai_agents.calls import MADE, Call
 from squidbot.plugins.openai_agents.models import Models, manage
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from agents.run import CallModelData, ModelInputData
 
     from squidbot.core.memories import Scope
-    from squidbot.hosting import toolkit
     from squidbot.plugins.openai_agents.told import Item
 
 __all__ = ["Options", "Squidbot"]
@@ -71,7 +71,8 @@ class Squidbot:
             settings=settings,
             scope=scope,
         )
-        self.tools: list[FunctionTool] = [_tool(self, each) for each in self.hosted.tools]
+        offered = self.hosted.safely("its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        self.tools: list[FunctionTool] = [_tool(self, each) for each in offered]
         # What could not be recorded, by conversation: it is with the next attempt.
         self._waiting: dict[str, list[Item]] = {}
         self._told: set[str] = set()
