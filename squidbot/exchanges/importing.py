@@ -107,8 +107,8 @@ def files_at(path: str | os.PathLike[str]) -> list[Path]:
 def imported(wired: Wired, paths: Iterable[Path], reading: Reading | None = None) -> Imported:
     """Bring what files have into sessions, and return what became of each; one that fails leaves the others.
 
-    An exchange that was brought before, or that stands in the session already, is passed over: what was forgotten
-    since does not come back. What several files have of one session is merged by its times.
+    An exchange that was brought before, or that stands in the session already, is passed over: what was brought and
+    forgotten since does not come back. What several files have of one session is merged by its times.
     """
     reading = reading or Reading()
     left: Left = Counter()
