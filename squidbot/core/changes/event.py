@@ -260,9 +260,7 @@ class _Maker(NamedTuple):
                 yield step, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
 
     def _scene(self, base: Standing, room: Cost) -> Scene:
-        cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
-        slimmed = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
-        blocks = base.blocks[: len(base.blocks) - len(cut)]
+        blocks, slimmed = self._parted(base)
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
         kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
         answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
@@ -285,6 +283,12 @@ class _Maker(NamedTuple):
             beside=(spent((*self.moment.system, *base.lead)).plus(self.moment.tools).bound, spent(base.head).bound),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
+
+    def _parted(self, base: Standing) -> tuple[tuple[Block, ...], tuple[Atom, ...]]:
+        """Return the blocks before the slimmed ones, and the atoms of these."""
+        cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
+        atoms = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
+        return base.blocks[: len(base.blocks) - len(cut)], atoms
 
     def _unsent(self, blocks: Sequence[Block]) -> list[StoredMessage]:
         """Return the user's messages that have to be sent and are not: these blocks were told while they might go."""
