@@ -386,7 +386,7 @@ def test_listeners_see_plans_and_what_was_brought_back() -> None:
     listener = extension(compacted=compacted, recalled=recalled)
     with loaded(InMemoryStore(), listener, window={"default": 4096}) as engine:
         session = engine.session("s")
-        made = [one.event for one in said(session, 24) if one.event]
+        made = [one.event for one in said(session, 20) if one.event]
         session.history({"action": "search", "query": "logbook-3.txt"})
         session.expand("m0")
         session.memory({"action": "list"})
