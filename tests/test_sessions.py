@@ -390,3 +390,22 @@ def test_stable_positions_are_where_requests_still_agree_after_a_plan() -> None:
             made.incoming, {"role": "assistant", "content": f"Answer {turn}: " + "so " * 40}, now=1.7e9 + 40 * turn
         )
     assert max(shared) > 1 < len(shared)
+
+
+def test_results_that_are_sent_as_text_stand_under_their_time(tmp_path: Path) -> None:
+    """B-21: a result whose call nobody recorded; the same bytes in each request, and in another process."""
+    result = {"role": "tool", "tool_call_id": "gone", "content": "3 knots, from the west"}
+    told = (
+        "[Tool Results @ 2025-12-01T00:00:00+00:00] [result of a tool call that is not recorded here]\n"
+        "3 knots, from the west"
+    )
+    settings = {"store": {"path": str(tmp_path / "mem.db")}}
+    for _ in range(2):
+        with squidbot.load(settings) as engine:
+            session = engine.session("s")
+            if not session.wired.store.head("s")[0]:
+                session.record({"role": "user", "content": "How is the wind?"}, now=1_764_547_199.0)
+                session.record(result, now=1_764_547_200.0)
+            said = session.assemble("And now?", now=1_764_550_000.0).messages
+            assert all(each["role"] == "user" for each in said)
+            assert any(told in str(each["content"]) for each in said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Section, Segment
     from squidbot.core.ports import Codec
 
-__all__ = ["Renderer"]
+__all__ = ["Renderer", "results_heading"]
 
 CONTINUE = "[continue]"
 BEGINS = "[the conversation begins with the assistant]"
@@ -40,6 +41,18 @@ MARKED_LINES = 32
 
 NO_LIMITS: Mapping[int, int] = {}
 _KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
+
+
+def results_heading(seconds: float | None) -> str:
+    """Return the line that stands above results of tools where they are sent as text, with their time (B-21).
+
+    It is ISO 8601, in UTC, to the second; without it where the time is None, or none at all. `seconds` is since 1970.
+    """
+    try:
+        said = "" if seconds is None else f" @ {datetime.fromtimestamp(seconds, UTC).isoformat(timespec='seconds')}"
+    except (ValueError, OverflowError, OSError):
+        said = ""
+    return f"[Tool Results{said}]"
 
 
 class Renderer(NamedTuple):
@@ -189,7 +202,7 @@ class Renderer(NamedTuple):
     def _told(self, message: StoredMessage) -> Part:
         """Return a message of an atom that is not whole: its calls or results as text, without ids."""
         if message.result_ids:
-            text = f"{WITHOUT_CALL}\n{message.sent_text or self.text_of(message)}"
+            text = f"{results_heading(message.time)} {WITHOUT_CALL}\n{message.sent_text or self.text_of(message)}"
             return self._made(message, "user", text)
         said = self.codecs[message.codec].decode(message.payload)
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)

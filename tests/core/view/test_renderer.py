@@ -19,6 +19,7 @@ from squidbot.core.view.renderer import (
     Renderer,
     born,
     is_user_part,
+    results_heading,
     shown,
     spent,
 )
@@ -79,13 +80,21 @@ def test_notice_stands_between_two_steps_of_the_assistant() -> None:
 
 
 def test_step_that_is_not_whole_is_told_as_text() -> None:
-    """Its calls without ids, its missing result named; a late result is the user's."""
+    """Its calls without ids, its missing result named; a late result is the user's, under its time (B-21)."""
     open_step = RENDERER.raw(atoms_of([row(1, "assistant", calls=("a",), text="let me look")]))
     assert [(part.kind, part.role, part.call_ids) for part in open_step] == [(Kind.SLIMMED, "assistant", ())]
     assert open_step[0].text == f"let me look\nread {{}}\n{UNANSWERED}"
     late = RENDERER.raw(atoms_of([row(2, answers="a", text="data")]))
     assert [(part.kind, part.role, part.result_ids) for part in late] == [(Kind.SLIMMED, "user", ())]
-    assert late[0].text == f"{WITHOUT_CALL}\ndata"
+    assert late[0].text == f"[Tool Results] {WITHOUT_CALL}\ndata"
+    timed = RENDERER.raw(atoms_of([replace(row(2, answers="a", text="data"), time=1_764_547_200.5)]))
+    assert timed[0].text == f"[Tool Results @ 2025-12-01T00:00:00+00:00] {WITHOUT_CALL}\ndata"
+
+
+@pytest.mark.parametrize("seconds", [None, float("nan"), float("inf"), 1e18, -1e18])
+def test_results_without_a_time_have_a_heading_without_one(seconds: float | None) -> None:
+    """B-21: nothing is made up, and nothing fails."""
+    assert results_heading(seconds) == "[Tool Results]"
 
 
 def test_slimmed_segment_cuts_outputs_but_no_pinned_ones() -> None:
