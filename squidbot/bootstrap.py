@@ -218,9 +218,9 @@ class Wired:
         # The values have been checked key by key; `replace` can't see that.
         charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
         kept = replace(charged, **changes)  # type: ignore[arg-type]
-        if not pressure.tier_targets:
-            return kept
-        return replace(kept.by_tier(lease.window_tokens), **changes)  # type: ignore[arg-type]
+        kept = kept.by_tier(lease.window_tokens) if pressure.tier_targets else kept
+        kept = kept.by_layout(lease) if settings.allocation.by_tier else kept
+        return replace(kept, **changes)  # type: ignore[arg-type]
 
     def llm(self, key: str = "summary.llm") -> LLM:
         """Return the language model that a key (`*.llm`) names, made anew; an alias of an open model is that one.

@@ -29,6 +29,7 @@ __all__ = [
     "GpuLayers",
     "Isolated",
     "KvType",
+    "Layout",
     "Lifetime",
     "Minutes",
     "Mode",
@@ -66,6 +67,7 @@ UserMessages = NewType("UserMessages", str)
 Mode = NewType("Mode", str)
 Scheduler = NewType("Scheduler", str)
 Verbosity = NewType("Verbosity", str)
+Layout = NewType("Layout", str)
 Names = NewType("Names", tuple[str, ...])
 GpuLayers = NewType("GpuLayers", int)
 KvType = NewType("KvType", str)
@@ -85,6 +87,8 @@ RULES = ("ladder", "squidbot-v2")
 # Who reads facts out of sessions.
 EXTRACTORS = ("rules", "model", "off")
 ISOLATIONS = ("bot", "model", "global", "agent")
+# Whether the parts of a request have shares: none, or those of document 004 by tier.
+LAYOUTS = ("none", "tiers")
 SIZINGS = ("max_safe", "one_tier_below", "manual")
 # As llama.cpp names the types of a KV cache.
 KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
@@ -253,6 +257,7 @@ def _converter() -> cattrs.Converter:
     made.register_structure_hook(UserMessages, _one_of(USER_MESSAGES))
     made.register_structure_hook(Mode, _one_of(tuple(MODES)))
     made.register_structure_hook(Verbosity, _one_of(VERBOSITIES))
+    made.register_structure_hook(Layout, _one_of(LAYOUTS))
     made.register_structure_hook(Scheduler, _one_of(SCHEDULERS))
     made.register_structure_hook(Names, _names)
     made.register_structure_hook(GpuLayers, _gpu_layers)

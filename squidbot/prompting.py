@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.budget.complexity import ENGLISH
-from squidbot.core.budget.window import Reserve
+from squidbot.core.budget.window import Reserve, left_reserve_tokens
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.history.when import stamp
 from squidbot.core.past import REQUEST, Mode, Past
@@ -85,13 +85,15 @@ class Prompts:
         """Return the reserve that a lease is opened with; None for the default.
 
         Where answers get room by their questions it is the most that any gets; the model's answers have `most_tokens`.
+        Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave (C12).
 
         Raises:
             ConfigError: the window is too small to be shared out.
         """
         settings = self.loaded.settings
         if not settings.allocation.adaptive:
-            return settings.budget.reserved_output_tokens
+            said = settings.budget.reserved_output_tokens
+            return left_reserve_tokens(window_tokens) if said is None and settings.allocation.by_tier else said
         from squidbot.core.budget.response import most_reserved_tokens  # noqa: PLC0415  # exact shares are a tenth of it all
 
         return most_reserved_tokens(window_tokens, settings.allocation.level, self.most_tokens(most_tokens))

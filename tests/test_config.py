@@ -143,6 +143,7 @@ OTHER_KEYS = {
     "allocation.adaptive",
     "allocation.verbosity",
     "allocation.by_category",
+    "allocation.layout",
     *(f"allocation.{key}_weight" for key in ("system", "context", "dialog", "output")),
     *(f"allocation.words.<language>.{key}" for key in ("create", "analyse", "request", "question_marks", "spaced")),
     "budget.counter",
@@ -213,7 +214,7 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 def test_every_history_setting_of_the_core_has_a_key() -> None:
     """What the core can be told, squidbot.toml can say; others follow from caps and window, the ladder stands below."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights"}
+    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights", "layout"}
     assert {field.name for field in fields(HistorySettings)} == reached | beside
 
 
@@ -367,6 +368,7 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
         ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
         ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, inline, summaries, none @ {}"),
         ({"summary": {"mode": "poet"}}, "unknown 'poet', known: developer, planning, assistant, debugger @ {}"),
+        ({"allocation": {"layout": "tier"}}, "unknown 'tier', known: none, tiers @ {}"),
         ({"allocation": {"verbosity": "chatty"}}, "unknown 'chatty', known: concise, balanced, detailed @ {}"),
         ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
         ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
@@ -539,6 +541,25 @@ def test_low_water_and_the_ceiling_of_pins_are_the_tiers_where_that_is_set(
     settings = engine.session("s", window_tokens=window).core.settings
     assert (round(settings.low_fraction, 9), settings.pinned_fraction) == (low, pinned)
     assert squidbot.load({}).session("s", window_tokens=window).core.settings.pinned_fraction == 0
+
+
+def test_parts_have_shares_by_tier_where_that_is_set() -> None:
+    """O-04, C12: with 15 % for the answer where nothing is said of it; what is said by a key of its own stays."""
+    engine = squidbot.load({"allocation": {"layout": "tiers"}, "summary": {"detailed_blocks": 2}})
+    session = engine.session("s", window_tokens=32_000)
+    settings = session.core.settings
+    assert settings.layout is not None
+    assert (session.lease.reserved_output_tokens, settings.layout.total) == (4_800, 27_200)
+    assert (settings.detailed_blocks, settings.moderate_blocks, settings.compact_blocks) == (2, 3, 3)
+    given: list[tuple[dict[str, object], int]] = [
+        ({"allocation": {"layout": "tiers"}, "budget": {"reserved_output_tokens": 700}}, 700),
+        ({"allocation": {"layout": "none"}}, 4_096),
+        ({"allocation": {"layout": "tiers", "adaptive": True}}, 11_200),
+        ({"profile": "ollm"}, 4_800),
+    ]
+    for one, reserve in given:
+        assert squidbot.load(one).session("s", window_tokens=32_000).lease.reserved_output_tokens == reserve
+    assert squidbot.load({}).session("s", window_tokens=32_000).core.settings.layout is None
 
 
 @pytest.mark.parametrize("most", [0, 80])

@@ -16,6 +16,7 @@ from squidbot.commands.reading.modes import prompt_line
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import ago, clock, count, percent, seqs, shorter, span
+from squidbot.core.budget.layout import RECENT
 from squidbot.core.budget.reliability import LEAST_FRACTION, level_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def put_explained(paper: Paper, found: Explained, now: float) -> None:
     paper.heading("Budget of the next request (bounds, in tokens)")
     paper.numbers([line for line in found.budget() if line[1] or line[0] in {"window", "free"}])
     _print_categories(paper, found)
+    _print_parts(paper, found)
     paper.blank()
     if found.remembered:
         said = "; ".join(f"{name.removeprefix('remembered ')} {tokens:,}" for name, tokens in found.remembered.items())
@@ -91,6 +93,16 @@ def _print_categories(paper: Paper, found: Explained) -> None:
         paper.heading("Categories (bounds, in tokens; a share that nobody uses is borrowed)")
     over = ("", ", above its share")
     paper.numbers([(one.name, one.used, f"of {one.allotted:,} allotted{over[one.is_over]}") for one in shares])
+
+
+def _print_parts(paper: Paper, found: Explained) -> None:
+    shares = found.parts()
+    if shares:
+        paper.blank()
+        paper.heading("Parts by tier (bounds, in tokens; what a part leaves is recent's, what it has more is borrowed)")
+    over = ("", ", above its part: borrowed from recent")
+    told = [(one, one.is_over and one.name != RECENT) for one in shares]
+    paper.numbers([(one.name, one.used, f"of {one.allotted:,} allotted{over[above]}") for one, above in told])
 
 
 def _print_plan(paper: Paper, found: Explained, now: float) -> None:

@@ -64,6 +64,11 @@ class Representation(StrEnum):
     MERGED = "summary:merged"
     ABSENT = "absent"
 
+    @property
+    def level(self) -> str:
+        """The name of a summary's level: "detailed", "moderate", "compact", "merged"."""
+        return self.value.removeprefix("summary:")
+
 
 class Segment(NamedTuple):
     """One run of messages and how it is sent.

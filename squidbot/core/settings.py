@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.tiers import tier_of
-from squidbot.core.budget.window import CALIBRATED_FRACTION
+from squidbot.core.budget.window import CALIBRATED_FRACTION, input_limit
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
 if TYPE_CHECKING:
     from squidbot.core.budget.caps import Capped
+    from squidbot.core.budget.layout import Layout
+    from squidbot.core.messages import Lease
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
@@ -91,6 +93,7 @@ class HistorySettings:
         category_weights: of system text, context, dialogue, output: what has more than its share gives way first, in
             the order of C14 (P-08); None: no category has a share.
         categories_by_words: whether words tell what a system text behind others is for, as document 003 has it (P-01).
+        layout: what each part of a request is given, by tier (O-04); None where no part has a share.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
@@ -135,6 +138,7 @@ class HistorySettings:
     most_images: int = 5
     categories_by_words: bool = False
     category_weights: tuple[int, int, int, int] | None = None
+    layout: Layout | None = None
     ladder: Ladder = LADDER
 
     @property
@@ -183,6 +187,28 @@ class HistorySettings:
         low = min(of.target_fraction or 1.0, self.high_fraction - LEAST_CUT_FRACTION)
         return replace(self, low_fraction=max(0.0, low), pinned_fraction=of.pinned_fraction)
 
+    def by_layout(self, lease: Lease) -> HistorySettings:
+        """Return the same with notes as large and as many as the layout of a window's tier has them (O-04, C23).
+
+        Each event tells everything anew, so that no level ever has more than it is given; what they leave is recent's.
+        """
+        from squidbot.core.budget.layout import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
+
+        window = lease.window_tokens
+        limit = input_limit(window, lease.reserved_output_tokens, lease.safety_fraction)
+        layout, (detailed, moderate, compact) = laid_out(window, limit), tier_of(window).summaries
+        return replace(
+            self,
+            layout=layout,
+            chain=False,
+            fold_fraction=1.0,
+            notes_fraction=layout.notes / limit,
+            level_fraction=layout.levels / max(1, layout.notes),
+            detailed_blocks=detailed,
+            moderate_blocks=moderate,
+            compact_blocks=compact,
+        )
+
     def block_max_tokens(self, room_tokens: int) -> int:
         """Return the size that closes a session block, in tokens."""
         return max(1, min(BLOCK_MOST_TOKENS, room_tokens // 4))
@@ -193,8 +219,15 @@ class HistorySettings:
 
     def level_tokens(self, level: Representation, room_tokens: int) -> int:
         """Return the largest summary of a level, in tokens."""
-        most = max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
+        most = self.layout.single(level.level) if self.layout else None
+        if most is None:
+            most = max(LEVEL_LEAST_TOKENS, LEVEL_TOKENS[level] * room_tokens // LEVEL_BASE_TOKENS)
         return most if self.max_summary_tokens is None else min(most, self.max_summary_tokens)
+
+    def merged_tokens(self, left_tokens: int) -> int:
+        """Return what one note on all that is older may take of what other notes leave, in tokens."""
+        part = self.layout.session if self.layout else 0
+        return min(part, left_tokens) if part else left_tokens
 
     def ranks(self) -> tuple[Representation, ...]:
         """Return the levels of the newest blocks, newest first."""

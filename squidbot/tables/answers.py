@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from squidbot.checks import NO_NAMES, Names, Verbosity, Whole
+from squidbot.checks import NO_NAMES, Layout, Names, Verbosity, Whole
 from squidbot.core.budget.categories import WEIGHTS
 from squidbot.core.budget.complexity import WordLists
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Allocation", "Prompt", "Words"]
 
-VERBOSITY = Verbosity("balanced")
+VERBOSITY, LAYOUT = Verbosity("balanced"), Layout("none")
 SYSTEM, CONTEXT, DIALOG, OUTPUT = map(Whole, WEIGHTS)
 
 
@@ -43,6 +43,7 @@ class Allocation:
     adaptive: bool = False
     verbosity: Verbosity = VERBOSITY
     words: dict[str, Words] = attrs.Factory(dict)
+    layout: Layout = LAYOUT
     by_category: bool = False
     system_weight: Whole = SYSTEM
     context_weight: Whole = CONTEXT
@@ -54,6 +55,11 @@ class Allocation:
         """The weights of categories as the core takes them; None where no category has a share."""
         weights = (self.system_weight, self.context_weight, self.dialog_weight, self.output_weight)
         return weights if self.by_category else None
+
+    @property
+    def by_tier(self) -> bool:
+        """Whether the parts of a request have shares by the tier of the window."""
+        return self.layout == "tiers"
 
     @property
     def level(self) -> Level:

@@ -179,3 +179,32 @@ def test_explain_shows_what_each_category_has(copied: Callable[..., Result]) -> 
     used = sum(one["used"] for one in found["categories"].values())
     budget = found["budget"]
     assert used == budget["input_limit"] + budget["overcounted"] - budget["free"]
+
+
+def test_explain_shows_what_each_part_has_by_tier(copied: Callable[..., Result]) -> None:
+    """O-04: used and allotted where a layout is set, not else; what is never shortened borrows from recent (O-07)."""
+    assert json.loads(copied("explain", "support/42", "--json").output)["parts"] == {}
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write('[allocation]\nlayout = "tiers"\n')
+    with squidbot.load() as engine:
+        session = engine.session("tiers", window_tokens=16_000)
+        assert session.lease.reserved_output_tokens == 2_400
+        for number in range(11):
+            session.goals.change("architecture", f"{number} " + "the parser reads a stream of bytes; " * 12)
+        session.pin_text("style", "Be short.")
+        for turn in range(60):
+            session.assemble(f"{turn} " + "please look at part of it " * 20)
+            session.record("because of this, and of that; " * 40)
+        session.compact()
+    found = json.loads(copied("explain", "tiers", "--json").output)
+    shares, budget = found["parts"], found["budget"]
+    named = ["system", "task", "architecture", "compact", "moderate", "detailed", "recent"]
+    assert list(shares) == named
+    assert sum(one["allotted"] for one in shares.values()) == budget["input_limit"] + budget["overcounted"]
+    assert sum(one["used"] for one in shares.values()) == budget["input_limit"] + budget["overcounted"] - budget["free"]
+    assert shares["architecture"]["used"] > shares["architecture"]["allotted"] == 1_200
+    assert all(0 < shares[name]["used"] <= shares[name]["allotted"] for name in ("compact", "moderate", "detailed"))
+    text = copied("explain", "tiers").output
+    assert "Parts by tier (bounds, in tokens" in text
+    assert re.search(r"architecture +[\d,]+ +of 1,200 allotted, above its part: borrowed from recent", text)
+    assert re.search(r"recent +[\d,]+ +of [\d,]+ allotted\n", text)

@@ -9,6 +9,7 @@
 | requests  | recorded requests |
 | sending   | a request as it is sent, part by part |
 | explained | what the next request holds, run by run, and why; the budget |
+| parts     | what each part of a request uses of its share, by tier |
 | modes     | the system text of a mode |
 | stories   | what became of one message |
 | recalled  | what was said, brought back by ids and by words |

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.commands.reading.modes import prompt_json
+from squidbot.commands.reading.parts import parts
 from squidbot.commands.reading.requests import plan_json, plans
 from squidbot.commands.reading.terms import seen_of, session_of, terms_of
 from squidbot.commands.texts import span
@@ -159,6 +160,11 @@ class Explained:
         has["system"] = has.get("system", 0) + max(0, self.room.used_tokens - spent(standing.sent).bound)
         return shares(self.limit_tokens, has, weights)
 
+    def parts(self) -> tuple[Share, ...]:
+        """Return what each part has of the next request, and what it is allotted by tier where that is set (O-04)."""
+        layout = self.settings.layout
+        return parts(layout, self.room.standing, self.limit_tokens, self.room.used_tokens) if layout else ()
+
     def _reserved(self) -> tuple[int, str]:
         reserve = self.reserve
         if reserve is None:
@@ -189,6 +195,7 @@ class Explained:
             "unfit": self.unfit,
             "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in self.budget()},
             "categories": {one.name: {"used": one.used, "allotted": one.allotted} for one in self.categories()},
+            "parts": {one.name: {"used": one.used, "allotted": one.allotted} for one in self.parts()},
             "remembered": {name.replace(" ", "_"): tokens for name, tokens in self.remembered.items()},
             "prompt": prompt_json(self.prompt),
             "complexity": self.reserve.score if self.reserve else None,

@@ -13,5 +13,6 @@
 | complexity | how much room an answer wants |
 | response   | the room for the answer of one turn |
 | tiers      | names of window sizes |
+| layout     | what each part of a request is given, by tier |
 | vram       | how full the GPUs under a model are, and who is told |
 """

@@ -27,6 +27,7 @@ __all__ = [
     "default_reserve_tokens",
     "fits",
     "input_limit",
+    "left_reserve_tokens",
     "open_lease",
     "parse_tokens",
     "room",
@@ -119,6 +120,16 @@ def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = No
         return min(DEFAULT_RESERVE_TOKENS, window_tokens // 4)
     _positive("longest answer of the model", model_max_tokens)
     return min(DEFAULT_RESERVE_TOKENS, model_max_tokens, window_tokens // 4)
+
+
+def left_reserve_tokens(window_tokens: int) -> int:
+    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window) (C12).
+
+    Raises:
+        ConfigError: the window is not above 0.
+    """
+    _positive("context window", window_tokens)
+    return window_tokens - _policy_limit(window_tokens, safety_fraction_for("none"))
 
 
 def safety_fraction_for(certificate: Certificate) -> float:

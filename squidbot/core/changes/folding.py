@@ -104,7 +104,8 @@ class Folding(Ground):
             beside = [part for part in kept if part.first_seq <= merged_through]
             own_tokens = sum(one.limit_tokens for one in ranked)
             standing = [*self._marked(first, merged_through, beside), *beside]
-            summary = self.notes.folded(first, merged_through, new, standing, limit - own_tokens)
+            most = self.settings.merged_tokens(limit - own_tokens)
+            summary = self.notes.folded(first, merged_through, new, standing, most)
             made.append(_Told(summary, Representation.MERGED, beside))
             standing += [shown(summary)]
         for run, level, limit_tokens in ranked:
