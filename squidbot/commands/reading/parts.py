@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from squidbot.core.budget.categories import Share
@@ -11,6 +12,8 @@ from squidbot.core.messages import Kind
 from squidbot.core.view.renderer import is_note, spent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from squidbot.core.budget.layout import Layout
     from squidbot.core.messages import Part
     from squidbot.core.view.standing import Standing
@@ -36,19 +39,22 @@ def parts(layout: Layout, standing: Standing, limit_tokens: int, used_tokens: in
     return tuple(Share(name, costs.get(name, 0), most) for name, most in allotted.items())
 
 
-def _named(standing: Standing) -> list[tuple[str, Part]]:
-    """Return each part of a request that stands, with the part of the layout that it belongs to."""
-    sections = standing.plan.sections if standing.plan else ()
-    names = [_GOALS.get(one.name) for one in sections]
-    found = [("system", part) for part in standing.lead]
-    for place, part in enumerate(standing.head):
-        goal = names[place] if place < len(names) else None
-        found.append((goal or ("contracts" if part.kind is Kind.PIN else "system"), part))
+def _named(standing: Standing) -> Iterator[tuple[str, Part]]:
+    """Yield each part of a request that stands, with the part of the layout that it belongs to."""
+    yield from (("system", part) for part in standing.lead)
+    yield from _head(standing)
     for block in standing.blocks:
         level = block.segment.representation.level
         note = level if level in LEVELS else SESSION
-        found += [(note if is_note(part) else _said(part, standing), part) for part in block.parts]
-    return found + [(_said(part, standing), part) for part in standing.tail.parts]
+        yield from ((note if is_note(part) else _said(part, standing), part) for part in block.parts)
+    yield from ((_said(part, standing), part) for part in standing.tail.parts)
+
+
+def _head(standing: Standing) -> Iterator[tuple[str, Part]]:
+    sections = standing.plan.sections if standing.plan else ()
+    for section, part in zip_longest(sections[: len(standing.head)], standing.head):
+        goals = _GOALS.get(section.name) if section else None
+        yield goals or ("contracts" if part.kind is Kind.PIN else "system"), part
 
 
 def _said(part: Part, standing: Standing) -> str:
