@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from squidbot.core.messages import Message, StoredMessage
+from squidbot.core.messages import Message, StoredMessage, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
-__all__ = ["Assembly", "Said", "spoken", "unstored"]
+__all__ = ["Assembly", "Reported", "Said", "spoken", "unstored"]
 
+# What a provider reports: as its own object, or as ours.
+Reported: TypeAlias = "Usage | Mapping[str, object] | None"
 # What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
 Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
 
 
 def spoken(
-    said: Iterable[Said], role: str, codec: Codec, marked: Callable[[Message], Message]
+    said: Iterable[Said], role: str, codec: Codec, marked: Callable[[Message], Message], sender: str = ""
 ) -> Iterator[Message | StoredMessage]:
     """Yield what a host hands over as messages, in order; a bare text has that role, `marked` is asked of new ones.
+
+    `sender` is who says the user's; "": each message says so itself, or none does.
 
     Raises:
         ValueError: something is not a message of the codec's form.
@@ -38,9 +42,10 @@ def spoken(
         if isinstance(one, StoredMessage):
             yield one
         elif isinstance(one, Message):
-            yield marked(one)
+            yield marked(_from(one, sender))
         else:
-            yield marked(codec.to_message({"role": role, "content": one} if isinstance(one, str) else one))
+            made = codec.to_message({"role": role, "content": one} if isinstance(one, str) else one)
+            yield marked(_from(made, sender))
 
 
 def unstored(messages: Iterable[Message | StoredMessage], codecs: Mapping[str, Codec]) -> Iterator[Message]:
@@ -49,7 +54,11 @@ def unstored(messages: Iterable[Message | StoredMessage], codecs: Mapping[str, C
         if isinstance(message, Message):
             yield message
         else:
-            yield replace(codecs[message.codec].decode(message.payload), time=message.time)
+            yield replace(codecs[message.codec].decode(message.payload), time=message.time, sender=message.sender)
+
+
+def _from(message: Message, sender: str) -> Message:
+    return replace(message, sender=sender) if sender and message.role == "user" else message
 
 
 def _flat(said: Iterable[Said]) -> Iterator[str | Mapping[str, object] | Message | StoredMessage]:

@@ -30,7 +30,7 @@ from squidbot.models.catalog import Catalog
 from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, learned_for, refused
 from squidbot.offers import check_offered, make
 from squidbot.prompting import Prompts
-from squidbot.remembering import Remembering, Vectors, withdraw
+from squidbot.remembering import NOBODY, Remembering, Vectors, withdraw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -202,15 +202,15 @@ class Wired:
         tokens, name = window_of(self.hooks, alias, found, (least, most))
         return Resolved(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}")) if name else found
 
-    def history(self, lease: Lease) -> HistorySettings:
-        """Return how a session under this lease keeps its history: the strategy, and every setting that is set."""
+    def history(self, lease: Lease, scope: Scope = NOBODY) -> HistorySettings:
+        """Return how a session of a scope keeps its history: the strategy, and every setting that is set."""
         settings = self.loaded.settings
         pressure = settings.pressure
         room_tokens = lease.window_tokens - lease.reserved_output_tokens
         changes: dict[str, object] = {name: value for name, value in _given(self.loaded).items() if value is not None}
         rungs = {name: getattr(pressure, name) for name in Ladder._fields}
-        fraction = settings.window.safety_fraction
-        if fraction is not None:
+        changes["labels"] = settings.history.labels_of(scope)
+        if (fraction := settings.window.safety_fraction) is not None:
             changes["calibrated_fraction"] = fraction
         changes["ladder"] = Ladder(**{name: value for name, value in rungs.items() if value is not None})
         if self.loaded.policy:

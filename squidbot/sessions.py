@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from squidbot import heard
-from squidbot.assemblies import Assembly, Said, spoken, unstored
+from squidbot.assemblies import Assembly, Reported, Said, spoken, unstored
 from squidbot.codecs import jsontext
 from squidbot.codecs.usage import read_usage
 from squidbot.core.engine import Inputs
@@ -68,7 +68,7 @@ class Session:
         # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
         self._inputs: Inputs | None = None
         self._asked_tokens = lease.window_tokens
-        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease), scope)
+        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease, scope), scope)
         self._place = Place(wired.hooks, session_id, scope, meter)
         log = wired.turn_log
         self._log = log.session(session_id, lease.model, wired.codecs) if log else None
@@ -110,13 +110,14 @@ class Session:
         summary: str = "",
         notice: str | None = None,
         now: float | None = None,
+        sender: str = "",
     ) -> Assembly:
         """Return the request for one model call, with `said` behind what is recorded. A bare text is the user's.
 
         `system` and `tools` are what the host sends with every request. `memory` and `summary` are its documents for
         the head of the request, capped and deduplicated as `[budget]` says, and frozen there until the next event.
         `notice` is text for this turn only (the time, facts that were found): it stays where it was said. `now` is in
-        seconds since 1970; None takes the clock.
+        seconds since 1970; None takes the clock. `sender` is the id of who says the user's messages (`history.labels`).
 
         Raises:
             BudgetError: nothing makes the request fit; the text names what is too large, and the key to change.
@@ -127,17 +128,16 @@ class Session:
         definitions, now = list(tools), time.time() if now is None else now
         if self._lookups.wants_documents:
             self._lookups.sources.refresh()
-        asked = Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
         given = Inputs(
             system=system,
             tools=self._tools.write(definitions) if definitions else "",
             sections=self._documents.sections(memory, summary),
             notice=notice,
             now=now,
-            unasked=Unasked(self.wired, asked),
+            unasked=Unasked(self.wired, Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))),
             extended=self._place.asking(now),
         )
-        incoming = [*unstored(spoken(said, "user", self.codec, self._place.marked), self.wired.codecs)]
+        incoming = [*unstored(spoken(said, "user", self.codec, self._place.marked, sender), self.wired.codecs)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
@@ -166,20 +166,20 @@ class Session:
         return Session(self.wired, self.session_id, lease, self.codec, self._recorded, self.scope, mode)
 
     def record(
-        self, *said: Said, usage: Usage | Mapping[str, object] | None = None, now: float | None = None, key: str = ""
+        self, *said: Said, usage: Reported = None, now: float | None = None, key: str = "", sender: str = ""
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
 
         Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
         kept whatever happens, and the reply behind it. `usage` is what the provider reported for the newest request,
-        as its own object or ours: it corrects the counting. `now` is in seconds since 1970; None takes the
-        clock. `key` is what a client calls them: what is recorded under it already is returned, and nothing is stored.
+        as its own object or ours: it corrects the counting. `now` and `sender` are as in `assemble`. `key` is what a
+        client calls them: what is recorded under it already is returned, and nothing is stored.
 
         Raises:
             ValueError: something said is not a message of the session's form.
             StoreError: nothing was stored.
         """
-        messages = [*spoken(said, "assistant", self.codec, self._place.marked)]
+        messages = [*spoken(said, "assistant", self.codec, self._place.marked, sender)]
         reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
         if self._log is not None:

@@ -101,6 +101,9 @@ OTHER_KEYS = {
     *(f"journal.{key}" for key in ("inject_latest_on_start", "summary_token_budget")),  # test_resuming.py
     "journal.redact_patterns",
     "history.isolation",
+    # Tested in core/test_labels.py.
+    "history.labels",
+    "history.owner_aliases.<channel>",
     # Tested in test_tool_goals.py.
     "goals.tool",
     "debug.turn_log",
@@ -189,7 +192,8 @@ def all_keys() -> set[str]:
     """Return every key there is, a model under the name <alias>."""
     model: dict[str, object] = {"prices": {}, "options": {"<name>": ""}}
     named: dict[str, object] = {"models": {"<alias>": model}, "price_table": {"<name>": {}}}
-    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}})
+    owners: dict[str, object] = {"history": {"owner_aliases": {"<channel>": []}}}
+    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}, **owners})
     return {origin.key.replace('"', "") for origin in loaded.origins()}
 
 
@@ -214,7 +218,7 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 def test_every_history_setting_of_the_core_has_a_key() -> None:
     """What the core can be told, squidbot.toml can say; others follow from caps and window, the ladder stands below."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights", "layout"}
+    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights", "labels", "layout"}
     assert {field.name for field in fields(HistorySettings)} == reached | beside
 
 

@@ -144,7 +144,8 @@ def test_every_key_is_documented_with_its_default() -> None:
     """No key without a row, no row without a key; a default that is a value stands there as it is."""
     model: dict[str, object] = {"prices": {}, "options": {"<name>": ""}}
     named: dict[str, object] = {"models": {"<alias>": model}, "price_table": {"<name>": {}}}
-    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}})
+    owners: dict[str, object] = {"history": {"owner_aliases": {"<channel>": []}}}
+    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}, **owners})
     keys = {origin.key.replace('"', ""): origin.value for origin in loaded.origins()}
     rows = table_rows(CONFIGURATION)
     assert set(rows) == set(keys)

@@ -16,6 +16,7 @@ from squidbot.codecs.fields import (
     media_tokens,
     portable_id,
     told,
+    with_label,
     with_notice,
 )
 from squidbot.codecs.images import Pictures
@@ -142,6 +143,8 @@ class AnthropicMessages(Pictures):
                 sent["content"] = _slimmed(sent.get("content"), part.text)
             if part.arguments is not None:
                 sent["content"] = _with_inputs(sent.get("content"), part.arguments)
+        if part.label:
+            sent["content"] = with_label(sent.get("content"), part.label)
         if part.notice is not None:
             sent["content"] = with_notice(sent.get("content"), part.notice)
         return jsontext.write(sent)

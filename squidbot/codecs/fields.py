@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
+from squidbot.core.labels import labelled
 from squidbot.core.portable import Media
 
 if TYPE_CHECKING:
@@ -32,8 +33,12 @@ __all__ = [
     "openai_image_tokens",
     "portable_id",
     "told",
+    "with_label",
     "with_notice",
 ]
+
+# What parts of a message that say a text are called.
+_SAID: Final = ("text", "input_text", "output_text")
 
 # A page of a PDF costs up to 3,000 tokens of text and 1,600 of its picture by Anthropic's documentation. How many pages
 # base64 data hold isn't known without reading them: one is assumed per 32 KiB, and media are never cheaper than one.
@@ -143,6 +148,22 @@ def with_notice(content: object, notice: str) -> object:
     if isinstance(content, list):
         return [*content, {"type": "text", "text": notice}]
     return f"{content}\n\n{fenced(notice)}" if content else fenced(notice)
+
+
+def with_label(content: object, label: str) -> object:
+    """Return a message's content with a label in front of its text: in the first part of a list that says one.
+
+    A content without any text comes back as it is.
+    """
+    if isinstance(content, str):
+        return labelled(label, content)
+    parts = list(content) if isinstance(content, list) else []
+    for place, part in enumerate(parts):
+        if isinstance(part, str) and part:
+            return [*parts[:place], labelled(label, part), *parts[place + 1 :]]
+        if isinstance(part, dict) and part.get("type") in _SAID and isinstance(said := part.get("text"), str):
+            return [*parts[:place], {**part, "text": labelled(label, said)}, *parts[place + 1 :]]
+    return content
 
 
 def openai_image_tokens(detail: object) -> int:

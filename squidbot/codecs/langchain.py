@@ -20,6 +20,7 @@ from squidbot.codecs.fields import (
     openai_image_tokens,
     portable_id,
     told,
+    with_label,
 )
 from squidbot.codecs.images import Pictures
 from squidbot.core.messages import Category, Message, Role, ToolCall
@@ -87,7 +88,9 @@ class LangChain(Pictures):
             return part.payload
         else:
             sent = as_object(part.payload)
-            sent["data"] = _changed(_data(sent), part)
+            sent["data"] = data = _changed(_data(sent), part)
+            if part.label:
+                sent["data"] = {**data, "content": with_label(data.get("content"), part.label)}
         if part.notice is not None:
             data = _data(sent)
             sent["data"] = {**data, "content": [*_blocks(data.get("content")), {"type": "text", "text": part.notice}]}

@@ -19,6 +19,7 @@ from squidbot.codecs.fields import (
     openai_image_tokens,
     portable_id,
     told,
+    with_label,
     with_notice,
 )
 from squidbot.codecs.images import Pictures, is_image_type
@@ -86,6 +87,8 @@ class LLMMessages(Pictures):
         else:
             sent = as_object(part.payload)
             sent["parts"] = _changed(_parts(sent), part)
+            if part.label:
+                sent["parts"] = with_label(sent["parts"], part.label)
         if part.notice is not None:
             sent["parts"] = _noticed(_parts(sent), part.notice)
         return jsontext.write(sent)

@@ -19,6 +19,7 @@ from squidbot.codecs.fields import (
     openai_image_tokens,
     portable_id,
     told,
+    with_label,
     with_notice,
 )
 from squidbot.codecs.images import Pictures
@@ -121,9 +122,7 @@ class OpenAIChat(Pictures):
                 _cut_arguments(sent, part.arguments)
             if part.drop_thinking:
                 sent = {key: value for key, value in sent.items() if key not in _THINKING_KEYS}
-        if part.notice is not None:
-            sent["content"] = with_notice(sent.get("content"), part.notice)
-        return jsontext.write(sent)
+        return jsontext.write(_surrounded(sent, part))
 
     def extra_tokens(self, payload: str) -> int:
         """Return the tokens of what `Message.rendered` does not show: images, other parts, unknown keys.
@@ -199,6 +198,7 @@ class OpenAIChat(Pictures):
             calls=_calls(obj),
             results=_results(obj),
             category=_CATEGORIES.get(role, Category.DIALOG),
+            sender=str(obj.get("name") or "") if role == "user" else "",
             time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
         )
 
@@ -206,13 +206,22 @@ class OpenAIChat(Pictures):
 def _goes_as_stored(part: Part) -> bool:
     """Return whether a part's stored payload is what is sent, seen without reading it."""
     payload = part.payload
-    if payload is None or not (part.text is None and part.arguments is None and part.notice is None):
+    if payload is None or not (part.text is None and part.arguments is None and part.notice is None and not part.label):
         return False
     # A backslash alone is found ten times faster than an escape, and most of what people say has none.
     if "\\" in payload and "\\u00" in payload:
         return False
     left_out = _ALL_LEFT_OUT if part.drop_thinking else _LEFT_OUT
     return not any(name in payload for name in left_out)
+
+
+def _surrounded(sent: dict[str, object], part: Part) -> dict[str, object]:
+    """Return a message with what was frozen in front of its content and behind it."""
+    if part.label:
+        sent["content"] = with_label(sent.get("content"), part.label)
+    if part.notice is not None:
+        sent["content"] = with_notice(sent.get("content"), part.notice)
+    return sent
 
 
 def _sendable(payload: str) -> dict[str, object]:

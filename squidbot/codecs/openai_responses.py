@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
 from squidbot.codecs import responses_items as of
-from squidbot.codecs.fields import PayloadError, as_name, as_object, fenced
+from squidbot.codecs.fields import PayloadError, as_name, as_object, fenced, with_label
 from squidbot.codecs.images import Pictures
 from squidbot.core.messages import Category, Message, Role
 from squidbot.core.portable import Portable
@@ -137,6 +137,7 @@ class OpenAIResponses(Pictures):
                 sent = of.with_arguments(sent, part.arguments)
             if part.text is not None:
                 sent = of.cut(sent, part.role, part.text)
+            sent = _with_label(sent, part.label)
         if part.notice is not None:
             sent = [*sent[:-1], _with_notice(sent[-1], part.notice)]
         return _written(sent)
@@ -222,6 +223,13 @@ def _sendable(obj: Item) -> list[Item]:
 
 def _written(items: Sequence[Item]) -> str:
     return jsontext.write(items[0] if len(items) == 1 else list(items))
+
+
+def _with_label(items: Sequence[Item], label: str) -> list[Item]:
+    if not label:
+        return [*items]
+    first = next((item for item in items if of.type_of(item) == "message" and item.get("content")), None)
+    return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in items]
 
 
 def _with_notice(item: Item, notice: str) -> Item:

@@ -17,6 +17,7 @@ from squidbot.codecs.fields import (
     media_tokens,
     openai_image_tokens,
     portable_id,
+    with_label,
 )
 from squidbot.codecs.images import Pictures, is_image_type
 from squidbot.core.messages import Category, Message, Role, ToolCall
@@ -96,7 +97,7 @@ class PydanticAI(Pictures):
             return part.payload
         else:
             sent = as_object(part.payload)
-            sent["parts"] = _changed(_parts(sent), part)
+            sent["parts"] = _labelled(_changed(_parts(sent), part), part.label)
         if part.notice is not None:
             sent["parts"] = [*_parts(sent), _said("user-prompt", part.notice)]
         return jsontext.write(sent)
@@ -307,6 +308,12 @@ def _changed(parts: list[dict[str, object]], sent: Part) -> list[dict[str, objec
         cut = iter(sent.arguments)
         parts = [{**part, "args": next(cut, "{}")} if part.get("part_kind") == "tool-call" else part for part in parts]
     return parts
+
+
+def _labelled(parts: list[dict[str, object]], label: str) -> list[dict[str, object]]:
+    said = (part for part in parts if part.get("part_kind") in ("text", "user-prompt") and part.get("content"))
+    first = next(said, None) if label else None
+    return [{**part, "content": with_label(part["content"], label)} if part is first else part for part in parts]
 
 
 def _slimmed(parts: list[dict[str, object]], text: str) -> list[dict[str, object]]:

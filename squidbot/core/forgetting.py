@@ -187,6 +187,8 @@ def tombstone(renderer: Renderer, row: StoredMessage) -> StoredMessage:
         sent_text=None,
         sent_arguments=None,
         notice=None,
+        sender="",
+        label="",
     )
 
 

@@ -85,6 +85,7 @@ class Message:
     `payload` is the truth: the host's own message as JSON text, in the form that `codec` names. The other
     fields follow from it. `text` is what the model reads of it except tool calls. `calls` are the tool calls it
     makes, `results` the ids of the calls that it answers. `time` is in seconds since 1970, None where unknown.
+    `sender` is the id of who said it, "" where that is not known.
     """
 
     role: Role
@@ -95,6 +96,7 @@ class Message:
     results: tuple[str, ...] = ()
     category: Category = Category.DIALOG
     time: float | None = None
+    sender: str = ""
 
     @property
     def rendered(self) -> str:
@@ -125,7 +127,9 @@ class StoredMessage:
         sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen at birth;
             None: as they were said.
         notice: volatile text added behind a user message, frozen at birth; None: nothing was added.
-        sent_cost: tokens of what is sent for it when raw: `cost`, unless `sent_text` or `notice` is set.
+        sent_cost: tokens of what is sent for it when raw: `cost`, unless `sent_text`, `notice` or `label` is set.
+        sender: as in `Message`.
+        label: the line sent in front of its text, which says where and by whom it was said; "" for none.
     """
 
     seq: int
@@ -143,6 +147,8 @@ class StoredMessage:
     sent_text: str | None = None
     sent_arguments: tuple[str, ...] | None = None
     notice: str | None = None
+    sender: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +298,7 @@ class Part(NamedTuple):
             None for a verbatim one.
         arguments: for a slimmed assistant message the cut argument strings, one for each call; None: as stored.
         notice: text frozen behind a user message at its birth; None where there is none.
+        label: the line in front of its text, frozen at its birth; "" where there is none.
         drop_thinking: whether the codec leaves out reasoning that a change before it has made invalid (R4).
         call_ids, result_ids: the tool calls it makes and those it answers.
         summary_id: the summary that it shows; None where it shows none.
@@ -311,11 +318,13 @@ class Part(NamedTuple):
     call_ids: tuple[str, ...] = ()
     result_ids: tuple[str, ...] = ()
     summary_id: str | None = None
+    label: str = ""
 
     @property
     def is_uncut(self) -> bool:
-        """Whether nothing is cut out of what it stands for, taken from it, or put behind it."""
-        return self.text is None and self.arguments is None and self.notice is None and not self.drop_thinking
+        """Whether nothing is cut out of what it stands for, taken from it, or put in front of it or behind it."""
+        added = self.notice is not None or self.label
+        return self.text is None and self.arguments is None and not added and not self.drop_thinking
 
 
 class Record(NamedTuple):

@@ -273,11 +273,22 @@ def tokens_used(records: Sequence[Record]) -> int | None:
 
 def seal(parts: Sequence[Part]) -> str:
     """Return a hash of the last parts of a request: of what is sent, by reference where the transcript holds it."""
-    kept = [
-        [part.kind, part.role, part.first_seq, part.text, part.arguments, part.notice, part.call_ids, part.result_ids]
-        for part in parts[-SEALED_PARTS:]
+    return digest(json.dumps([_sealed(part) for part in parts[-SEALED_PARTS:]]))
+
+
+def _sealed(part: Part) -> list[object]:
+    said: list[object] = [
+        part.kind,
+        part.role,
+        part.first_seq,
+        part.text,
+        part.arguments,
+        part.notice,
+        part.call_ids,
+        part.result_ids,
     ]
-    return digest(json.dumps(kept))
+    # Most have no label, and older records know of none.
+    return [*said, part.label] if part.label else said
 
 
 # A call asks several times for the same: system text and tools, of tens of kilobytes.

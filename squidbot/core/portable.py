@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from squidbot.core.labels import labelled
 from squidbot.core.messages import ToolCall
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ class Portable(NamedTuple):
             ToolCall(piece.id, piece.name, next(given, "{}")) if isinstance(piece, ToolCall) else piece
             for piece in self.pieces
         )
+        return Portable(self.role, tuple(pieces))
+
+    def labelled(self, label: str) -> Portable:
+        """Return it with a label in front of the first words that it says; as it is where it says none."""
+        first = next((piece for piece in self.pieces if isinstance(piece, Words)), None)
+        pieces = (Words(labelled(label, piece.text)) if piece is first else piece for piece in self.pieces)
         return Portable(self.role, tuple(pieces))
 
     def noticed(self, notice: str) -> Portable:

@@ -15,6 +15,7 @@ from squidbot.core.plan import Prices, Representation
 if TYPE_CHECKING:
     from squidbot.core.budget.caps import Capped
     from squidbot.core.budget.layout import Layout
+    from squidbot.core.labels import Labels
     from squidbot.core.messages import Lease
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
@@ -94,6 +95,7 @@ class HistorySettings:
             the order of C14 (P-08); None: no category has a share.
         categories_by_words: whether words tell what a system text behind others is for, as document 003 has it (P-01).
         layout: what each part of a request is given, by tier (O-04); None where no part has a share.
+        labels: by what messages are labelled where and by whom they were said (Q-03); None: they are not.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
@@ -139,6 +141,7 @@ class HistorySettings:
     categories_by_words: bool = False
     category_weights: tuple[int, int, int, int] | None = None
     layout: Layout | None = None
+    labels: Labels | None = None
     ladder: Ladder = LADDER
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from squidbot.checks import (
@@ -9,6 +11,7 @@ from squidbot.checks import (
     Isolated,
     Minutes,
     Mode,
+    Names,
     Portion,
     Scheduler,
     Scope,
@@ -18,7 +21,11 @@ from squidbot.checks import (
     UserMessages,
     Whole,
 )
+from squidbot.core.labels import Labels
 from squidbot.core.snapshots import Retention
+
+if TYPE_CHECKING:
+    from squidbot.core.memories import Scope as Whose
 
 __all__ = ["History", "Images", "Pressure", "Snapshots", "Summary"]
 
@@ -66,6 +73,8 @@ class History:
     scope: Scope = SCOPE
     user_messages: UserMessages = USER_MESSAGES
     categories_by_words: bool = False
+    labels: bool = False
+    owner_aliases: dict[str, Names] = attrs.Factory(dict)
     isolation: Isolated = ISOLATION
     floor_turns: Whole | None = None
     min_recent_messages: Whole | None = None
@@ -77,6 +86,10 @@ class History:
     user_low_fraction: Portion | None = None
     birth_fraction: Portion | None = None
     step_fraction: Portion | None = None
+
+    def labels_of(self, whose: Whose) -> Labels | None:
+        """Return what messages of a scope are labelled by; None where they are not."""
+        return Labels.of(whose.channel, whose.user, self.owner_aliases) if self.labels else None
 
 
 @attrs.frozen

@@ -137,6 +137,7 @@ def test_every_field_of_a_message_is_stored_when_the_message_has_a_new_one(tmp_p
         "seq": 0, "turn": 7, "role": "tool", "category": Category.ERROR, "codec": "c", "payload": "p",
         "call_ids": ("x",), "result_ids": ("y",), "cost": Cost(1, 2), "sent_cost": Cost(3, 4), "counter": "n",
         "time": 5.5, "sent_text": "s", "sent_arguments": ("z",), "notice": "t",
+            "sender": "v", "label": "w",
     }  # fmt: skip
     assert list(odd) == [field.name for field in fields(StoredMessage)]
     message = StoredMessage(**odd)  # type: ignore[arg-type]

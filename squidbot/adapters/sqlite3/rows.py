@@ -7,7 +7,7 @@ import struct
 from dataclasses import fields, make_dataclass
 from functools import lru_cache
 from math import nan
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from zlib import compress, crc32, decompress
 
 from squidbot.core.errors import StoreError
@@ -149,9 +149,10 @@ def _formed(form: bytes) -> tuple[Role, Category, str, str]:
 def _frozen(message: StoredMessage) -> str | None:
     """Return what was frozen at the message's birth as JSON text; None for nothing, as with most messages."""
     parts = (message.sent_text, message.sent_arguments, message.notice)
-    if parts == (None, None, None) and message.sent_cost == message.cost:
+    who = (message.sender, message.label) if message.sender or message.label else ()
+    if parts == (None, None, None) and not who and message.sent_cost == message.cost:
         return None
-    return json_text((*parts, message.sent_cost))
+    return json_text((*parts, message.sent_cost, *who))
 
 
 def encode(key: int, message: StoredMessage) -> tuple[Cell, ...]:
@@ -212,9 +213,11 @@ def decode(found: Sequence[MessageRow], first_key: int) -> list[StoredMessage]:
                 None,
                 None,
                 None,
+                "",
+                "",
             )
             if frozen is not None:
-                draft.sent_text, draft.sent_arguments, draft.notice, draft.sent_cost = _thawed(frozen)
+                _thaw(draft, frozen)
             draft.__class__ = StoredMessage
             messages.append(draft)
     except (struct.error, TypeError, OverflowError) as error:  # a cell of another type: the row's header was hit
@@ -226,9 +229,12 @@ def _ids(data: bytes | None) -> tuple[str, ...]:
     return () if data is None else tuple(json.loads(plain(data)))
 
 
-def _thawed(frozen: bytes) -> tuple[str | None, tuple[str, ...] | None, str | None, Cost]:
-    sent_text, sent_arguments, notice, sent_cost = json.loads(plain_small(frozen))
-    return sent_text, None if sent_arguments is None else tuple(sent_arguments), notice, Cost(*sent_cost)
+def _thaw(draft: Any, frozen: bytes) -> None:  # noqa: ANN401  # a class that was made at run time
+    draft.sent_text, cut, draft.notice, sent_cost, *who = json.loads(plain_small(frozen))
+    draft.sent_arguments, draft.sent_cost = None if cut is None else tuple(cut), Cost(*sent_cost)
+    # Rows from before there were senders, and most since, name none.
+    if who:
+        draft.sender, draft.label = who
 
 
 _PAIR = struct.Struct("<2q").pack

@@ -171,6 +171,8 @@ def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
         said = said.cut(part.text)
     if part.arguments is not None:
         said = said.with_arguments(part.arguments)
+    if part.label:
+        said = said.labelled(part.label)
     return codecs[form].adopt(said if part.notice is None else said.noticed(part.notice))
 
 

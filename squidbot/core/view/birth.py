@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.labels import Labels, labelled
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.standing import Standing
 
-__all__ = ["Birth", "Births", "Place"]
+__all__ = ["Birth", "Births", "Frozen", "Place"]
 
 # A cut below this says nothing but its own marker.
 LEAST_TOKENS = 48
@@ -40,27 +41,41 @@ class Place(NamedTuple):
     opens: bool = False
 
 
+class Frozen(NamedTuple):
+    """What is frozen around a message at its birth: the notice behind it, None for none, its label, "" for its own."""
+
+    notice: str | None = None
+    label: str = ""
+
+
+UNFROZEN = Frozen()
+
+
 class Birth(NamedTuple):
     """Makes stored messages.
 
     `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
-    outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut.
+    outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut. `labels` says who speaks;
+    None: no message is labelled.
     """
 
     meter: Meter
     codecs: Mapping[str, Codec]
     output_tokens: int
     step_tokens: int
+    labels: Labels | None = None
 
     def born(
-        self, message: Message, place: Place, notice: str | None = None, now: float | None = None
+        self, message: Message, place: Place, frozen: Frozen = UNFROZEN, now: float | None = None
     ) -> StoredMessage:
-        """Return the message as it is stored at `place`; `notice` is frozen behind it.
+        """Return the message as it is stored at `place`, with what is frozen around it.
 
         `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
         """
         extra = self.codecs[message.codec].extra_tokens(message.payload)
+        label = frozen.label or self._label(message)
         cost = self.meter.said(message, extra)
+        sent = self.meter.said(message, extra, text=labelled(label, message.text)) if label else cost
         stored = StoredMessage(
             seq=place.seq,
             turn=place.turn,
@@ -71,18 +86,23 @@ class Birth(NamedTuple):
             call_ids=tuple(call.id for call in message.calls),
             result_ids=message.results,
             cost=cost,
-            sent_cost=cost,
+            sent_cost=sent,
             counter=self.meter.name,
             time=now if message.time is None else message.time,
+            sender=message.sender,
+            label=label,
         )
-        if notice is not None and opens_turn(stored):
-            return Renderer(self.meter, self.codecs).noticed(stored, notice, extra)
+        if frozen.notice is not None and opens_turn(stored):
+            return Renderer(self.meter, self.codecs).noticed(stored, frozen.notice, extra)
         if message.results:
             room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
             return self._cut_output(message, stored, room, extra)
         if message.role == "assistant" and cost.bound > self.step_tokens:
             return self._cut_reply(message, stored, self.step_tokens, extra)
         return stored
+
+    def _label(self, message: Message) -> str:
+        return self.labels.label(message) if self.labels else ""
 
     def _cut_output(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
         if stored.cost.bound - extra <= room_tokens:
@@ -104,7 +124,7 @@ class Birth(NamedTuple):
             stored,
             sent_text=text if text != message.text else None,
             sent_arguments=cut if cut != given else None,
-            sent_cost=self.meter.said(message, extra, text=text, arguments=cut),
+            sent_cost=self.meter.said(message, extra, text=labelled(stored.label, text), arguments=cut),
         )
 
 
@@ -155,7 +175,9 @@ class Births(NamedTuple):
         room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
         left = max(room // 5, room - stored.in_flight.bound)
         output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
-        birth = Birth(renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step))
+        birth = Birth(
+            renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step), settings.labels
+        )
         return cls(birth, settings.categories_by_words)
 
     def placed(
@@ -197,7 +219,7 @@ class Births(NamedTuple):
             message = self._recalled(message, step)
         codec = self.birth.codecs[message.codec]
         message = categorized(message, codec, opens=place.opens, by_words=self.by_words)
-        return self.birth.born(message, place, frozen or notice, now)
+        return self.birth.born(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
 
     def _recalled(self, message: Message, step: _Step) -> Message:
         """Return the answer to calls of a step, flagged where all of these are calls of our tools (D4).
@@ -216,11 +238,12 @@ class Births(NamedTuple):
             return None
         return given
 
-    def _said(self, message: Message | StoredMessage) -> tuple[Message, str | None]:
+    def _said(self, message: Message | StoredMessage) -> tuple[Message, Frozen]:
         if not isinstance(message, StoredMessage):
-            return message, None
+            return message, UNFROZEN
         said = self.birth.codecs[message.codec].decode(message.payload)
-        return replace(said, time=message.time, category=message.category), message.notice
+        said = replace(said, time=message.time, category=message.category, sender=message.sender)
+        return said, Frozen(message.notice, message.label)
 
 
 def _opens(rows: Sequence[StoredMessage]) -> bool:

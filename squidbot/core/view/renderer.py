@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.labels import labelled
 from squidbot.core.markers import Said, may_mark
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import Representation
@@ -171,7 +172,8 @@ class Renderer(NamedTuple):
         codec = self.codecs[message.codec]
         said, extra = codec.decode(message.payload), codec.extra_tokens(message.payload)
         cost = self.meter.said(said, extra)
-        sent = cost if message.sent_text is None and message.sent_arguments is None else self._cut_cost(message, said)
+        cut = message.sent_text is not None or message.sent_arguments is not None or message.label
+        sent = self._cut_cost(message, said) if cut else cost
         counted = replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
         return counted if message.notice is None else self.noticed(counted, message.notice, extra)
 
@@ -186,7 +188,7 @@ class Renderer(NamedTuple):
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
         text = said.text if message.sent_text is None else message.sent_text
         extra = self.codecs[message.codec].extra_tokens(message.payload)
-        return self.meter.said(said, extra, text=text, arguments=arguments)
+        return self.meter.said(said, extra, text=labelled(message.label, text), arguments=arguments)
 
     def text_of(self, message: StoredMessage) -> str:
         """Return what a stored message said, tool calls left out."""
@@ -207,7 +209,7 @@ class Renderer(NamedTuple):
         said = self.codecs[message.codec].decode(message.payload)
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
         calls = [f"{call.name} {given}" for call, given in zip(said.calls, arguments, strict=True)]
-        text = "\n".join([message.sent_text or said.text, *calls, UNANSWERED]).lstrip("\n")
+        text = "\n".join([labelled(message.label, message.sent_text or said.text), *calls, UNANSWERED]).lstrip("\n")
         return self._made(message, message.role, text)
 
     def _made(self, message: StoredMessage, role: str, text: str) -> Part:
@@ -237,16 +239,18 @@ class Renderer(NamedTuple):
         extra = codec.extra_tokens(payload)
         if part.notice is not None:
             return self.meter.message(codec.text(codec.encode(part)), extra)
-        return self.meter.said(codec.decode(payload), extra, arguments=part.arguments)
+        said = codec.decode(payload)
+        return self.meter.said(said, extra, text=labelled(part.label, said.text), arguments=part.arguments)
 
     def _limited(self, part: Part, most: int) -> Part:
         """Return a part whose text is cut so that it costs no more by the policy's counter, if that can be."""
         if part.payload is None or part.codec is None:
             return part
         said, extra = self.codecs[part.codec].decode(part.payload), self.codecs[part.codec].extra_tokens(part.payload)
-        whole = self.meter.said(said, extra).estimate - self.meter.text(said.text).estimate
+        named = self.meter.said(said, extra, text=labelled(part.label, said.text)).estimate
+        whole = named - self.meter.text(said.text).estimate
         text = shortened(said.text, max(0, most - whole), self.meter, f"m{part.first_seq}")
-        cost = self.meter.said(said, extra, text=text, arguments=part.arguments)
+        cost = self.meter.said(said, extra, text=labelled(part.label, text), arguments=part.arguments)
         return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
     def _slimmed(self, part: Part, slim_tokens: int) -> Part:
@@ -306,6 +310,7 @@ def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:
         drop_thinking and message.role == "assistant",
         message.call_ids,
         message.result_ids,
+        label=message.label,
     )
 
 

@@ -23,6 +23,7 @@ from .test_promise_6_same_bytes import outcome
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
+    from squidbot.core.settings import HistorySettings
     from squidbot.core.view.assembly import Assembly
 
 
@@ -32,9 +33,11 @@ def talks() -> st.SearchStrategy[list[Message]]:
     return st.builds(lambda first, rest: [*first, *rest], plain, histories(2000, 6))
 
 
-def acting(history: list[Message], given: dict[int, list[Act]], variant: int, *, restless: bool = False) -> Acting:
+def acting(
+    history: list[Message], given: dict[int, list[Act]], variant: int | HistorySettings, *, restless: bool = False
+) -> Acting:
     """Return the host that has been through it all."""
-    setup = Setup(4096, settings=VARIANTS[variant])
+    setup = Setup(4096, settings=VARIANTS[variant] if isinstance(variant, int) else variant)
     host = Acting(InMemoryStore(), setup, acts=given, restless=restless)
     host.run(history)
     return host

@@ -9,7 +9,7 @@ import pytest
 
 from squidbot.core.messages import Category
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.birth import Birth, Births, Place
+from squidbot.core.view.birth import Birth, Births, Frozen, Place
 from squidbot.core.view.marks import fence
 from squidbot.core.view.standing import Pieces, Standing, standing
 from squidbot.core.view.tail import Tail
@@ -116,11 +116,11 @@ def test_recalled_record_opens_no_turn_and_takes_no_notice() -> None:
 
 def test_notice_is_frozen_behind_a_user_message_only() -> None:
     """And counted with its fence."""
-    made = BIRTH.born(user("hello"), Place(0, 0), notice="12:00")
+    made = BIRTH.born(user("hello"), Place(0, 0), Frozen("12:00"))
     assert made.notice == "12:00"
     assert made.sent_cost == CLASSES.message("hello\n\n<notice>\n12:00\n</notice>")
-    assert BIRTH.born(assistant("hello"), Place(0, 0), notice="12:00").notice is None
-    assert BIRTH.born(result("a", "hello"), Place(0, 0), notice="12:00").notice is None
+    assert BIRTH.born(assistant("hello"), Place(0, 0), Frozen("12:00")).notice is None
+    assert BIRTH.born(result("a", "hello"), Place(0, 0), Frozen("12:00")).notice is None
 
 
 def test_picture_costs_its_tokens_in_both_counts() -> None:
