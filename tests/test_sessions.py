@@ -395,10 +395,7 @@ def test_stable_positions_are_where_requests_still_agree_after_a_plan() -> None:
 def test_results_that_are_sent_as_text_stand_under_their_time(tmp_path: Path) -> None:
     """B-21: a result whose call nobody recorded; the same bytes in each request, and in another process."""
     result = {"role": "tool", "tool_call_id": "gone", "content": "3 knots, from the west"}
-    told = (
-        "[Tool Results @ 2025-12-01T00:00:00+00:00] [result of a tool call that is not recorded here]\n"
-        "3 knots, from the west"
-    )
+    told = "[Tool Results @ 2025-12-01T00:00:00+00:00]\n3 knots, from the west"
     settings = {"store": {"path": str(tmp_path / "mem.db")}}
     for _ in range(2):
         with squidbot.load(settings) as engine:

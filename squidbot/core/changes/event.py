@@ -191,11 +191,13 @@ class _Maker(NamedTuple):
 
     @property
     def _must(self) -> bool:
-        """Whether history is compacted whatever its size: told anew, or too long to be read back whole.
+        """Whether history is compacted whatever its size: told anew, too long to be read back whole, or not in scope.
 
-        A window that reads less back would else show more of it raw than a larger one, which has to compact.
+        A window that reads less back would else show more of it raw than a larger one, which has to compact. What a new
+        turn shows no more would leave at the next try of the same call.
         """
-        return self.retells or (self.before.opened and bool(self.before.blocks))
+        unread = self.before.opened and bool(self.before.blocks)
+        return self.retells or unread or (self.moment.new_turn and _beyond(self.before, self.moment, self.settings))
 
     def _tried(self, cause: str, base: Standing, room: Cost) -> tuple[tuple[str, Standing, Batch] | None, Standing]:
         """Return the attempt to make, as its cause, what would stand and the batch; and the last one that was tried.
@@ -313,8 +315,7 @@ class _Maker(NamedTuple):
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.moment.limit.bound)
-        told = any(one.segment.summary_id for one in kept)
-        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries, told=told))
+        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries, kept))
         rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
         behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
         tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))

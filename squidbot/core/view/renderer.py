@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -47,13 +48,15 @@ _KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
 def results_heading(seconds: float | None) -> str:
     """Return the line that stands above results of tools where they are sent as text, with their time (B-21).
 
-    It is ISO 8601, in UTC, to the second; without it where the time is None, or none at all. `seconds` is since 1970.
+    It is ISO 8601, in UTC, to the second; where it is None, or no time at all, a sentence says what they are. `seconds`
+    is since 1970.
     """
     try:
-        said = "" if seconds is None else f" @ {datetime.fromtimestamp(seconds, UTC).isoformat(timespec='seconds')}"
+        time = datetime.fromtimestamp(math.nan if seconds is None else seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        said = ""
-    return f"[Tool Results{said}]"
+        return WITHOUT_CALL
+    # No longer than the sentence: a result that was cut to its room stays within it.
+    return f"[Tool Results @ {time.isoformat(timespec='seconds')}]"
 
 
 class Renderer(NamedTuple):
@@ -204,7 +207,7 @@ class Renderer(NamedTuple):
     def _told(self, message: StoredMessage) -> Part:
         """Return a message of an atom that is not whole: its calls or results as text, without ids."""
         if message.result_ids:
-            text = f"{results_heading(message.time)} {WITHOUT_CALL}\n{message.sent_text or self.text_of(message)}"
+            text = f"{results_heading(message.time)}\n{message.sent_text or self.text_of(message)}"
             return self._made(message, "user", text)
         said = self.codecs[message.codec].decode(message.payload)
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)

@@ -238,18 +238,17 @@ class Shelf(NamedTuple):
         slim_tokens: int,
         markers: Markers,
         made: Sequence[Summary] = (),
-        *,
-        told: bool = False,
+        kept: Sequence[Block] = (),
     ) -> list[Block]:
-        """Return segments as they are sent, the first of them behind a part that can be answered.
+        """Return segments as they are sent behind `kept` blocks, whose last part may be one that nobody can answer.
 
-        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them. `told` says
-        that summaries stand in front of them.
+        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them.
         """
         texts = self._texts(segments, made)
         rows = self._picked(segments)
         blocks: list[Block] = []
-        after = False
+        told = any(one.segment.summary_id for one in kept)
+        after = bool(kept) and unanswerable(kept[-1].parts[-1])
         for segment in segments:
             said = self._rows(segment, rows)
             summary = texts.get(segment.summary_id or "")

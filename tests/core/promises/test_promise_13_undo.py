@@ -13,6 +13,8 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.changes.undo import RAW
 from squidbot.core.engine import Inputs
 from squidbot.core.messages import Kind
+from squidbot.core.settings import HistorySettings
+from squidbot.core.view.renderer import CONTINUE
 
 from .acting import Act, Acting, acts
 from .driver import Setup, assistant, message, opened, result
@@ -76,6 +78,22 @@ def test_any_process_goes_on_with_the_same_bytes(
     assert one.tried == other.tried
     for kind in ("plan", "fragment", "ledger", "snapshot", "lease", "request", "pin"):
         assert one.store.records("s", kind) == other.store.records("s", kind)
+
+
+def test_cut_messages_stand_behind_a_pinned_answer_as_another_process_sends_them() -> None:
+    """With the notice between two messages of the assistant, where only the second is sent anew."""
+    given = {6: [Act("pin", 3)], 7: [Act("compact", 0)]}
+    one, other = (acting(tame(8, 100), given, 6, restless=restless) for restless in (False, True))
+    assert list(map(outcome, one.calls)) == list(map(outcome, other.calls))
+    assert any(CONTINUE in payload for payload in one.calls[7].request.payloads)
+
+
+def test_scope_holds_in_a_lease_that_is_opened_and_a_second_try_makes_no_event() -> None:
+    """Notes alone, and the turn in flight, from its first request on."""
+    given = {6: [Act("lease", 1), Act("crash", 0)]}
+    host = acting(tame(8, 60), given, VARIANTS.index(HistorySettings(scope="summaries")))
+    opened_by = next(one for one in host.sent if one.event and one.event.cause == "opened")
+    assert sum(part.kind is Kind.MESSAGE for part in opened_by.parts) == 1
 
 
 def test_compaction_by_hand_under_another_lease_notes_all_anew() -> None:

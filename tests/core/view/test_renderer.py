@@ -86,15 +86,20 @@ def test_step_that_is_not_whole_is_told_as_text() -> None:
     assert open_step[0].text == f"let me look\nread {{}}\n{UNANSWERED}"
     late = RENDERER.raw(atoms_of([row(2, answers="a", text="data")]))
     assert [(part.kind, part.role, part.result_ids) for part in late] == [(Kind.SLIMMED, "user", ())]
-    assert late[0].text == f"[Tool Results] {WITHOUT_CALL}\ndata"
+    assert late[0].text == f"{WITHOUT_CALL}\ndata"
     timed = RENDERER.raw(atoms_of([replace(row(2, answers="a", text="data"), time=1_764_547_200.5)]))
-    assert timed[0].text == f"[Tool Results @ 2025-12-01T00:00:00+00:00] {WITHOUT_CALL}\ndata"
+    assert timed[0].text == "[Tool Results @ 2025-12-01T00:00:00+00:00]\ndata"
 
 
 @pytest.mark.parametrize("seconds", [None, float("nan"), float("inf"), 1e18, -1e18])
 def test_results_without_a_time_have_a_heading_without_one(seconds: float | None) -> None:
     """B-21: nothing is made up, and nothing fails."""
-    assert results_heading(seconds) == "[Tool Results]"
+    assert results_heading(seconds) == WITHOUT_CALL
+
+
+def test_heading_with_a_time_is_no_longer_than_the_sentence_in_its_place() -> None:
+    """B-21: outputs are cut to what the sentence leaves; the year 9999 is the last that a heading names."""
+    assert max(len(results_heading(seconds).encode()) for seconds in (0.5, 253_402_300_799.0)) <= len(WITHOUT_CALL)
 
 
 def test_slimmed_segment_cuts_outputs_but_no_pinned_ones() -> None:
