@@ -25,7 +25,6 @@ from .test_promise_6_same_bytes import outcome
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.settings import HistorySettings
     from squidbot.core.view.assembly import Assembly
 
 
