@@ -380,6 +380,7 @@ def _given(loaded: Loaded) -> dict[str, object]:
         "user_low_fraction": history.user_low_fraction,
         "birth_fraction": history.birth_fraction,
         "step_fraction": history.step_fraction,
+        "assistant_fraction": history.assistant_fraction,
         "floor_turns": history.floor_turns,
         "min_recent_messages": capped if least is None else least,
         "keep_recent_tokens": history.keep_recent_tokens,

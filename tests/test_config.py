@@ -59,6 +59,7 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "history.user_low_fraction": (0.42, "user_low_fraction"),
     "history.birth_fraction": (0.12, "birth_fraction"),
     "history.step_fraction": (0.13, "step_fraction"),
+    "history.assistant_fraction": (0.16, "assistant_fraction"),
     "summary.gap_seconds": (61.0, "gap_seconds"),
     "summary.notes_fraction": (0.22, "notes_fraction"),
     "summary.note_rate": (0.05, "note_rate"),

@@ -232,6 +232,7 @@ class PlanRecord:
         outside_changed: whether system text or tools were others than in the request before it.
         notes: how many records of notes there were behind it: (ledgers, fragments).
         imageless: messages of which pictures are not sent: (seq, how many of them, from the first).
+        limits: messages of the model's whose texts are cut so as to cost no more: (seq, tokens as a bound).
     """
 
     plan_id: int
@@ -258,6 +259,7 @@ class PlanRecord:
     outside_changed: bool = False
     notes: tuple[int, int] = (0, 0)
     imageless: tuple[tuple[int, int], ...] = ()
+    limits: tuple[tuple[int, int], ...] = ()
 
     @property
     def remembered(self) -> tuple[Section, ...]:
@@ -297,6 +299,7 @@ class PlanRecord:
                     "thinking_dropped": tuple(_pair(run) for run in raw.get("thinking_dropped", ())),
                     "notes": _pair(raw.get("notes", [0, 0])),
                     "imageless": tuple(_pair(one) for one in raw.get("imageless", ())),
+                    "limits": tuple(_pair(one) for one in raw.get("limits", ())),
                 },
             )
         except (ValueError, TypeError, KeyError) as error:

@@ -69,6 +69,7 @@ class HistorySettings:
         user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
         birth_fraction: a tool output above it is cut before it is first sent (W-15: an exchange).
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
+        assistant_fraction: an event cuts each text of the model's above it, before all but pictures (W-15); 0: none.
         min_recent_messages: this many newest messages stay raw at an event in any case, if they fit (Q-01).
         floor_turns: so do the newest complete turns, this many; keep_recent_tokens: and the newest messages of so many
             tokens together (C16).
@@ -118,6 +119,7 @@ class HistorySettings:
     user_low_fraction: float = 0.3
     birth_fraction: float = 0.25
     step_fraction: float = 0.5
+    assistant_fraction: float = 0.0
     min_recent_messages: int = 0
     floor_turns: int = 0
     keep_recent_tokens: int = 0

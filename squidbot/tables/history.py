@@ -86,6 +86,7 @@ class History:
     user_low_fraction: Portion | None = None
     birth_fraction: Portion | None = None
     step_fraction: Portion | None = None
+    assistant_fraction: Portion | None = None
 
     def labels_of(self, whose: Whose) -> Labels | None:
         """Return what messages of a scope are labelled by; None where they are not."""

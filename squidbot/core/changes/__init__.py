@@ -11,6 +11,7 @@
 | floors     | what stays raw whatever the low-water mark leaves |
 | folding    | everything told anew, the newest blocks by level |
 | images     | pictures that give way before anything else |
+| limiting   | what the model said at length, where a text has more than its share |
 | outputs    | what tools put out, where it has more than its share |
 | upkeep     | when going on costs more than an event |
 | scene      | what a batch is chosen from, and how hard an event tries |

@@ -64,7 +64,7 @@ def is_over(standing: Standing, behind_seq: int, caps: Capped) -> bool:
     cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
     items = [
         *(HistoryItem(spent(one.parts).estimate, one.segment.last_seq - one.segment.first_seq + 1) for one in cut),
-        *(_item(atom, standing.pins.seqs) for atom in standing.tail.atoms if atom.last_seq < behind_seq),
+        *(_item(atom, standing.pins.seqs) for atom in standing.tail.as_sent if atom.last_seq < behind_seq),
     ]
     least = caps._replace(total=caps.total - standing.summaries.estimate, pointer=0)
     return any(left != item.cost for item, left in zip(items, least.kept(items), strict=True))
@@ -73,14 +73,14 @@ def is_over(standing: Standing, behind_seq: int, caps: Capped) -> bool:
 def floor_of(standing: Standing, behind_seq: int, caps: Capped) -> int:
     """Return what the newest messages cost that stay whatever they cost, in the unit of the caps."""
     least = caps._replace(history=1, total=1)
-    atoms = [atom for atom in standing.tail.atoms if atom.last_seq < behind_seq]
+    atoms = [atom for atom in standing.tail.as_sent if atom.last_seq < behind_seq]
     return sum(one or 0 for one in least.kept([_item(atom, standing.pins.seqs) for atom in atoms]))
 
 
 def history_of(standing: Standing) -> int:
     """Return what is sent raw, or cut, of what was said before the turn in flight, in the unit of the caps."""
     cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
-    tail = (atom.sent_cost.estimate for atom in standing.tail.atoms if atom.last_seq < standing.turn)
+    tail = (atom.sent_cost.estimate for atom in standing.tail.as_sent if atom.last_seq < standing.turn)
     return sum(spent(one.parts).estimate for one in cut) + sum(tail)
 
 

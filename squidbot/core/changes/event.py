@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget.ladder import EMERGENCY, pressure_of
 from squidbot.core.changes.capping import capped, is_over
-from squidbot.core.changes.images import imageless, lighter, still_sent
+from squidbot.core.changes.images import lighter, still_sent
+from squidbot.core.changes.limiting import reduced, still_limited
 from squidbot.core.changes.moment import fullness, pressure_fraction, room_of, too_much
 from squidbot.core.changes.pricing import saves_enough
 from squidbot.core.changes.scene import Batch, Ground, Scene, retelling, steps
@@ -160,15 +161,15 @@ class _Maker(NamedTuple):
         return self._lightened(cause, base) or self.shortened(cause, base, pressure)
 
     def _lightened(self, cause: str, base: Standing) -> Change | None:
-        """Return the change that leaves the oldest pictures out, and shortens history where that is not enough.
+        """Return the change that sends less of single messages, and shortens history where that is not enough.
 
-        They give way before anything else does (decisions.md 6). None where there are none that have to.
+        Pictures and long answers give way before anything else does (decisions.md 6, C17). None where none has to.
         """
-        renderer = self.shelf.renderer
-        gone = imageless(base, renderer, self.settings.most_images, self.pinned)
-        if gone == still_sent(base, renderer):
+        slimmed = self._parted(base)[1] if self.settings.assistant_fraction else ()
+        renderer = reduced(base, slimmed, self, room_of(base, self.moment))
+        if renderer is None:
             return None
-        fewer = self._replace(shelf=self.shelf._replace(renderer=renderer._replace(imageless=gone)))
+        fewer = self._replace(shelf=self.shelf._replace(renderer=renderer))
         made = fewer.applied(base, _as_it_is(base)._replace(kept_blocks=0))
         pressure = pressure_fraction(made.history, room_of(made, self.moment))
         if cause == "rollover" or self._must or pressure > min(1.0, self.settings.low_fraction):
@@ -356,6 +357,7 @@ class _Maker(NamedTuple):
             sections=self.sections,
             slim_tokens=settings.slim_tokens(self.moment.limit.bound),
             imageless=still_sent(made, self.shelf.renderer),
+            limits=still_limited(made, self.shelf.renderer),
             thinking_dropped_before_seq=self._dropped_before(
                 [row for atom in made.tail.atoms for row in atom.messages]
             ),

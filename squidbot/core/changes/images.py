@@ -39,10 +39,10 @@ def still_sent(made: Standing, renderer: Renderer) -> tuple[tuple[int, int], ...
 
 
 def lighter(atoms: Sequence[Atom], renderer: Renderer) -> tuple[Atom, ...]:
-    """Return atoms whose messages cost what is sent of them without these pictures."""
-    if not renderer.imageless:
+    """Return atoms whose messages cost what is sent of them: without pictures, and with long texts cut."""
+    gone = {seq for seq, _ in (*renderer.imageless, *renderer.limits)}
+    if not gone:
         return tuple(atoms)
-    gone = {seq for seq, _ in renderer.imageless}
     return tuple(
         atom._replace(
             messages=tuple(

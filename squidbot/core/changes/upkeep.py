@@ -76,7 +76,7 @@ def _upkeep(standing: Standing, room: int, settings: HistorySettings) -> Upkeep:
     notes = min(settings.note_rate * said, settings.notes_fraction * room)
     keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
     calls = passed = taken = 0
-    for atom in reversed(standing.tail.atoms):
+    for atom in reversed(standing.tail.as_sent):
         tokens = atom.sent_cost.bound
         passed += tokens
         calls += not atom.is_user

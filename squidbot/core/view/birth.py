@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.labels import Labels, labelled
-from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category, StoredMessage
 from squidbot.core.view.atoms import opens_turn
 from squidbot.core.view.categories import categorized
 from squidbot.core.view.marks import answers, is_ours
 from squidbot.core.view.renderer import Renderer
-from squidbot.core.view.slim import slim, slim_arguments
+from squidbot.core.view.slim import slim, slim_arguments, with_marked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,7 +114,7 @@ class Birth(NamedTuple):
     def _cut_reply(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
         handle = f"m{stored.seq}"
         share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
-        text = _with_marked(slim(message.text, share, self.meter, handle), message.text)
+        text = with_marked(slim(message.text, share, self.meter, handle), message.text)
         given = tuple(call.arguments for call in message.calls)
         cut = tuple(slim_arguments(one, share, self.meter, handle) for one in given)
         if (text, cut) == (message.text, given):
@@ -256,12 +255,6 @@ def _step(stored: Sequence[StoredMessage]) -> _Step:
     for row in stored:
         step = step.behind(row)
     return step
-
-
-def _with_marked(text: str, said: str) -> str:
-    """Return a text that was cut, with the lines behind it that were marked in what was left out."""
-    missing = [one.line for one in marked_lines(said) if one.line not in text] if text != said else []
-    return "\n".join((text, *missing))
 
 
 def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:

@@ -15,7 +15,7 @@ from squidbot.core.plan import Representation
 from squidbot.core.ports import ShowsImages
 from squidbot.core.view.atoms import Atom, atoms_of
 from squidbot.core.view.marks import without_recalled
-from squidbot.core.view.slim import shortened, slim
+from squidbot.core.view.slim import shortened, slim, with_marked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -66,11 +66,14 @@ class Renderer(NamedTuple):
     codecs: Mapping[str, Codec]
     # How many pictures of a message, from its first, a text stands for, by its seq (P-10); a plan says so.
     imageless: tuple[tuple[int, int], ...] = ()
+    # What texts of the model's may cost, in tokens as a bound, by their seq (W-15); a plan says so.
+    limits: tuple[tuple[int, int], ...] = ()
 
     def showing(self, plan: PlanRecord | None) -> Renderer:
         """Return the renderer of what is sent under a plan, or (None) without one."""
-        imageless = plan.imageless if plan else ()
-        return self if imageless == self.imageless else self._replace(imageless=imageless)
+        imageless, limits = (plan.imageless, plan.limits) if plan else ((), ())
+        same = (imageless, limits) == (self.imageless, self.limits)
+        return self if same else self._replace(imageless=imageless, limits=limits)
 
     def images(self, part: Part) -> int:
         """Return how many pictures a part shows; what is cut to a text shows none."""
@@ -220,8 +223,11 @@ class Renderer(NamedTuple):
         return Part(Kind.SLIMMED, kept, self.meter.message(text), message.seq, message.seq, text=text)
 
     def _born(self, message: StoredMessage, *, drop_thinking: bool) -> Part:
-        """Return the part of a message as it was born, but for the pictures that a text stands for."""
+        """Return the part of a message as it was born, but for pictures that a text stands for, and what is cut."""
         part = born(message, drop_thinking=drop_thinking)
+        if self.limits and message.role == "assistant":
+            most = dict(self.limits).get(message.seq)
+            return part if most is None else self._reduced(part, most)
         if not self.imageless or part.payload is None or part.text is not None:
             return part
         most, codec = dict(self.imageless).get(message.seq, 0), self.codecs[message.codec]
@@ -234,7 +240,7 @@ class Renderer(NamedTuple):
         return part._replace(cost=self._shown_cost(part, codec))
 
     def sent_cost(self, message: StoredMessage) -> Cost:
-        """Return what is sent of a message costs, without the pictures that a text stands for."""
+        """Return what is sent of a message costs, without the pictures that a text stands for, and what is cut."""
         return self._born(message, drop_thinking=False).cost
 
     def _shown_cost(self, part: Part, codec: Codec) -> Cost:
@@ -254,6 +260,18 @@ class Renderer(NamedTuple):
         whole = named - self.meter.text(said.text).estimate
         text = shortened(said.text, max(0, most - whole), self.meter, f"m{part.first_seq}")
         cost = self.meter.said(said, extra, text=labelled(part.label, text), arguments=part.arguments)
+        return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
+
+    def _reduced(self, part: Part, most_tokens: int) -> Part:
+        """Return a message of the model's with its text cut to so much, as birth cuts it; calls and marks stay."""
+        if part.payload is None or part.codec is None:
+            return part
+        codec = self.codecs[part.codec]
+        said, extra = codec.decode(part.payload), codec.extra_tokens(part.payload)
+        text = with_marked(slim(said.text, most_tokens, self.meter, f"m{part.first_seq}"), said.text)
+        if text == said.text:
+            return part
+        cost = self.meter.said(said, extra, text=text, arguments=part.arguments)
         return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
     def _slimmed(self, part: Part, slim_tokens: int) -> Part:

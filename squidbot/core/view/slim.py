@@ -6,10 +6,12 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from squidbot.core.markers import marked_lines
+
 if TYPE_CHECKING:
     from squidbot.core.counting.meter import Meter
 
-__all__ = ["shortened", "slim", "slim_arguments"]
+__all__ = ["shortened", "slim", "slim_arguments", "with_marked"]
 
 # Of the text that is kept, the share in front: beginnings say what a listing or a file is, ends say how it went.
 HEAD_FRACTION = 0.6
@@ -71,6 +73,12 @@ def _to_line_end(head: str) -> str:
 def _from_line_start(tail: str) -> str:
     start = tail.find("\n")
     return tail[start + 1 :] if 0 <= start <= len(tail) // 4 else tail
+
+
+def with_marked(text: str, said: str) -> str:
+    """Return a text that was cut, with the lines behind it that were marked in what was left out."""
+    missing = [one.line for one in marked_lines(said) if one.line not in text] if text != said else []
+    return "\n".join((text, *missing))
 
 
 def slim_arguments(arguments: str, limit_tokens: int, meter: Meter, handle: str) -> str:

@@ -150,6 +150,8 @@ class Standing(NamedTuple):
             return self
         opening = 0 if self.blocks or self.tail.atoms else _opening(messages)
         dropped = self.plan.thinking_dropped if self.plan else ()
+        # The newest atom is rendered again, and the plan may cut it.
+        renderer = renderer.showing(self.plan)
         tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
         last, history = messages[-1], self.history.plus(added)

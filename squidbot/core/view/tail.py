@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Cost
@@ -9,7 +10,7 @@ from squidbot.core.view.atoms import Atom, atoms_of
 from squidbot.core.view.renderer import spent, unanswerable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.messages import Part, StoredMessage
     from squidbot.core.view.renderer import Renderer
@@ -41,6 +42,12 @@ class Tail(NamedTuple):
         """How many messages of the transcript it is made of."""
         return sum(len(atom.messages) for atom in self.atoms)
 
+    @property
+    def as_sent(self) -> tuple[Atom, ...]:
+        """The atoms, their messages costing what is sent of them: less than at birth where a plan cuts them."""
+        costs = {part.first_seq: part.cost for part in self.parts if part.payload is not None}
+        return tuple(_costing(atom, costs) for atom in self.atoms)
+
     def extended(
         self,
         messages: Sequence[StoredMessage],
@@ -70,6 +77,13 @@ class Tail(NamedTuple):
             made.extend(rendered)
             last = len(rendered)
         return Tail((*atoms, *grown), (*parts, *made), cost.plus(spent(made)), last, self.after_assistant)
+
+
+def _costing(atom: Atom, costs: Mapping[int, Cost]) -> Atom:
+    if all(costs.get(row.seq, row.sent_cost) == row.sent_cost for row in atom.messages):
+        return atom
+    rows = (replace(row, sent_cost=costs.get(row.seq, row.sent_cost)) for row in atom.messages)
+    return atom._replace(messages=tuple(rows))
 
 
 def _less(cost: Cost, part: Cost) -> Cost:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
-from squidbot.core.pins import Pins
 from squidbot.core.view.atoms import atoms_of
 from squidbot.core.view.renderer import Renderer, spent
 
@@ -34,7 +33,7 @@ def raw_pressure(setup: Setup, given: Inputs, assembly: Assembly, rows: Sequence
     lead = next((place for place, row in enumerate(rows) if row.role != "system"), len(rows))
     said = renderer.raw(atoms_of(counted[lead:]))
     history = spent(said)
-    head = [renderer.section(section) for section in given.head(Pins())]
+    head = assembly.standing.head  # with what durable memory says in it
     outside = spent([*given.system_parts(setup.meter), *head, *renderer.opening(said), *renderer.closing(said)])
     outside = outside.plus(given.tools_cost(setup.meter)).plus(spent(renderer.raw(atoms_of(counted[:lead]))))
     bound = assembly.limit.bound - outside.bound
