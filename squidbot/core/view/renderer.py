@@ -271,7 +271,8 @@ class Renderer(NamedTuple):
         text = with_marked(slim(said.text, most_tokens, self.meter, f"m{part.first_seq}"), said.text)
         if text == said.text:
             return part
-        cost = self.meter.said(said, extra, text=text, arguments=part.arguments)
+        said_so = labelled(part.label, text)
+        cost = self.meter.said(said, extra, text=said_so, arguments=part.arguments)
         return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
     def _slimmed(self, part: Part, slim_tokens: int) -> Part:
