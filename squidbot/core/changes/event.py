@@ -165,8 +165,7 @@ class _Maker(NamedTuple):
 
         Pictures and long answers give way before anything else does (decisions.md 6, C17). None where none has to.
         """
-        slimmed = self._parted(base)[1] if self.settings.assistant_fraction else ()
-        renderer = reduced(base, slimmed, self, room_of(base, self.moment))
+        renderer = reduced(base, lambda: self._parted(base)[1], self, room_of(base, self.moment))
         if renderer is None:
             return None
         fewer = self._replace(shelf=self.shelf._replace(renderer=renderer))

@@ -9,7 +9,7 @@ from squidbot.core.messages import Cost
 from squidbot.core.view.atoms import open_step
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from squidbot.core.messages import StoredMessage
     from squidbot.core.settings import HistorySettings
@@ -39,14 +39,14 @@ class Made(Protocol):
         """The pinned messages."""
 
 
-def reduced(base: Standing, slimmed: Sequence[Atom], made: Made, room: Cost) -> Renderer | None:
+def reduced(base: Standing, slimmed: Callable[[], Sequence[Atom]], made: Made, room: Cost) -> Renderer | None:
     """Return the renderer that sends less of single messages: pictures first, then what the model said at length.
 
-    `slimmed` are the atoms in front of the tail that are sent one by one. None where it would send what is sent now.
+    `slimmed` reads the atoms in front of the tail that are sent one by one. None where it would send what is sent now.
     """
     renderer, share = made.shelf.renderer, made.settings.assistant_fraction
     gone = imageless(base, renderer, made.settings.most_images, made.pinned)
-    atoms = (*slimmed, *_earlier(base)) if share else ()
+    atoms = (*slimmed(), *_earlier(base)) if share else ()
     most = Cost(int(share * room.estimate), int(share * room.bound))
     limits = tuple(limited(atoms, renderer, most, made.pinned))
     if (gone, limits) == (still_sent(base, renderer), still_limited(base, renderer)):
