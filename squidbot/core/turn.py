@@ -38,6 +38,8 @@ __all__ = ["Turn"]
 # Events in a row that saved too little, after which compaction rests (decisions.md section 5, 11).
 MOST_SKIPS = 2
 NOTHING = Cost(0, 0)
+# Causes of plans that no call for a request has made.
+BY_HAND = frozenset({"manual", "undo", "restore", "forget"})
 # Causes that leave a plan held that somebody brought back: nobody asked for less.
 _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
 
@@ -228,6 +230,7 @@ class Turn(NamedTuple):
             extended=given.extended,
             strict=self.settings.strict,
             most_pinned=int(self.settings.pinned_fraction * self.lease.window_tokens),
+            again=stored.plan is not None and self.past.is_before(stored.plan) and stored.plan.cause not in BY_HAND,
         )
 
     def changed(self, stored: Standing, given: Inputs) -> str | None:

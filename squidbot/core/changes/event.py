@@ -66,10 +66,11 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
 
 def _beyond(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
     """Return whether more stands than the scope of history has, at a new turn, beside what came with the call."""
+    if moment.again:
+        return False  # it is sent as it was
     behind = min(standing.turn, moment.stored)
-    if settings.only_in_flight and any(atom.last_seq < behind for atom in standing.tail.atoms):
-        return True
-    return not settings.takes_notes and any(one.segment.summary_id for one in standing.blocks)
+    raw = settings.only_in_flight and any(atom.last_seq < behind for atom in standing.tail.atoms)
+    return raw or (not settings.takes_notes and any(one.segment.summary_id for one in standing.blocks))
 
 
 def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
@@ -193,8 +194,7 @@ class _Maker(NamedTuple):
     def _must(self) -> bool:
         """Whether history is compacted whatever its size: told anew, too long to be read back whole, or not in scope.
 
-        A window that reads less back would else show more of it raw than a larger one, which has to compact. What a new
-        turn shows no more would leave at the next try of the same call.
+        A window that reads less back would else show more of it raw than a larger one, which has to compact.
         """
         unread = self.before.opened and bool(self.before.blocks)
         return self.retells or unread or (self.moment.new_turn and _beyond(self.before, self.moment, self.settings))

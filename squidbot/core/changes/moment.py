@@ -45,6 +45,7 @@ class Moment(NamedTuple):
         outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
         extended: what extensions say of the call; None for none.
         strict: whether no message of the user's may give way.
+        again: whether the plan in force was made by this very call, which is tried once more.
         most_pinned: what is pinned may cost so many tokens, as a bound; 0 for any number.
     """
 
@@ -63,6 +64,7 @@ class Moment(NamedTuple):
     extended: Extended | None = None
     strict: bool = False
     most_pinned: int = 0
+    again: bool = False
 
     def verdict(self, due: str | None, fraction: float) -> str | None:
         """Return the cause of an event before a new turn as extensions want it: `due`, "high-water", or None for none.

@@ -95,6 +95,14 @@ def test_scope_holds_in_a_lease_that_is_opened_and_a_second_try_makes_no_event()
     assert sum(part.kind is Kind.MESSAGE for part in opened_by.parts) == 1
 
 
+@pytest.mark.parametrize("scope", ["summaries", "none"])
+def test_second_try_behind_a_recall_is_the_first_one_whatever_the_scope(scope: str) -> None:
+    """The answer of a recall stays, and no second event takes it out."""
+    given = {6: [Act("recall", 0), Act("crash", 0)], 7: [Act("undo", 0)]}
+    host = acting(tame(8, 60), given, VARIANTS.index(HistorySettings(scope=scope)))
+    assert any(one.event and one.event.cause == "rollover" for one in host.sent)
+
+
 def test_compaction_by_hand_under_another_lease_notes_all_anew() -> None:
     """What was noted under the lease before is not told beside it, in whichever process."""
     given = {25: [Act("lease", 0), Act("compact", 0)], 6: [Act("lease", 1)]}
