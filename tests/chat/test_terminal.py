@@ -148,13 +148,20 @@ def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callabl
     talk.wait("goes on from here")
 
 
-def test_calls_of_tools_are_shown_with_what_they_answer(terminal: Callable[..., Terminal]) -> None:
-    """One line each for the call and for how its answer begins."""
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_calls_of_tools_are_shown_with_what_they_answer(
+    terminal: Callable[..., Terminal], folder: Path, *, is_shown: bool
+) -> None:
+    """One line each for the call and for its answer: how it begins where that is wanted (P-05), else how long it is."""
+    settings = folder / "squidbot.toml"
+    wanted = f"[ui]\nshow_context_messages = {str(is_shown).lower()}\n"
+    settings.write_text(f"{settings.read_text(encoding='utf-8')}\n{wanted}", encoding="utf-8")
     talk = terminal()
     talk.say("the squid eats herring")
     seen = talk.say("look herring", "2 requests: ")
     assert '-> history action="search", query="herring"' in seen
-    assert '-> memory action="search", query="herring"\n   Nothing is remembered yet.' in seen
+    answer = "Nothing is remembered yet." if is_shown else "4 lines of output"
+    assert f'-> memory action="search", query="herring"\n   {answer}' in seen
     assert "there is no tool 'weather'" in seen
     talk.end()
 
