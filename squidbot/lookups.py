@@ -78,9 +78,7 @@ class Lookups:
         limit_tokens = min(memories.limit_tokens, *self._history.free())
         caller = caller_in(wired.store, session_id, now, write=wired.loaded.settings.memory.write)
         told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
-        self._history.hand_out(self._meter.message(told.text))
-        self._place.recalled("memory", told.text)
-        return told
+        return self._handed(told, "memory")
 
     def reindex(self) -> Answer:
         """Return what a model's call of the tool `reindex_workspace` answers, where the settings allow it.
@@ -97,9 +95,7 @@ class Lookups:
         done = reindex(memories, Paths.of(loaded, scope=place.scope))
         became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
         told = Answer(f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]")
-        self._history.hand_out(self._meter.message(told.text))
-        self._place.recalled(REINDEX, told.text)
-        return told
+        return self._handed(told, REINDEX)
 
     @property
     def goals(self) -> GoalBook:
@@ -115,8 +111,7 @@ class Lookups:
         from squidbot.tool_goals import answer_goal  # noqa: PLC0415  # no turn needs it
 
         told = answer_goal(self.goals, arguments, min(self._history.free()))
-        self._history.hand_out(self._meter.message(told.text))
-        return told
+        return self._handed(told)
 
     def journal(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
         """Return what a model's call of a tool of the journal answers, never more than the next request has free."""
@@ -129,9 +124,7 @@ class Lookups:
         desk = Desk(wired.journals.of(place.scope), now, self._meter, min(self._history.free()), most_per_day=most)
         agent_id = place.scope.agent or desk.agent_id
         told = answer_journal(name, desk._replace(session_id=place.session_id, agent_id=agent_id), arguments)
-        self._history.hand_out(self._meter.message(told.text))
-        self._place.recalled(name, told.text)
-        return told
+        return self._handed(told, name)
 
     @property
     def documents(self) -> Documents:
@@ -163,8 +156,7 @@ class Lookups:
         from squidbot.tool_context import answer_context  # noqa: PLC0415  # no turn needs it
 
         told = answer_context(self.sources, arguments)
-        self._history.hand_out(self._meter.message(told.text))
-        return told
+        return self._handed(told)
 
     def call(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
         """Return what a model's call of one of our tools answers, by the tool's name."""
@@ -205,6 +197,13 @@ class Lookups:
         if settings.context.folder:
             every["context"] = context_tool(form)
         return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
+
+    def _handed(self, told: Answer, tool: str = "") -> Answer:
+        """Return an answer, whose room is taken from then on; of `tool` extensions are told as of what was recalled."""
+        self._history.hand_out(self._meter.message(told.text))
+        if tool:
+            self._place.recalled(tool, told.text)
+        return told
 
     def _told(self, page: Page) -> Page:
         self._place.recalled("history", page.text)
