@@ -65,8 +65,8 @@ def with_profile(raw: Mapping[str, object], source: str) -> tuple[dict[str, obje
         ConfigError: there is no such profile; the text ends with the path.
     """
     name = raw.get(KEY, DEFAULT)
-    if not isinstance(name, str):
-        return dict(raw), {}  # who checks types says so
+    if name == DEFAULT or not isinstance(name, str):
+        return dict(raw), {}  # nothing has to be read for it; who checks types says what is no name
     try:
         profile = profile_of(name)
     except ConfigError as error:
