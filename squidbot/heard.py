@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from squidbot.adapting.disk import lock_at_once
+from squidbot.adapting.disk import OWN_FILE, lock_at_once
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -98,7 +98,7 @@ class Heard:
         """Return the file, locked until it is closed; None where another process has it."""
         if self._path is None:
             return None
-        file = os.fdopen(os.open(self._path, flags, 0o600), "r+b", buffering=0)
+        file = os.fdopen(os.open(self._path, flags, OWN_FILE), "r+b", buffering=0)
         if lock_at_once(file):
             return file
         file.close()

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.adapting.disk import make_folder, open_own
 from squidbot.builtin import read_yaml, write_yaml
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.journal.entry import Entry
@@ -56,10 +57,10 @@ def write_notes(memories: Memories, journal: Journal, folder: str | Path) -> Not
         if os.path.lexists(place):
             raise SquidbotError(f"{place}: exists; nothing is overwritten, name another folder")
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for name, place in places.items():
-            with place.open("x", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(texts[name])
+            with open_own(place, "x") as file:
+                file.write(texts[name].encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise StoreError(f"{folder}: {error.strerror}; check the disk and the path") from error
     return Noted(len(facts), len(entries))

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from squidbot.adapting.disk import OWN_FILE, open_own
+
 __all__ = ["MOST_TEXTS", "KeptCounts"]
 
 # A digest and a number each: some megabytes.
@@ -69,7 +71,7 @@ class KeptCounts:
     @staticmethod
     def _add(path: Path, line: str) -> None:
         # One write behind all others: lines of several processes never mix.
-        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWN_FILE)
         try:
             os.write(number, line.encode("ascii"))
         finally:
@@ -78,5 +80,6 @@ class KeptCounts:
     def _shorten(self, path: Path) -> None:
         """Write the newest alone. What another process adds meanwhile is asked for once more."""
         made = path.with_name(f"{path.name}.new")
-        made.write_text("".join(f"{key} {count}\n" for key, count in self._known.items()), encoding="ascii")
+        with open_own(made, "w") as file:
+            file.write("".join(f"{key} {count}\n" for key, count in self._known.items()).encode("ascii"))
         made.replace(path)

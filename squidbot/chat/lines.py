@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from squidbot.adapting.disk import make_file, make_folder
 from squidbot.chat.screen import colours
 from squidbot.core.errors import ConfigError
 
@@ -94,8 +95,8 @@ def history_file() -> Path | None:
     try:
         state = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
         path = Path(state) / "squidbot" / "chat-history"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
+        make_folder(path.parent)
+        make_file(path)
     except (OSError, RuntimeError):  # a home that can't be written to, or none
         return None
     return path

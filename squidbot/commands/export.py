@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from squidbot.adapting.disk import open_own
 from squidbot.commands import options
 from squidbot.commands.ending import complain
 from squidbot.commands.model_files import WORKSPACEAI, Writing, write_models
@@ -142,7 +143,7 @@ def _new(output: str) -> Iterator[IO[bytes]]:
         raise SquidbotError(f"{output}: exists; an export overwrites nothing, name a new file")
     part = Path(f"{output}.part-{os.getpid()}")
     try:
-        with part.open("xb") as file:
+        with open_own(part, "x") as file:
             yield file
         os.link(part, output)
     finally:

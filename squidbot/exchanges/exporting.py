@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.adapters.stdlib.model_files import ModelFiles
+from squidbot.adapting.disk import make_folder, open_own
 from squidbot.codecs import jsontext, workspaceai
 from squidbot.codecs.workspaceai import Exchange, Left, ModelFile, Shortened, stamp
 from squidbot.core.errors import StoreError
@@ -206,9 +207,9 @@ def _old(folder: Path, files: list[ModelFile], *, dry_run: bool) -> Written:
     value = {"current_conversation": [_plain(one, file.model) for file in files for one in file.exchanges]}
     try:
         if not dry_run:
-            folder.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8") as made:
-                made.write(json.dumps(value, indent=2))
+            make_folder(folder)
+            with open_own(path, "x") as made:
+                made.write(json.dumps(value, indent=2).encode())
     except OSError as error:
         return Written(str(path), "", "failed", len(said), "", _why(error))
     return Written(str(path), "", "new", len(said))

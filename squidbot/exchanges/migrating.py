@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapting.disk import sync
+from squidbot.adapting.disk import open_own, sync
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.messages import Category
 from squidbot.exchanges.brought import BROUGHT, Batch, batches_of
@@ -81,7 +81,7 @@ def backed_up(path: Path) -> Path:
     if not backup.exists():
         part = backup.with_name(f".{backup.name}.part-{os.getpid()}")
         try:
-            with part.open("wb") as file:
+            with open_own(part, "w") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

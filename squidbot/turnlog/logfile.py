@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from squidbot.adapting.disk import open_own
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
@@ -48,8 +48,7 @@ class TurnLog:
     def append(self, session_id: str, text: str) -> None:
         """Write behind what stands there; that it can't be is told once, and fails no turn."""
         try:
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            with open(handle, "ab") as file:  # noqa: PTH123  # of a handle
+            with open_own(self.path, "a") as file:
                 file.write(text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             if self._observer is not None and not self._failed:

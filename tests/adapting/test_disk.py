@@ -1,4 +1,4 @@
-"""Files that one process writes at a time, and names that last."""
+"""Files that one process writes at a time, names that last, and rights."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapting.disk import sync
+import squidbot
+from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.adapting.disk import make_folder, sync
+from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from squidbot.hookspecs import Register
 
 LOCKED = """
 import sys
@@ -63,3 +68,79 @@ def _refused(opened: Callable[..., int], folder: Path) -> Callable[..., int]:
         return opened(path, *given)
 
     return refusing
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[None]:
+    """A umask under which whatever is made may be read by everybody, unless its maker says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def others_may(folder: Path) -> list[str]:
+    """Return what stands below a folder, and may be read, listed or written by others than its owner."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.stat().st_mode & 0o077)
+
+
+class Offering:
+    """An extension that offers an embedder without a model."""
+
+    @squidbot.hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer it."""
+        register.embedder("mine", lambda _: HashedWords())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there rights are kept in lists, which Python does not make")
+@pytest.mark.usefixtures("open_to_all")
+@pytest.mark.parametrize("index", ["stdlib", "faiss", "lancedb"])
+def test_what_is_kept_on_disk_is_its_owner_s_alone(tmp_path: Path, index: str) -> None:
+    """Stores with what SQLite puts beside them, journals, logs, indexes, copies: whatever the umask, while in use."""
+    if index != "stdlib":
+        pytest.importorskip(index)
+    settings: dict[str, object] = {
+        "store": {"path": str(tmp_path / "kept.db")},
+        "journal": {"enabled": True, "folder": str(tmp_path / "a/b")},
+        "memory": {"path": str(tmp_path / "facts.db"), "embedder": "mine", "index": index},
+        "summary": {"scheduler": "none"},
+        "debug": {"turn_log": str(tmp_path / "turns.txt")},
+    }
+    with squidbot.load(settings, extensions=[Offering()]) as engine:
+        session = engine.session("s", window_tokens=4_096)
+        asked = session.assemble("I live in Lisbon.")
+        session.record(asked.incoming, "Noted.")
+        session.snapshot("now")
+        engine.run_jobs()
+        meaning = engine.wired.remembering.meaning
+        assert meaning is not None
+        meaning.add([made_memory("Ann has a beagle.")])
+        meaning.embed()
+        meaning.opened().nearest.save()
+        assert isinstance(engine.wired.store, SqliteStore)
+        engine.wired.store.backup(tmp_path / "copy.db")
+        assert others_may(tmp_path) == []
+        made = {path.name for path in tmp_path.iterdir()}
+    assert {"a", "copy.db", "facts.db", "kept.db", "kept.db-known", "kept.db-shm", "kept.db-wal", "turns.txt"} <= made
+    assert any(name.endswith(".vectors") for name in made) == (index != "stdlib")
+    assert others_may(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there rights are kept in lists, which Python does not make")
+@pytest.mark.usefixtures("open_to_all")
+def test_what_a_user_has_made_keeps_its_rights(tmp_path: Path) -> None:
+    """A store that a group shares stays shared, with what SQLite puts beside it."""
+    with squidbot.load({"store": {"path": str(tmp_path / "kept.db")}}) as engine:
+        engine.session("s").record("Hello", "Hi.")
+    (tmp_path / "kept.db").chmod(0o660)
+    with squidbot.load({"store": {"path": str(tmp_path / "kept.db")}}) as engine:
+        engine.session("s").record("Again", "Hi.")
+        assert {(tmp_path / f"kept.db{end}").stat().st_mode & 0o777 for end in ("", "-wal", "-shm")} == {0o660}
+
+
+def test_folder_is_not_made_where_a_file_has_its_name(tmp_path: Path) -> None:
+    """Nor is it taken for one; a folder that is there is left as it is."""
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        make_folder(tmp_path / "file")
+    make_folder(tmp_path)

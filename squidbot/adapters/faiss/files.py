@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from zlib import crc32
 
-from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.disk import lock, open_own, sync
 from squidbot.adapting.kept import UnusableError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _unfinished(path: Path) -> Iterator[BinaryIO]:
     """
     part = path.with_name(f"{path.name}.part")
     while True:
-        with part.open("ab") as file:
+        with open_own(part, "a") as file:
             if sys.platform != "win32":  # there the second of two that save at once fails
                 lock(file)
             if not _is(file, part):  # it has taken its place meanwhile

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.disk import OWN_FILE, OWN_FOLDER, lock, make_folder, open_own, sync
 from squidbot.adapting.kept import UnusableError
 
 if TYPE_CHECKING:
@@ -119,16 +119,20 @@ def publish(folder: Path, said: Said, known: Said | None) -> Said:
     """
     table = folder / said.table
     files = {}
+    for made in (table, *(path for path in table.rglob("*") if path.is_dir())):  # LanceDB makes them for all to read
+        made.chmod(OWN_FOLDER)
     for name in _names(table):
         if known and name in known.files and _is(folder / known.table / name, table / name):
             files[name] = known.files[name]
         else:
+            (table / name).chmod(OWN_FILE)
             sync(table / name)
             files[name] = _checksum(table / name)
     said = said._replace(files=files)
     data = json.dumps({"format": FORMAT, **said._asdict()}).encode()
     part = folder / f"{NAME}.part"
-    part.write_bytes(b"%b\n%d\n" % (data, crc32(data)))
+    with open_own(part, "w") as file:
+        file.write(b"%b\n%d\n" % (data, crc32(data)))
     sync(part)
     part.replace(folder / NAME)
     sync(folder)
@@ -145,8 +149,8 @@ def locked(folder: Path) -> Iterator[None]:
     """
     if folder.exists() and not folder.is_dir():
         folder.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("ab") as file:
+    make_folder(folder)
+    with open_own(folder / "lock", "a") as file:
         lock(file)  # given back when the file is closed, and when the process dies
         yield
 

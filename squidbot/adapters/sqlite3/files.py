@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 import time
 from contextlib import closing, suppress
 from pathlib import Path
 
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
-from squidbot.adapting.disk import sync
+from squidbot.adapting.disk import make_file, open_own, sync
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 __all__ = [
@@ -87,6 +88,9 @@ FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {VERSION}",
 )
+
+# Closing a file drops the locks that its process has on it through SQLite: nobody connects to one that is being made.
+_MAKING = threading.Lock()
 
 # What stands beside a store's file: what SQLite makes there, and what says that there is a store. A file that is gone,
 # or was emptied, would else be a new one: every conversation in it forgotten, and no error.
@@ -181,6 +185,7 @@ def copy(path: str, target: str, busy_seconds: float) -> None:
         raise StoreError(f"{target}: exists; a backup overwrites nothing, name a new file")
     part = f"{target}.part-{os.getpid()}"
     try:
+        make_file(part)
         with (
             closing(_read_only(path, busy_seconds)) as source,
             closing(sqlite3.connect(part)) as copied,
@@ -268,8 +273,9 @@ def _make_known(path: str) -> None:
     """Leave a file beside the store that tells a lost store from a new one."""
     known = f"{path}{KNOWN}"
     if not _size(known):
-        with suppress(OSError):  # a folder that may not be written, where the store itself is at rest
-            Path(known).write_bytes(KNOWN_TEXT)
+        # A folder that may not be written, where the store itself is at rest, keeps none.
+        with suppress(OSError), open_own(known, "w") as file:
+            file.write(KNOWN_TEXT)
 
 
 def _recognise(path: str) -> None:
@@ -314,7 +320,12 @@ def _is_undone_whole(path: str) -> bool:
 
 
 def create(path: str, busy_seconds: float) -> None:
-    """Lay the tables out, in a rollback journal: the file's header is ours from its first byte on."""
+    """Lay the tables out, in a rollback journal: the file's header is ours from its first byte on.
+
+    The file is its owner's alone, and what SQLite makes beside it gets the same rights.
+    """
+    with _MAKING:
+        make_file(path)
     with closing(connect(path, busy_seconds)) as connection:
         connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("BEGIN IMMEDIATE")

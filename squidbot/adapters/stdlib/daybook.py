@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.disk import lock, make_file, make_folder, open_own, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
 from squidbot.core.journal.entry import from_line, to_line, valid_day
 from squidbot.core.journal.markdown import day_as_markdown
@@ -146,8 +146,8 @@ class Daybook:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Keep all others from writing, in any process."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / _LOCK).open("ab") as file:
+        make_folder(self.folder)
+        with open_own(self.folder / _LOCK, "a") as file:
             lock(file)  # given back when the file is closed, and when the process dies
             yield
 
@@ -156,7 +156,8 @@ class Daybook:
         place, made = self.folder / PAGE, self.folder / f".{PAGE}.new"
         try:
             if max(self.days()) == day:
-                made.write_text(day_as_markdown(day, entries), encoding="utf-8", errors="backslashreplace")
+                with open_own(made, "w") as file:
+                    file.write(day_as_markdown(day, entries).encode("utf-8", "backslashreplace"))
                 made.replace(place)
         except OSError as error:
             faults.append(f"{place}: {error.strerror}; the entry is kept, and this page is not made anew")
@@ -193,6 +194,7 @@ def _write(path: Path, line: bytes) -> None:
         OSError: the disk failed, or is full.
     """
     is_new = not path.exists()
+    make_file(path)
     with path.open("ab", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         try:

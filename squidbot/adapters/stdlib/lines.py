@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.disk import lock, make_folder, open_own, sync
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class Lines:
             StoreError: the disk failed.
         """
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.with_name(f"{self.path.name}.lock").open("ab") as file:
+            make_folder(self.path.parent)
+            with open_own(self.path.with_name(f"{self.path.name}.lock"), "a") as file:
                 lock(file)  # given back when the file is closed, and when the process dies
                 yield
         except OSError as error:
@@ -83,7 +83,7 @@ class Lines:
         """
         line = _line(value)
         try:
-            with self.path.open("r+b" if self.path.exists() else "xb") as file:
+            with open_own(self.path, "r+" if self.path.exists() else "x") as file:
                 file.truncate(self._read_bytes)
                 file.seek(self._read_bytes)
                 file.write(line)
@@ -107,7 +107,7 @@ class Lines:
         """
         unfinished = self.path.with_name(f"{self.path.name}.part")
         try:
-            with unfinished.open("wb") as file:
+            with open_own(unfinished, "w") as file:
                 lines = [file.write(_line(value)) for value in values]
                 file.flush()
                 os.fsync(file.fileno())

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from squidbot.adapting.disk import lock, sync
+from squidbot.adapting.disk import lock, make_folder, open_own, sync
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class ModelFiles:
         self.failure = ""
         try:
             path = self.path_of(model)
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             with self._writing():
                 path = self.path_of(model)
                 self._replace(path, model, text)
@@ -231,14 +231,14 @@ class ModelFiles:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with (self.folder / _LOCK).open("ab") as file:
+        with open_own(self.folder / _LOCK, "a") as file:
             lock(file)
             yield
 
 
 def _written(path: Path, data: bytes) -> None:
     """Write a new file, durable but for its name."""
-    with path.open("wb") as file:
+    with open_own(path, "w") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
