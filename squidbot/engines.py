@@ -50,7 +50,7 @@ def load(source: str | Path | Mapping[str, object] | None = None, *, extensions:
 
 
 class Engine:
-    """Opens sessions over one store. Threads may share it; a session belongs to one thread at a time."""
+    """Opens sessions over one store. Threads may share it, and each of its sessions."""
 
     def __init__(self, wired: Wired) -> None:
         """Take what `bootstrap.wire` made; use `load`.

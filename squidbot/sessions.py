@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from squidbot import heard
 from squidbot.assemblies import Assembly, Reported, Said, spoken, unstored
@@ -23,6 +24,7 @@ from squidbot.unasked import Call, Unasked, is_searchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     from squidbot.bootstrap import Wired
     from squidbot.context.sources import Sources
@@ -40,9 +42,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Assembly", "Said", "Session"]
 
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
+
+
+def _alone(act: Callable[Concatenate[Session, Given], Value]) -> Callable[Concatenate[Session, Given], Value]:
+    """Make a call of a session wait until no other thread is in one: what they share is changed by one at a time."""
+
+    @wraps(act)
+    def called(self: Session, /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
+        with self.lock:
+            return act(self, *args, **kwargs)
+
+    return called
+
 
 class Session:
-    """One conversation in one context window."""
+    """One conversation in one context window. Threads may share it: its calls follow each other.
+
+    A hook, or whoever listens to events, may call the session that it is called from; only waiting there for another
+    thread's call of it never ends. `usage` is of the newest request: where several threads ask and record, hold `lock`
+    from the one to the other.
+
+    Attributes:
+        lock: is held by each call, again by a call within it. Hold it for several calls that belong together.
+    """
 
     def __init__(  # noqa: PLR0913, PLR0917  # what `Engine.session` has found out
         self,
@@ -56,6 +80,7 @@ class Session:
     ) -> None:
         """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
         self.wired = wired
+        self.lock: AbstractContextManager[object] = threading.RLock()
         self._recorded = recorded
         # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
         self.scope = scope
@@ -74,6 +99,7 @@ class Session:
         self._log = log.session(session_id, lease.model, wired.codecs) if log else None
         self._tools = jsontext.Rewriter()
         self._lookups = Lookups(wired, self.core, meter, self._place)
+        self._offered: tuple[dict[str, object], ...] | None = None
 
     @property
     def session_id(self) -> str:
@@ -86,6 +112,7 @@ class Session:
         return self.core.lease
 
     @property
+    @_alone
     def mode(self) -> str:
         """The mode of the next turn (docs/prompts.md), "off" for none; a turn that is in flight ends in its own.
 
@@ -98,9 +125,11 @@ class Session:
         return self._prompting.mode
 
     @mode.setter
+    @_alone
     def mode(self, name: str) -> None:
         self._prompting.choose(name)
 
+    @_alone
     def assemble(  # noqa: PLR0913  # each is the host's, and each may be left out
         self,
         *said: Said,
@@ -150,6 +179,7 @@ class Session:
         self._asked_tokens = made.used_tokens
         return Assembly(made, self._prompting.newest)
 
+    @_alone
     def overflowed(self, window_tokens: int | None = None) -> Session:
         """Return this session in a smaller window, where the provider refused the newest request as too long.
 
@@ -163,8 +193,11 @@ class Session:
         """
         lease = self.wired.lease_below(self.lease, self._asked_tokens, window_tokens)
         mode = self._prompting.chosen
-        return Session(self.wired, self.session_id, lease, self.codec, self._recorded, self.scope, mode)
+        made = Session(self.wired, self.session_id, lease, self.codec, self._recorded, self.scope, mode)
+        made.lock = self.lock
+        return made
 
+    @_alone
     def record(
         self, *said: Said, usage: Reported = None, now: float | None = None, key: str = "", sender: str = ""
     ) -> tuple[StoredMessage, ...]:
@@ -188,6 +221,7 @@ class Session:
             self._recorded(self)
         return stored
 
+    @_alone
     def pin(self, seq: int, *, on: bool = True) -> None:
         """Keep a message of the transcript verbatim whatever happens, or (`on` false) no longer; durable.
 
@@ -196,6 +230,7 @@ class Session:
         """
         self.core.pin(seq, on=on)
 
+    @_alone
     def pin_text(self, name: str, text: str) -> None:
         """Put a goal or a decision into the head of every request from the next event on; an empty text takes it away.
 
@@ -204,6 +239,7 @@ class Session:
         """
         self.core.pin_text(name, text)
 
+    @_alone
     def compact(self) -> PlanRecord | None:
         """Shorten what is sent now, whatever the pressure; None where there is nothing to shorten.
 
@@ -212,6 +248,7 @@ class Session:
         """
         return self._place.compacted(self.core.compact(self._inputs_again(), now=time.time()))
 
+    @_alone
     def undo(self) -> PlanRecord:
         """Take the newest event back: the next request is the former one byte for byte, and what came since behind it.
 
@@ -225,6 +262,7 @@ class Session:
         """
         return self.core.undo(self._inputs_again(), now=time.time())
 
+    @_alone
     def snapshot(self, name: str) -> Snapshot:
         """Keep what is sent of the past, and what is pinned, as it is now, under a name; durable.
 
@@ -236,6 +274,7 @@ class Session:
         """
         return self.core.snapshot(name, now=time.time())
 
+    @_alone
     def snapshots(self) -> tuple[Snapshot, ...]:
         """Return the snapshots that are kept, oldest first: named ones, and those that were made unasked.
 
@@ -244,6 +283,7 @@ class Session:
         """
         return self.core.snapshots()
 
+    @_alone
     def restore(self, name: str) -> PlanRecord:
         """Send again what was sent at a snapshot, what came since behind it, and pin what was pinned then.
 
@@ -256,6 +296,7 @@ class Session:
         """
         return self.core.restore(name, self._inputs_again(), now=time.time())
 
+    @_alone
     def forget(self, *seqs: int, reason: str = "") -> Forgotten:
         """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
 
@@ -275,6 +316,7 @@ class Session:
         heard.drop(self.wired.place, self.session_id)
         return replace(forgotten, facts=facts)
 
+    @_alone
     def preview(self) -> Assembly:
         """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.
 
@@ -285,6 +327,7 @@ class Session:
         """
         return Assembly(self.core.preview(self._inputs_again()))
 
+    @_alone
     def request(self, number: int | None = None, *, system: str = "") -> Assembly:
         """Return a recorded request as it was sent, by its number from 0; None: the newest one.
 
@@ -301,6 +344,7 @@ class Session:
         """Return what the newest request was asked for with, for now; None where this process has asked for none."""
         return self._inputs and replace(self._inputs, notice=None, now=time.time())
 
+    @_alone
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.
 
@@ -316,6 +360,7 @@ class Session:
         """
         return self._lookups.recall(handle, offset, time.time() if now is None else now)
 
+    @_alone
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
 
@@ -326,6 +371,7 @@ class Session:
         """
         return self._lookups.expand(handle, offset, time.time() if now is None else now)
 
+    @_alone
     def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
         """Return the messages of the whole transcript that answer a query, best first, as a page.
 
@@ -339,6 +385,7 @@ class Session:
         """
         return self._lookups.search(query, limit, offset, time.time() if now is None else now)
 
+    @_alone
     def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
 
@@ -350,6 +397,7 @@ class Session:
         """
         return self._lookups.history(arguments, time.time() if now is None else now)
 
+    @_alone
     def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
 
@@ -362,6 +410,7 @@ class Session:
         """
         return self._lookups.memory(arguments, time.time() if now is None else now)
 
+    @_alone
     def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
         return self._lookups.call(tool, arguments, time.time() if now is None else now)
@@ -371,6 +420,7 @@ class Session:
         """The documents in the head of its requests: `load(path)`, `drop(path)`, and `documents.all()` lists them."""
         return self._lookups.sources
 
+    @_alone
     def load_context(self, path: str) -> Document:
         """Keep a file below `context.folder` in the head of requests, as it is then, whatever else falls out; durable.
 
@@ -387,7 +437,8 @@ class Session:
         """What the session is after: `goals.goals()` reads it, `goals.change(action, text)` changes it, durably."""
         return self._lookups.goals
 
-    @cached_property
+    @property
+    @_alone
     def tools(self) -> tuple[dict[str, object], ...]:
         """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
 
@@ -397,4 +448,6 @@ class Session:
         Raises:
             ConfigError: no tools are known in the session's form of messages.
         """
-        return self._lookups.tools(self.codec.tag, self.lease.model)
+        if self._offered is None:
+            self._offered = self._lookups.tools(self.codec.tag, self.lease.model)
+        return self._offered

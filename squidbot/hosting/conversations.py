@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -61,7 +60,8 @@ class Conversation:
         """Take the session, which is in the host's form; nothing is read or written yet."""
         self.session = session
         self._form = form
-        self._lock = threading.RLock()
+        # Tools reach the session itself: between its calls of one turn none of theirs may come.
+        self._lock = session.lock
         self._known = Recorded(self._names)
         self._given: tuple[str, list[Mapping[str, object]]] = "", []
         # The newest request; None where none was made since the last reply.

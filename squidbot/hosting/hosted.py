@@ -137,10 +137,12 @@ class Hosted:
             NotFoundError: a message is not there; nothing was forgotten.
             StoreError: nothing was forgotten.
         """
-        with self._lock:
+        session = self.conversation(session_id).session
+        with session.lock:  # the other conversations go on meanwhile
             if seqs:
-                self.conversation(session_id).session.forget(*seqs, reason=reason)
-            self._held.pop(session_id, None)
+                session.forget(*seqs, reason=reason)
+            with self._lock:
+                self._held.pop(session_id, None)
 
     def safely(self, what: str, session_id: str, act: Callable[[], Value], otherwise: Value) -> Value:
         """Return what comes of an act of ours, or `otherwise` where it fails: the host goes on without squidbot (H1).

@@ -96,9 +96,11 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
         KeyError: there is no tool of that name.
     """
     try:
-        if name in SCHEMAS or name == REINDEX:
-            return _with_room(session, lambda: session.call(name, arguments))
-        return _CALLS[name](session, arguments)
+        # Models call several tools at once: what one takes of the room, the next one leaves.
+        with session.lock:
+            if name in SCHEMAS or name == REINDEX:
+                return _with_room(session, lambda: session.call(name, arguments))
+            return _CALLS[name](session, arguments)
     except SquidbotError as error:
         return f"<squidbot failed: {' '.join(str(error).split())}>"
 

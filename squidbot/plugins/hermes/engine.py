@@ -135,8 +135,9 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         talk = self._talk()
         seen = self.seen(messages)
         if by_hand:
-            talk.session.compact()
-            return {str(lists.telling(each)) for each in talk.session.preview().messages}
+            with talk.session.lock:
+                talk.session.compact()
+                return {str(lists.telling(each)) for each in talk.session.preview().messages}
         return {str(lists.telling(each)) for each in talk.shorter() or seen}
 
     # -- the conversation ---------------------------------------------------------------------------------------------
