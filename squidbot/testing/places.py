@@ -55,6 +55,12 @@ def _checks_supersede(store: MemoryStore) -> None:
     assert "m0" in _found(store, "number0"), "and is found"
     assert store.get(["m0"]) == [memories[0]], "as it was"
     store.supersede({})
+    last = made_memory("tea at last", time=9.0, memory_id="m9", supersedes="m5")
+    refuses("adding with an unknown memory's place", store.add, [last], None, None, None, {"nobody": "m9"})
+    assert store.get(["m9"]) == [], "what is refused stores nothing"
+    store.add([last], None, None, None, {"m4": "m9", "m0": "m9"})
+    assert _held(store) == ["m9", "m3", "m2"], f"one that comes may take several places: got {_held(store)}"
+    assert _found(store, "tea") == ["m2", "m3", "m9"], "nor are these found"
 
 
 def _checks_sources(store: MemoryStore) -> None:

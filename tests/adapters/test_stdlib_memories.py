@@ -68,23 +68,33 @@ class Overwriting(InMemoryMemoryStore):
     """The last memory under an id stays."""
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Make room first."""
         self.forget([memory.memory_id for memory in memories])
-        super().add(memories, mark, was, said)
+        super().add(memories, mark, was, said, places)
 
 
 class Partial(InMemoryMemoryStore):
     """What comes before what is refused is stored."""
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Store one by one."""
         for memory in memories:
             super().add([memory])
-        super().add([], mark, was, said)
+        super().add([], mark, was, said, places)
 
 
 class Careless(InMemoryMemoryStore):
@@ -96,9 +106,10 @@ class Careless(InMemoryMemoryStore):
         mark: Mark | None = None,
         was: Mark | None = None,  # noqa: ARG002  # that is the fault
         said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Look at no mark."""
-        super().add(memories, mark, self.mark(*mark[:2]) if mark else None, said)
+        super().add(memories, mark, self.mark(*mark[:2]) if mark else None, said, places)
 
 
 class Piecemeal(InMemoryMemoryStore):
@@ -127,9 +138,25 @@ class Deaf(InMemoryMemoryStore):
         mark: Mark | None = None,
         was: Mark | None = None,
         said: Said | None = None,  # noqa: ARG002  # that is the fault
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Pass sources over."""
-        super().add(memories, mark, was)
+        super().add(memories, mark, was, None, places)
+
+
+class Crowded(InMemoryMemoryStore):
+    """What comes takes one place, and no more."""
+
+    def add(
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,  # noqa: ARG002  # that is the fault
+    ) -> None:
+        """Leave the others where they are."""
+        super().add(memories, mark, was, said)
 
 
 class Rash(InMemoryMemoryStore):
@@ -163,6 +190,7 @@ FAULTS = {
     Overwriting: "another memory under a stored id",
     Partial: "with one that is refused, nothing is stored",
     Doubling: "pages of 17",
+    Crowded: "unknown memory's place",
     Deaf: "sources come behind its own",
     Rash: "what nothing else says goes",
     Careless: "a mark in the place of",

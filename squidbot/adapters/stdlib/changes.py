@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["decided", "moved", "wanted"]
 
 
-def wanted(find: Callable[[str], Memory | None], memories: Sequence[Memory], said: Said) -> list[Memory]:
+def wanted(
+    find: Callable[[str], Memory | None], memories: Sequence[Memory], said: Said, places: Mapping[str, str]
+) -> list[Memory]:
     """Return what `MemoryStore.add` changes, as it is from then on; `find` gives what is there.
 
     Raises:
@@ -29,6 +31,7 @@ def wanted(find: Callable[[str], Memory | None], memories: Sequence[Memory], sai
             raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
         if (more := said_too(old, sources)) is not old:
             new[memory_id] = more
+    new |= {one.memory_id: one for one in moved(lambda memory_id: new.get(memory_id) or find(memory_id), places)}
     return list(new.values())
 
 

@@ -49,21 +49,27 @@ class FileMemoryStore(InMemoryMemoryStore):
         self._refresh()
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
 
         With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
-        do not have yet, by id.
+        do not have yet, by id; with `places` memories are put into the places of others, too, as by `supersede`.
 
         Raises:
             NotFoundError: nothing was stored: one of `said` is not there.
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                user's, a value can't be stored, another has read the session meanwhile, or the disk failed.
+                user's, a value can't be stored, a place can't be taken, another has read the session meanwhile, or the
+                disk failed.
         """
 
         def due() -> Iterable[Memory]:
-            new = wanted(self._find, memories, said or {})
+            new = wanted(self._find, memories, said or {}, places or {})
             self._check_mark(mark, was)
             return new
 

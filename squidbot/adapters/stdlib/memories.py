@@ -64,20 +64,25 @@ class InMemoryMemoryStore:
         self._lock = threading.Lock()
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories, all or nothing; each takes the place of what it supersedes. An equal one does nothing.
 
         With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
-        do not have yet, by id.
+        do not have yet, by id; with `places` memories are put into the places of others, too, as by `supersede`.
 
         Raises:
             NotFoundError: nothing was stored: one of `said` is not there.
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                user's, a value can't be stored, or another has read the session meanwhile.
+                user's, a value can't be stored, a place can't be taken, or another has read the session meanwhile.
         """
         with self._lock:
-            placed = self._placed(wanted(self._find, memories, said or {}))
+            placed = self._placed(wanted(self._find, memories, said or {}, places or {}))
             self._check_mark(mark, was)
             self._take_in(placed, mark)
 

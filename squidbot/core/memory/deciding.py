@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES, Source, said_too
@@ -51,11 +51,13 @@ class Learned:
         memories: what is to be stored, in order, each with what it takes the place of.
         passed: what is not, with why.
         said: sources that memories which are there are to get: what says the same, too, by id.
+        places: memories that hold no longer beside those that `memories` supersede, each with what takes its place.
     """
 
     memories: tuple[Memory, ...]
     passed: tuple[Passed, ...]
     said: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def learned(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> Learned:
@@ -76,7 +78,7 @@ def learned(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -
     passed += [Passed(one, "said before", memory_id) for memory_id, one in own.items() if memory_id in known]
     left = [one for memory_id, one in own.items() if memory_id not in gone and memory_id not in known]
     made = decided(left, neighbours(left, store, place), place, [*own])
-    return Learned(made.memories, (*passed, *made.passed), made.said)
+    return replace(made, passed=(*passed, *made.passed))
 
 
 def neighbours(candidates: Sequence[Candidate], store: MemoryStore, place: Place) -> list[Memory]:
@@ -109,16 +111,17 @@ def decided(
 ) -> Learned:
     """Return what to store of candidates beside memories that there are, each candidate beside those before it.
 
-    The same fact is stored once, unless somebody more trusted says it, too. A fact about the same as an older one takes
-    its place; an older or less trusted fact never takes that of another. `said` are the ids of all that was said, in
-    order, those that are stored already among them: of one message the later ones are newer. What says a fact again, in
-    as many words, becomes one of its sources: it is forgotten with the last of them.
+    The same fact is stored once, unless somebody more trusted says it, too. A fact about the same as older ones takes
+    the places of all of them; an older or less trusted fact never takes that of another. `said` are the ids of all that
+    was said, in order, those that are stored already among them: of one message the later ones are newer. What says a
+    fact again, in as many words, becomes one of its sources: it is forgotten with the last of them.
     """
     order = {memory_id: number for number, memory_id in enumerate(said)}
     held = {one.memory_id: one for one in existing if not one.superseded_by}
     new: dict[str, Memory] = {}
     passed: list[Passed] = []
     also: dict[str, tuple[Source, ...]] = {}
+    places: dict[str, str] = {}
     for candidate in candidates:
         outcome = _outcome(candidate, held, place, order)
         if isinstance(outcome, Passed):
@@ -127,15 +130,21 @@ def decided(
             if old is None or not _says(candidate, old, place):
                 continue
             source = Source(place.session_id, candidate.first_seq, candidate.last_seq)
-            outcome = held[old.memory_id] = said_too(old, [source])
+            more = held[old.memory_id] = said_too(old, [source])
             if old.memory_id in new:
-                new[old.memory_id] = outcome
-            elif outcome is not old:
+                new[old.memory_id] = more
+            elif more is not old:
                 also[old.memory_id] = (*also.get(old.memory_id, ()), source)
             continue
-        held.pop(outcome.supersedes, None)
-        held[outcome.memory_id] = new[outcome.memory_id] = outcome
-    return Learned(tuple(new.values()), tuple(passed), also)
+        made, gone = outcome
+        # What had taken a place gives it on: history takes none.
+        left = [one for one in gone if one != made.supersedes]
+        left += [memory_id for memory_id, taker in places.items() if taker in gone]
+        places |= dict.fromkeys(left, made.memory_id)
+        for memory_id in gone:
+            del held[memory_id]
+        held[made.memory_id] = new[made.memory_id] = made
+    return Learned(tuple(new.values()), tuple(passed), also, places)
 
 
 def _says(candidate: Candidate, memory: Memory, place: Place) -> bool:
@@ -155,22 +164,24 @@ def _says(candidate: Candidate, memory: Memory, place: Place) -> bool:
 
 def _outcome(
     candidate: Candidate, held: Mapping[str, Memory], place: Place, order: Mapping[str, int]
-) -> Memory | Passed:
+) -> tuple[Memory, list[str]] | Passed:
+    """Return what to store and the memories whose places it takes, the newest first; or why it is not stored."""
     own_id = _id(candidate, place)
     if own_id in held:
         return Passed(candidate, "said before", own_id)
     same = next((one for one in held.values() if _repeats(candidate, one)), None)
     if same is not None and rank(same.trust) <= rank(candidate.trust):
         return Passed(candidate, "said before", same.memory_id)
-    old = same or max(_replaced(candidate, held), key=lambda one: (one.time, one.memory_id), default=None)
-    if old is None:
-        return memory_of(candidate, place.view.scope, place.session_id, place.now)
-    why = _objection(candidate, old, place.session_id)
-    if not why and order.get(old.memory_id, -1) > order.get(own_id, len(order)):
-        why = "older"
-    if why:
-        return Passed(candidate, why, old.memory_id)
-    return memory_of(candidate, place.view.scope, place.session_id, place.now, old.memory_id)
+    others = [one for one in _replaced(candidate, held) if one is not same]
+    others.sort(key=lambda one: (one.time, one.memory_id), reverse=True)
+    replaced = [same, *others] if same else others
+    for old in replaced:
+        why = _objection(candidate, old, place.session_id)
+        if why or order.get(old.memory_id, -1) > order.get(own_id, len(order)):
+            return Passed(candidate, why or "older", old.memory_id)
+    gone = [one.memory_id for one in replaced]
+    supersedes = gone[0] if gone else ""
+    return memory_of(candidate, place.view.scope, place.session_id, place.now, supersedes), gone
 
 
 def _objection(candidate: Candidate, old: Memory, session_id: str) -> str:
@@ -200,12 +211,11 @@ def _repeats(candidate: Candidate, memory: Memory) -> bool:
 
 
 def _replaced(candidate: Candidate, held: Mapping[str, Memory]) -> Iterator[Memory]:
-    """Yield the memories that a candidate takes the place of."""
-    if candidate.replaces in held:
-        yield held[candidate.replaces]
+    """Yield the memories that a candidate takes the places of."""
     for one in held.values():
         slot = about(one)
-        if (slot and (slot == candidate.slot or _is_ended(candidate, slot, one))) or _is_rival(candidate, slot, one):
+        is_same = bool(slot) and (slot == candidate.slot or _is_ended(candidate, slot, one))
+        if is_same or one.memory_id == candidate.replaces or _is_rival(candidate, slot, one):
             yield one
 
 

@@ -251,7 +251,7 @@ class Study:
             if held and portion.scope is not None:
                 made = learned(held, self.memories, self._place(portion, portion.scope))
             try:
-                self.memories.add(made.memories, mark, was, made.said)
+                self.memories.add(made.memories, mark, was, made.said, made.places)
             except NotFoundError:  # what is said again was forgotten meanwhile
                 continue
             except StoreError:

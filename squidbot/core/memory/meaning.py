@@ -88,14 +88,19 @@ class ByMeaning:
     # -- MemoryStore ------------------------------------------------------------------------------------------------
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found by their words at once.
 
         Raises:
             StoreError: nothing was stored.
         """
-        self._store.add(memories, mark, was, said)
+        self._store.add(memories, mark, was, said, places)
         self.added()
 
     def mark(self, session_id: str, reader: str) -> Mark | None:

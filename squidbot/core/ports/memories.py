@@ -16,7 +16,12 @@ class MemoryStore(Protocol):
     """Durable facts, and their search. Memories of one view are never seen in another."""
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
 
@@ -26,13 +31,15 @@ class MemoryStore(Protocol):
 
         With `mark` how far a session was read is stored in the same transaction, in the place of `was`, which is what
         `mark` returned before: of two that read the same, the second one stores nothing. With `said`, memories get
-        sources that say them, too, by id, in the same transaction: those that they do not have yet (`said_too`).
+        sources that say them, too, by id, in the same transaction: those that they do not have yet (`said_too`). With
+        `places` memories are put into the places of others there, as `supersede` does, once all of `memories` are
+        stored: for one that takes the places of several.
 
         Raises:
             NotFoundError: nothing was stored: one of `said` is not there, or no more.
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                tenant's or user's, a value can't be stored (see `refuse_misfit`), the session's mark is not `was`, or
-                the disk failed.
+                tenant's or user's, a value can't be stored (see `refuse_misfit`), the session's mark is not `was`, a
+                place can't be taken, or the disk failed.
         """
 
     def mark(self, session_id: str, reader: str) -> Mark | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Memory, View
@@ -25,7 +25,7 @@ def taught(store: Shelf, *texts: str) -> list[Learned]:
         seq = len(store.memories) * 10 + len(done)
         said = Utterance("user", text, seq, NOW + seq)
         outcome = learned(extract([said]), store, PLACE)
-        store.add(outcome.memories)
+        store.add(outcome.memories, places=outcome.places)
         done.append(outcome)
     return done
 
@@ -128,6 +128,33 @@ def test_changes_within_one_exchange_follow_each_other() -> None:
     assert held(store) == ["The user lives in Graz."]
 
 
+HOMES = ["I moved to Berlin", "I no longer live in Paris", "I live in Paris"]
+
+
+@pytest.mark.parametrize("texts", [HOMES, [". ".join(HOMES)], [HOMES[0], ". ".join(HOMES[1:])]])
+def test_fact_takes_the_places_of_all_that_it_ends(texts: list[str]) -> None:
+    """Whoever lives in Paris lives nowhere else, and has not left it; said one by one, or at once."""
+    store = shelf()
+    taught(store, *texts)
+    assert held(store) == ["The user lives in Paris."]
+    assert len(store.memories) == 3
+
+
+def test_what_had_taken_a_place_gives_it_on() -> None:
+    """Of three in one message the last one stands in the places of all."""
+    store = shelf()
+    taught(store, "I moved to Berlin. I no longer live in Paris. I live in Paris. I live in Rome.")
+    (new,) = store.listed(View(ANN))
+    assert new.text == "The user lives in Rome."
+    assert not any(store.memories[one.superseded_by].superseded_by for one in taken_places(store))
+
+
+def taken_places(store: Shelf) -> list[Memory]:
+    """Return what was replaced by something that it does not say itself that it replaced."""
+    past = [one for one in store.memories.values() if one.superseded_by]
+    return [one for one in past if store.memories[one.superseded_by].supersedes != one.memory_id]
+
+
 def home(text: str, **more: object) -> Candidate:
     """Return a candidate about where the user lives."""
     made = Candidate(text, "core", "user", 1, 1, NOW, slot="user/home")
@@ -201,13 +228,16 @@ def test_nothing_is_asked_of_a_store_for_nothing() -> None:
 TEXTS = st.sampled_from([text for texts, _ in CHANGES for text in texts] + [text for texts in BESIDE for text in texts])
 
 
+@example(["I moved to Berlin", "I no longer live in Paris", "I live in Paris"])
+@example(["I use vim", "I no longer use helix", "I switched from vim to helix", "I use vim"])
 @given(st.lists(TEXTS, max_size=8))
 def test_learning_again_changes_nothing_and_loses_nothing(texts: list[str]) -> None:
     """The same messages once more: no memory comes or goes; and of each subject one fact holds."""
     store = shelf()
     said = [Utterance("user", text, seq, NOW + seq) for seq, text in enumerate(texts)]
     for one in said:
-        store.add(learned(extract([one]), store, PLACE).memories)
+        made = learned(extract([one]), store, PLACE)
+        store.add(made.memories, places=made.places)
     before = dict(store.memories)
     listed = store.listed(View(ANN), limit=1_000)
     slots = [about(one) for one in listed if about(one)]

@@ -26,7 +26,7 @@ from squidbot.testing.memories import ISOLATIONS
 from squidbot.testing.models import ScriptedLLM
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.events import Event
     from squidbot.core.memories import Isolation, Said
@@ -262,13 +262,18 @@ class Interrupted(InMemoryMemoryStore):
         self.happens = happens
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Let it happen first."""
         happens, self.happens = self.happens, None
         if callable(happens):
             happens()
-        super().add(memories, mark, was, said)
+        super().add(memories, mark, was, said, places)
 
 
 def test_of_two_who_read_the_same_one_stores_it() -> None:

@@ -70,17 +70,23 @@ class SqliteMemoryStore(OpenedFile):
         self._scrub_left()
 
     def add(
-        self, memories: Sequence[Memory], mark: Mark | None = None, was: Mark | None = None, said: Said | None = None
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
 
         With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
-        do not have yet, by id. What raises has stored nothing.
+        do not have yet, by id; with `places` memories are put into the places of others, too, as by `supersede`. What
+        raises has stored nothing.
 
         Raises:
             NotFoundError: one of `said` is not there.
             StoreError: another memory has that id, what is superseded is not there or is another tenant's or user's, a
-                value can't be stored, another has read the session meanwhile.
+                value can't be stored, a place can't be taken, another has read the session meanwhile.
             DamagedStoreError: what is superseded, or the mark, does not match its checksum.
         """
         for memory in memories:
@@ -91,6 +97,7 @@ class SqliteMemoryStore(OpenedFile):
                 marks.put(connection, mark, was)
             changes.add(connection, memories, indexes=indexes)
             history.say(connection, said or {})
+            history.supersede(connection, places or {}, indexes=indexes)
 
         self._written(added)
 
