@@ -41,6 +41,7 @@ WARNINGS = frozenset(
         events.SILENT_TRUNCATION,
         events.SIZING_DIFFERS,
         events.SNAPSHOT_ERROR,
+        events.USAGE_DROPPED,
     }
 )
 

@@ -38,6 +38,7 @@ TOLD: Final = {
     events.CONTEXT_PRESSURE: "history fills {share:.0%} of its room ({cause})",
     events.RELIABILITY_LOW: "{cause}",
     events.SILENT_TRUNCATION: "{cause}",
+    events.USAGE_DROPPED: "{cause}",
     events.DEGRADED: "{cause}",
     events.FACTS_ERROR: "{cause}",
     events.LOW_MEMORY: "{cause}",

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.certified import limits_by_bills
+from squidbot.core.changes.moment import IN_FLIGHT
+from squidbot.core.counting.bills import MOST_FACTOR
 from squidbot.core.errors import BudgetError
 from squidbot.core.unasked import Beginning, joined, remembered_of, share_of, tail_of
 from squidbot.core.view.renderer import spent
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["believing", "decided"]
 
+# What an error names where answers, with what no message shows of them, are too much.
+WITH_ANSWERS = "the request, with what its provider adds to answers,"
 # How often an event is made for a limit by what was billed, before the counter's own is taken.
 MOST_GUESSES = 4
 
@@ -36,6 +40,32 @@ def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: In
         InvalidRequestError: there is nothing to answer.
         StoreError: the store failed.
     """
+    try:
+        return _by_bills(turn, stored, incoming, given)
+    except BudgetError as error:
+        forgetting = _forgetting(turn, stored, given, error)
+        if forgetting is None:
+            raise
+        turn.notes().reopen()
+        return _by_bills(forgetting, stored, incoming, given)
+
+
+def _forgetting(turn: Turn, stored: Standing, given: Inputs, error: BudgetError) -> Turn | None:
+    """Return what decides by the counter alone; None where what was billed is not what leaves no room.
+
+    What reports have taught is never the reason for that no request can be made: none would be answered, so none could
+    show that it was wrong. The provider then says whether a request is too long. A turn that is too large by what texts
+    have really cost stays an error: the next one need not be.
+    """
+    if not turn.past.bills.reports:
+        return None
+    fixed = turn.fixed(stored, given)
+    if error.culprit in {IN_FLIGHT, WITH_ANSWERS} and turn.sane(fixed) is turn:
+        return None
+    return turn.unbilled
+
+
+def _by_bills(turn: Turn, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
     begins = Beginning(turn.shelf, stored, incoming, given.unasked, share_of(turn.plain), _resumes(turn, stored, given))
     said = _Said(begins, tail_of(incoming, given.extended, turn.plain), given)
     trusting = believing(turn, stored, given)
@@ -69,10 +99,11 @@ def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:
     left = outcome.leaves
     if left.certified <= turn.room_tokens:
         return outcome
-    if turn.past.bills.kept.comes_back:
+    # Of a request that is far smaller than the room it is not believed: each one after it would be refused, too.
+    if turn.past.bills.kept.comes_back and MOST_FACTOR * left.cost.bound > turn.room_tokens:
         turn.notes().reopen()
         raise BudgetError(
-            "the request, with what its provider adds to answers,",
+            WITH_ANSWERS,
             cost=left.certified,
             budget=turn.room_tokens,
             unit="tokens",

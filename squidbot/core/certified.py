@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget.window import input_limit
-from squidbot.core.counting.bills import Added, Bill
+from squidbot.core.counting.bills import MOST_FACTOR, Added, Bill
+from squidbot.core.counting.classes import utf8_bytes
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.view.renderer import spent
 
@@ -27,7 +28,8 @@ __all__ = [
     "bill_of",
     "certain",
     "certified",
-    "is_believed",
+    "is_too_little",
+    "is_too_much",
     "limits_by_bills",
     "plain_limit",
 ]
@@ -131,9 +133,33 @@ def bill_of(left: Past, rows: Sequence[StoredMessage], usage: Usage) -> Bill:
     )
 
 
-def is_believed(usage: Usage, left: Past) -> bool:
-    """Return whether what was reported for a request can be its size; `left` is what it leaves."""
-    return usage.input_tokens >= SILENT_CUT_FRACTION * left.cost.estimate
+def is_too_little(usage: Usage, left: Past) -> bool:
+    """Return whether less was reported for a request than it can have cost; `left` is what it leaves."""
+    return usage.input_tokens < SILENT_CUT_FRACTION * left.cost.estimate
+
+
+def is_too_much(usage: Usage, left: Past, window_tokens: int) -> bool:
+    """Return whether more was reported for a request than it can have cost; `left` is what it leaves.
+
+    It was answered, so it was within the window; and no text costs more tokens than it has bytes.
+    """
+    reported_tokens, bound_tokens = usage.input_tokens, left.cost.bound
+    if reported_tokens > window_tokens:
+        return True
+    beside_tokens = left.bills.beside_texts(bound_tokens)
+    if reported_tokens <= bound_tokens + beside_tokens:  # most are, and nothing needs to be measured
+        return False
+    most_tokens = MOST_FACTOR * bound_tokens
+    if left.sent:
+        tools_tokens = bound_tokens - sum(part.cost.bound for part in left.sent)
+        most_tokens = min(most_tokens, MOST_FACTOR * tools_tokens + sum(map(_most_of, left.sent)))
+    return reported_tokens > most_tokens + beside_tokens
+
+
+def _most_of(part: Part) -> int:
+    """Return the most that a part costs: its bytes, or its bound where that has more: a picture, a template."""
+    said = (part.payload, part.text, part.notice, part.label, *(part.arguments or ()))
+    return max(part.cost.bound, sum(utf8_bytes(text) for text in said if text))
 
 
 def certain(left: Past, assembly: Assembly, before: Past, own: Certificate) -> tuple[Past, Assembly]:
@@ -142,7 +168,7 @@ def certain(left: Past, assembly: Assembly, before: Past, own: Certificate) -> t
     What it leaves says what it has behind the request before, too; `own` is the certificate of the counter.
     """
     added = added_by(assembly, before, left)
-    left = left._replace(added=added)
+    left = left._replace(added=added, sent=assembly.parts)
     if not left.bills.reports:
         return left, assembly
     tokens, certificate = certified(assembly, before, added, own)

@@ -87,7 +87,8 @@ class Past(NamedTuple):
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.
         reserve: the room for the answers of its turn; None: the lease's.
-        added: what it has behind the request before it; not stored, since only its own record needs it.
+        added: what it has behind the request before it; sent: its parts. Neither is stored, since only its own record
+            needs them.
     """
 
     number: int = -1
@@ -115,6 +116,7 @@ class Past(NamedTuple):
     mode_told: str = ""
     reserve: Reserve | None = None
     added: Added | None = None
+    sent: tuple[Part, ...] = ()
 
     @property
     def known(self) -> bool:

@@ -186,7 +186,7 @@ class Session:
             StoreError: nothing was changed.
         """
         return self._state.tried(
-            lambda stored: undone(self._state, self._turn, stored, inputs, now), "nothing was undone in"
+            lambda stored: undone(self._state, self._sane_turn, stored, inputs, now), "nothing was undone in"
         )
 
     def snapshot(self, name: str, *, now: float | None = None) -> Snapshot:
@@ -221,7 +221,7 @@ class Session:
             StoreError: nothing was changed.
         """
         return self._state.tried(
-            lambda stored: self._points.restore(name, self._turn, stored, inputs, now), "nothing was restored in"
+            lambda stored: self._points.restore(name, self._sane_turn, stored, inputs, now), "nothing was restored in"
         )
 
     def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> Forgotten:
@@ -258,6 +258,11 @@ class Session:
     def _turn(self) -> Turn:
         state, mark = self._state, self.retention.auto_fraction
         return Turn(state.shelf, self.lease, self.settings, lambda: state.notes, state.past, mark)
+
+    @property
+    def _sane_turn(self) -> Turn:
+        """The same for what is done by hand: no report ever keeps somebody from shortening or forgetting."""
+        return self._turn.sane(self._state.past.outside.bound)
 
     def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
         state, self._unasked = self._state, given.unasked
@@ -320,7 +325,7 @@ class Session:
         return rows
 
     def _compacted(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
-        state, turn = self._state, self._turn
+        state, turn = self._state, self._sane_turn
         renewed = state.notes.restart() if stored.opened else ()  # else what another lease had noted is told twice
         if (change := by_hand(turn, stored, inputs or turn.as_before(stored, now))) is None:
             state.reopen_notes()
@@ -334,7 +339,7 @@ class Session:
     ) -> Forgotten:
         from squidbot.core.forgetting import Forgetting, Told  # noqa: PLC0415
 
-        state, turn = self._state, self._turn
+        state, turn = self._state, self._sane_turn
         forgetting = Forgetting(state.shelf, stored, seqs)
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         told = Told(forgetting.forgotten, reason, state.past.number + 1, now)

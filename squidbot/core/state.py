@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.core import events
 from squidbot.core.budget.reliability import LEAST_FRACTION, reliability
-from squidbot.core.certified import bill_of, is_believed
+from squidbot.core.certified import bill_of, is_too_little, is_too_much
 from squidbot.core.counting.bills import Bills
 from squidbot.core.errors import SquidbotError, StoreError
 from squidbot.core.events import Event
@@ -40,6 +40,9 @@ MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE, MODEL)
+# Why a report is not believed, and why what reports have taught is forgotten.
+TOO_MUCH = "the report says more than the request can have cost, as a sum over several calls does: it is not believed"
+NO_ROOM = "what was reported before would leave no room for any request: it is forgotten"
 Done = TypeVar("Done")
 
 
@@ -309,36 +312,42 @@ class State:
         left = self.waiting.recorded(sent, rows)._replace(number=self.past.number + 1)
         left = left if self.waiting.number == left.number else left._replace(added=None)
         self._unbilled = left
-        return self._billed(left, rows, usage)._replace(added=None)
+        return self._billed(left, rows, usage)._replace(added=None, sent=())
 
     def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> Past:
         """Return what the newest request leaves, recorded already, with what was reported since."""
         known = self._unbilled if self._unbilled and self._unbilled.number == self.past.number else self.past
-        return self._billed(known, rows, usage)._replace(number=self.past.number + 1, added=None)
+        return self._billed(known, rows, usage)._replace(number=self.past.number + 1, added=None, sent=())
 
     def _billed(self, left: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> Past:
         """Return a past with what its usage has taught; nothing stands by it where there is none to believe."""
-        if usage is None or not is_believed(usage, left):
+        window_tokens = self.lease.window_tokens
+        if usage is None or is_too_little(usage, left) or is_too_much(usage, left, window_tokens):
             return left._replace(bills=left.bills.unreported())
+        # More than the window holds of an answer can't come back as input.
+        usage = usage._replace(output_tokens=min(usage.output_tokens, window_tokens))
         return left._replace(bills=left.bills._replace(source=self._source).learn(bill_of(left, rows, usage)))
 
     def settle(self, answered: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
         """Take what a request leaves, recorded now with `rows`, for the newest, and tell what its usage shows."""
-        self._check_reported(answered, usage)
+        if usage is not None:
+            self._check_reported(answered, usage)
         self.past, self.waiting = answered, None
         self.unreported = usage is None and all(row.role != "assistant" for row in rows)
 
-    def _check_reported(self, answered: Past, usage: Usage | None) -> None:
-        """Tell where the provider reports so little for a request that it must have cut it, or is not believed."""
-        if usage is None or is_believed(usage, answered):
+    def _check_reported(self, answered: Past, usage: Usage) -> None:
+        """Tell where a report is not believed: so little that the provider must have cut the request, or too much."""
+        if not is_too_little(usage, answered):
+            if not answered.bills.reported_tokens:  # it has taught nothing
+                self.notify(events.USAGE_DROPPED, TOO_MUCH, None, answered.cost, Cost(0, usage.input_tokens))
             return
         cause = "the provider reports far less than was sent"
-        if is_believed(usage._replace(input_tokens=usage.input_tokens + usage.cached_tokens), answered):
+        if not is_too_little(usage._replace(input_tokens=usage.input_tokens + usage.cached_tokens), answered):
             cause = "what is reported leaves out what the provider's cache held: it is not believed"
         self.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, Cost(0, usage.input_tokens))
 
     def decided(self, outcome: Outcome) -> None:
-        """Tell what a call has decided but its event: rungs of the ladder that are new to it, its mode, events skipped.
+        """Tell what a call has decided but its event: new rungs, its mode, events skipped, bills dropped.
 
         Where a request waits that was never recorded, its rungs have been told of.
         """
@@ -350,6 +359,8 @@ class State:
                 self._tell(replace(made, cause=rung, fraction=outcome.fullness))
         for name, skipped in outcome.skipped:
             self.changed(name, skipped)
+        if self.past.bills.reports and not outcome.leaves.bills.reports:
+            self.notify(events.USAGE_DROPPED, NO_ROOM, plan, outcome.assembly.cost)
         before = self.waiting or self.past
         if before.known and before.mode != outcome.leaves.mode:
             self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {outcome.leaves.mode_name}", plan)

@@ -12,6 +12,7 @@ from squidbot.core.certified import certain, plain_limit
 from squidbot.core.changes.event import Ask, Change, Makers, due
 from squidbot.core.changes.moment import Moment, check_fixed, fullness, pressure_fraction, room_of
 from squidbot.core.changes.pricing import saves_enough
+from squidbot.core.counting.bills import MOST_FACTOR, Bills
 from squidbot.core.messages import Cost
 from squidbot.core.past import SEALED_PARTS, Past, seal
 from squidbot.core.request import Call, Inputs, Met, Outcome, Telling, Unseen, Wanted, build, change_for
@@ -67,6 +68,25 @@ class Turn(NamedTuple):
     def plain(self) -> Cost:
         """What a whole request may cost; smaller where reported usage has shown that the counter is under."""
         return plain_limit(self.lease, self.settings, self.past.bills, self.room_tokens)
+
+    @property
+    def unbilled(self) -> Turn:
+        """The same by the counter alone: what was billed is forgotten."""
+        return self._replace(past=self.past._replace(bills=Bills()), limits=None)
+
+    def sane(self, fixed_tokens: int) -> Turn:
+        """Return the same; by the counter alone where what was billed leaves hardly a room for a conversation.
+
+        Beside what is sent in any case, `fixed_tokens` as a bound, texts have a third of the room that the counter
+        leaves them, at least: no text costs more than three times its bound.
+        """
+        left_tokens = max(0, self.room_tokens - fixed_tokens)
+        enough = self.plain.bound - fixed_tokens >= left_tokens // MOST_FACTOR
+        return self if enough or not self.past.bills.reports else self.unbilled
+
+    def fixed(self, stored: Standing, given: Inputs) -> int:
+        """Return the bound of what a request sends in any case: system text, tools, the head that is wanted."""
+        return self._outside(given, self.wanted(stored, given).told).plus(spent(stored.lead)).bound
 
     @property
     def room_tokens(self) -> int:

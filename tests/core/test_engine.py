@@ -10,7 +10,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core import state as state_module
 from squidbot.core.engine import Inputs
-from squidbot.core.errors import DamagedStoreError, InvalidRequestError, StoreError
+from squidbot.core.errors import BudgetError, DamagedStoreError, InvalidRequestError, StoreError
 from squidbot.core.messages import Record, StoredMessage, Usage
 from squidbot.core.past import Past
 
@@ -247,3 +247,92 @@ def test_damaged_record_is_told_and_not_sent(kind: str) -> None:
     store.append("s", 1, [], [Record(kind, 0, "{")])
     with pytest.raises(DamagedStoreError):
         opened(store, SMALL).assemble([user("?")], Inputs())
+
+
+@pytest.mark.parametrize("reported", [5000, 40_000, 10**30])
+def test_report_of_more_than_was_sent_is_told_and_teaches_nothing(reported: int) -> None:
+    """A sum over several calls, above the window or within it: what is sent next is as if nothing had been reported."""
+    limits = []
+    for tokens in (None, reported):
+        heard, store = Heard(), InMemoryStore()
+        session = opened(store, Setup(32_768), "s", heard)
+        for number, usage in enumerate((Usage(20), Usage(tokens) if tokens else None)):
+            made = session.assemble([user(f"question {number}")])
+            session.record(*made.incoming, assistant("ok"), usage=usage)
+        told = [event.tokens_after for event in heard.events if event.name == events.USAGE_DROPPED]
+        assert told == ([tokens] if tokens else [])
+        limits.append([one.assemble([user("more")]).limit for one in (session, opened(store, Setup(32_768)))])
+    assert limits[0] == limits[1]
+
+
+def test_report_may_be_as_large_as_the_bytes_of_what_was_sent() -> None:
+    """And what nobody told of beside them, a little; not a token more."""
+    text, told = "TWFueSBoYW5kcyBtYWtlIGxpZ2h0IHdvcmsuCg" * 50, []
+    for more in (0, 2):
+        session = opened(InMemoryStore(), Setup(32_768), "s", heard := Heard())
+        made = session.assemble([user(text)])
+        most_tokens = sum(max(len(one.payload or ""), one.cost.bound) for one in made.parts)
+        assert most_tokens < 3 * made.cost.bound
+        session.record(*made.incoming, assistant("ok"), usage=Usage(most_tokens + 2047 + more))
+        told.append(events.USAGE_DROPPED in heard.names())
+    assert told == [False, True]
+
+
+def test_report_that_was_too_large_is_forgotten_once_another_is_smaller() -> None:
+    """What it seemed to hide would come with each request: one that costs little has none of it."""
+    session = opened(InMemoryStore(), Setup(8192))
+    limits = []
+    for usage in (Usage(1900), Usage(400), Usage(700)):
+        made = session.assemble([user("word " * 300)])
+        session.record(*made.incoming, assistant("ok"), usage=usage)
+        limits.append(made.limit.bound)
+    made = session.assemble([user("?")])
+    assert made.limit.bound >= limits[0]
+
+
+def _poisoned(hidden: int, slack: int = 0) -> InMemoryStore:
+    """Return a store in which reports have taught that a request has so much hidden, and texts so much above."""
+    store = InMemoryStore()
+    session = opened(store, SMALL)
+    for number in range(5):
+        made = session.assemble([user(f"question {number}")])
+        session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound))
+    last = store.records("s", "request")[-1]
+    past = Past.of(last)
+    texts = past.bills.texts._replace(slacks=(slack,) * 17)
+    bills = past.bills.unreported()._replace(hidden_tokens=hidden, foot_tokens=hidden + 50, texts=texts)
+    store.append("s", 10, [], [past._replace(bills=bills, number=last.number + 1).record(None)])
+    return store
+
+
+@pytest.mark.parametrize(("hidden", "slack"), [(2990, 0), (3100, 0), (10**9, 0), (0, 3100), (0, 10**9)])
+def test_nothing_learned_makes_every_request_impossible(hidden: int, slack: int) -> None:
+    """What is stored already included: the request is made, an event says why, and it is forgotten for good."""
+    store, heard = _poisoned(hidden, slack), Heard()
+    session = opened(store, SMALL, "s", heard)
+    assert session.compact() is None
+    made = session.assemble([user("and what else is there to say of it?")], Inputs(system="Be brief. " * 10))
+    assert [event.name for event in heard.events].count(events.USAGE_DROPPED) == 1
+    session.record(*made.incoming, assistant("nothing"))
+    again = opened(store, SMALL, "s", heard)
+    assert again.assemble([user("?")]).limit.bound == again.lease.window_tokens - again.lease.reserved_output_tokens
+    assert [event.name for event in heard.events].count(events.USAGE_DROPPED) == 1
+
+
+def test_what_leaves_room_is_obeyed() -> None:
+    """A third of the room, and not more, is left by what a host hides: a turn above it stays an error."""
+    session = opened(_poisoned(2000), SMALL, "s", heard := Heard())
+    assert session.assemble([user("short")]).certified_tokens > 2000
+    with pytest.raises(BudgetError, match=r"turn in flight: \d+; .* of 1072 tokens"):
+        session.assemble([user("word " * 1500)])
+    assert events.USAGE_DROPPED not in heard.names()
+
+
+def test_answer_that_is_reported_as_endless_teaches_of_a_window_at_most() -> None:
+    """No answer that comes back is larger than the window that it comes back in."""
+    store = InMemoryStore()
+    session = opened(store, SMALL)
+    made = session.assemble([user("question")])
+    session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound, 10**12))
+    bills = Past.of(store.records("s", "request")[-1]).bills
+    assert 4000 < bills.surplus_tokens <= max(bills.answers.slacks) <= 4096

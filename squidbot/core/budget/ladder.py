@@ -75,7 +75,7 @@ class Ladder(NamedTuple):
         """Return the line that tells the model of its first rung; None where it has not been reached."""
         if not self.notice or WARN not in self.told(pressure):
             return None
-        return NOTICE.format(percent=min(100, int(100 * pressure)))
+        return NOTICE.format(percent=int(100 * min(1.0, pressure)))
 
     def marked_room(self, room: Cost, high_fraction: float) -> Cost:
         """Return the room whose high-water mark comes first: history's own, or the one that `compact_at_tokens` says.

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Standing
 
-__all__ = ["Moment", "check_fixed", "fullness", "pressure_fraction", "room_of", "too_much"]
+__all__ = ["IN_FLIGHT", "Moment", "check_fixed", "fullness", "pressure_fraction", "room_of", "too_much"]
 
 # What to change where a request does not fit (docs/configuration.md).
 _WINDOW_KEY = "window.default or models.<name>.context_window"
 _PINNED_KEY = "history.pinned_fraction"
 # Beside these, by what is too much.
 _MORE = {"user messages": ", or set history.user_messages to graceful"}
+# What is too much where nothing else is: what must be sent of the newest turn.
+IN_FLIGHT = "turn in flight"
 # How many pins an error names.
 MOST_NAMED = 8
 _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
@@ -142,7 +144,7 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
     rest = cost
     for one in what.values():
         rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
-    what["turn in flight"] = rest
+    what[IN_FLIGHT] = rest
 
     def size(one: Cost) -> int:
         return one.estimate if by_estimate else one.bound

@@ -21,7 +21,7 @@ from squidbot.core.counting.excess import PERCENT, Excess
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Added", "Bill", "Bills", "Era", "Kept", "inputs_kept"]
+__all__ = ["MOST_FACTOR", "Added", "Bill", "Bills", "Era", "Kept", "inputs_kept"]
 
 # What is kept above what was reported (D5): reminders that a host adds without telling, rounding by the provider.
 MARGIN_PERCENT = 2
@@ -243,6 +243,10 @@ class Bills(NamedTuple):
     def _standing_tokens(self) -> int:
         return inputs_kept(self.reported_tokens) + self.kept.of(self.surplus_tokens)
 
+    def beside_texts(self, bound_tokens: int) -> int:
+        """Return what a request can have cost at most beside its texts: answers' reasoning, and what nobody told of."""
+        return self.hidden_tokens + self.answers.above(bound_tokens) + MOST_EXTRA_TOKENS
+
     # -- what a report teaches --------------------------------------------------------------------------------
 
     def unreported(self) -> Bills:
@@ -252,6 +256,10 @@ class Bills(NamedTuple):
     def learn(self, bill: Bill) -> Bills:
         """Return what is known after one more report, which is believed."""
         learned = self._priced(bill) if self.reports else self._begun(bill)
+        # What is hidden comes with each request: one that costs little more than its texts has little of it.
+        texts_tokens = bill.bound_tokens * LEAST_PERCENT // PERCENT
+        hidden_tokens = min(learned.hidden_tokens, max(0, bill.reported_tokens - texts_tokens))
+        learned = learned._replace(hidden_tokens=hidden_tokens)
         missed = _missed(learned, bill)
         learned = learned._replace(
             reported_tokens=bill.reported_tokens,

@@ -100,3 +100,9 @@ def test_model_is_told_of_the_first_rung_alone() -> None:
     assert "100 %" in (ladder.first_notice(1.4) or "")
     assert ladder._replace(notice=False).first_notice(0.9) is None
     assert ladder._replace(warn_fraction=0.0).first_notice(0.9) is None
+
+
+@pytest.mark.parametrize(("pressure", "percent"), [(0.709, 70), (1.0, 100), (7.5, 100), (math.inf, 100)])
+def test_model_is_told_of_its_first_rung_however_little_room_there_is(pressure: float, percent: int) -> None:
+    """Never more than full, and an endless pressure is no error."""
+    assert f"{percent} % full" in (Ladder().first_notice(pressure) or "")
