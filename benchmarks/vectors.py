@@ -22,6 +22,7 @@ from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import Scope, View
 from squidbot.core.vectors.nearest import Nearest
 from squidbot.core.vectors.values import dot, unit, unpacked
+from squidbot.extras import missing
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def measure(counts: Sequence[int], rounds: int, folder: Path, progress: Callable
     result.tables = [Table(title, COLUMNS, tuple(rows))]
     result.bars = _bars(rows)
     if find_spec("faiss") is None:
-        result.remarks.append("FAISS is not installed: pip install 'squidbot[faiss]'.")
+        result.remarks.append(f"FAISS is not installed: {missing('faiss')}.")
     return result
 
 

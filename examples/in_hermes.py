@@ -1,4 +1,4 @@
-"""hermes-agent with squidbot in it; run it by `python examples/in_hermes.py`, where `squidbot[hermes]` is installed.
+"""hermes-agent with squidbot and its extra `hermes` in it; run it by `python examples/in_hermes.py`.
 
 Offline, with a server that says how much it sees. For a real one put its address in the place of `URL`.
 """

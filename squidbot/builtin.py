@@ -14,6 +14,7 @@ from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
+from squidbot.extras import missing
 from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -299,4 +300,4 @@ def write_yaml(value: Plain, place: str) -> str:
 
 
 def _no_yaml(place: str, error: ImportError) -> ConfigError:
-    return ConfigError(f"{place} needs YAML: {error}; pip install 'squidbot[yaml]'")
+    return ConfigError(f"{place} needs YAML: {error}; {missing('yaml')}")

@@ -15,6 +15,7 @@ import click
 
 from squidbot.commands.ending import ANSWER_IS_NO, INTERRUPTED, exit_code, stop
 from squidbot.core.errors import SquidbotError
+from squidbot.extras import DISTRIBUTION
 
 __all__ = ["main"]
 
@@ -85,7 +86,7 @@ class _Faces(click.Group):
 
 
 @click.group(cls=_Faces, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="squidbot")
+@click.version_option(package_name=DISTRIBUTION)
 def main() -> None:
     """Keep an agent's context window within budget, and what falls out of it recallable."""
     for stream in (sys.stdout, sys.stderr):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from squidbot.checks import meant
 from squidbot.core.errors import ConfigError
+from squidbot.extras import extra_of, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -131,9 +132,9 @@ def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, re
     except ConfigError as error:
         raise error if " @ " in str(error) else ConfigError(f"{error} @ {source}") from error
     except ImportError as error:
-        raise ConfigError(
-            f"the {kind} {name!r} can't be imported: {error}; pip install 'squidbot[{name}]' @ {source}"
-        ) from error
+        extra = extra_of(name)
+        mended = f"; {missing(extra)}" if extra else ""
+        raise ConfigError(f"the {kind} {name!r} can't be imported: {error}{mended} @ {source}") from error
 
 
 def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:

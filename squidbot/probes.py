@@ -24,6 +24,7 @@ from squidbot.adapters.gpus.visible import amd_visible, nvidia_visible
 from squidbot.core.devices import Device, MainMemory, Probed, Tried, shown
 from squidbot.core.nvml import LIBRARY_NOT_FOUND
 from squidbot.core.nvml import reason as nvml_reason
+from squidbot.extras import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PROBES", "Gpus", "Machine", "probe_all"]
 
-NOT_INSTALLED = "nvidia-ml-py is not installed: pip install squidbot[pynvml]"
+NOT_INSTALLED = f"nvidia-ml-py is not installed: {missing('pynvml')}"
 INTEGRATED_LEFT = "graphics of the processor are left to the desktop, as llama.cpp leaves them beside a card"
 
 _SYSTEM = Path("/")

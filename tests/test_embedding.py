@@ -93,7 +93,7 @@ def test_model_behind_an_api_makes_vectors_by_name_or_by_its_definition(
     monkeypatch: pytest.MonkeyPatch, memory: dict[str, str], model: dict[str, str], name: str
 ) -> None:
     """OpenAI's own, or of any server that speaks like it; nothing is asked before there is a text."""
-    pytest.importorskip("openai", reason="an extra: squidbot[openai]", exc_type=ImportError)
+    pytest.importorskip("openai", reason="the extra openai", exc_type=ImportError)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with squidbot.load({"memory": memory, "models": {memory["embedder"]: model} if model else {}}) as engine:
         embedder = engine.wired.embedder()
@@ -103,7 +103,7 @@ def test_model_behind_an_api_makes_vectors_by_name_or_by_its_definition(
 
 def test_exported_model_has_to_be_named() -> None:
     """There is none that comes with it."""
-    pytest.importorskip("onnxruntime", reason="an extra: squidbot[onnxruntime]")
+    pytest.importorskip("onnxruntime", reason="the extra onnxruntime")
     with (
         squidbot.load({"memory": {"embedder": "onnxruntime"}}) as engine,
         pytest.raises(ConfigError, match="needs the folder of an exported model"),
@@ -131,7 +131,7 @@ def test_index_is_the_first_that_is_installed_when_nobody_names_one(monkeypatch:
         assert isinstance(engine.wired.vector_index("", "m", 3), ExactIndex)
     with (
         squidbot.load({"memory": {"index": "faiss"}}) as engine,
-        pytest.raises(ConfigError, match=r"squidbot\[faiss\]"),
+        pytest.raises(ConfigError, match=r"in your clone: pip install '\.\[faiss\]'"),
     ):
         engine.wired.vector_index("", "m", 3)
 

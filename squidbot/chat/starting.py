@@ -15,6 +15,7 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
 from squidbot.engines import load
+from squidbot.extras import command, missing
 from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ TOLD: Final = {
 }
 
 API_EXAMPLES: Final = {
-    "anthropic": """  # Claude; its key in the environment, ANTHROPIC_API_KEY; pip install 'squidbot[anthropic]'
+    "anthropic": f"""  # Claude; its key in the environment, ANTHROPIC_API_KEY; {command("anthropic")}
   [models.claude]
   adapter = "anthropic"
   model = "claude-sonnet-5-5"
 """,
-    "openai": """  # OpenAI, or who speaks like it (url = "..."); OPENAI_API_KEY; pip install 'squidbot[openai]'
+    "openai": f"""  # OpenAI, or by url who speaks like it; OPENAI_API_KEY; {command("openai")}
   [models.gpt]
   adapter = "openai"
   model = "gpt-5.6"
@@ -61,7 +62,7 @@ API_EXAMPLES: Final = {
   adapter = "ollama"
   model = "llama3.1:8b"
 """,
-    "xllamacpp": """  # a GGUF file, opened in this process; pip install 'squidbot[xllamacpp]'
+    "xllamacpp": f"""  # a GGUF file, opened in this process; {command("xllamacpp")}
   [models.local]
   adapter = "xllamacpp"
   path = "qwen2.5-7b-instruct-q4_k_m.gguf"
@@ -158,7 +159,7 @@ def _demo(folder: Path) -> dict[str, object]:
 
     adapter = next((name for name in sorted(OPEN_FILES, reverse=True) if find_spec(name)), None)
     if adapter is None:
-        raise ConfigError("--demo needs a package that opens models: pip install 'squidbot[xllamacpp]'")
+        raise ConfigError(f"--demo needs a package that opens models: {missing('xllamacpp')}")
     path = offline_chat_model(folder / "demo.gguf")
     model = {"path": str(path), "adapter": adapter, "context_window": DEMO_WINDOW_TOKENS}
     return {"models": {DEMO: {**model, "max_tokens": DEMO_ANSWER_TOKENS}}}

@@ -142,7 +142,8 @@ def _put_packages(paper: Paper, found: Found) -> None:
             paper.say(f"{package.adapter}: {package.distribution} {version}, {package.purpose}", indent="  ")
         else:
             paper.say(f"{package.adapter}: not installed; {package.purpose}", "dim", indent="  ")
-            paper.say(f"{command_for(package, found.probed)}   ({package.cost})", "dim", indent="    ")
+            how = f"the extra {package.extra} is missing; {command_for(package, found.probed)}   ({package.cost})"
+            paper.say(how, "dim", indent="    ")
     paper.blank()
 
 
@@ -217,7 +218,8 @@ def _host_json(one: HostFound) -> dict[str, object]:
 
 
 def _package_json(found: Found, package: Package, version: str | None) -> dict[str, object]:
-    return {**package._asdict(), "command": command_for(package, found.probed), "version": version}
+    told = {"adapter": package.adapter, **package._asdict(), "command": command_for(package, found.probed)}
+    return {**told, "version": version}
 
 
 def _mib(size_bytes: int) -> str:

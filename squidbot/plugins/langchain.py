@@ -12,6 +12,8 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from squidbot.extras import missing
+
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
     from langchain.tools import ToolRuntime  # noqa: TC002  # the host reads it from the signature
@@ -21,7 +23,7 @@ try:
     from langchain_core.utils.function_calling import convert_to_openai_tool
     from langgraph.config import get_config
 except ImportError as error:
-    raise ImportError(f"squidbot.plugins.langchain: {error}; pip install 'squidbot[langchain]'") from error
+    raise ImportError(f"squidbot.plugins.langchain: {error}; {missing('langchain')}") from error
 
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit

@@ -1,6 +1,6 @@
 """squidbot in llm: a plugin of the command and of the library, which does nothing until it is switched on.
 
-    llm install squidbot
+    llm install '.[llm]'     # in your clone of squidbot
     llm squidbot on --budget 8000
     llm chat -m any-model -T Squidbot
 
@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from squidbot.extras import missing
+
 try:
     import llm
 except ImportError as error:
-    raise ImportError(f"squidbot.plugins.llm: {error}; pip install 'squidbot[llm]'") from error
+    raise ImportError(f"squidbot.plugins.llm: {error}; {missing('llm')}") from error
 
 from squidbot.codecs.usage import read_usage
 from squidbot.core.errors import ConfigError, SquidbotError

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+from squidbot.extras import DISTRIBUTION, missing
+
 try:
     from mcp.server.mcpserver import MCPServer, ResourceSecurity
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
     from pydantic import Field
 except ImportError as error:
-    raise ImportError(f"squidbot.plugins.mcp: {error}; pip install 'squidbot[mcp]'") from error
+    raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
 from squidbot.core.memories import CATEGORIES, Scope
 from squidbot.hosting.hosted import Hosted
@@ -78,7 +80,7 @@ class Squidbot:
         self.hosted = Hosted(path, host="MCP", form="openai.chat", telling=dict, settings=settings, scope=scope)
         self.served = Served(self.hosted, scope or Scope())
         self.server: MCPServer[object] = MCPServer(
-            "squidbot", instructions=INSTRUCTIONS, version=version("squidbot"), log_level="WARNING"
+            "squidbot", instructions=INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING"
         )
         self._offer_memory()
         self._offer_history()

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
+from squidbot.extras import missing
+
 try:
     from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
     from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
@@ -28,7 +30,7 @@ try:
     from pydantic_ai.tools import RunContext, Tool
     from pydantic_ai.toolsets import FunctionToolset
 except ImportError as error:
-    raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; pip install 'squidbot[pydantic_ai]'") from error
+    raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; {missing('pydantic-ai')}") from error
 
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit

@@ -18,6 +18,7 @@ from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.ports import SummaryStore, TranscriptStore
 from squidbot.core.settings import strategy
+from squidbot.extras import missing
 from squidbot.replay.charges import SCORING
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def open_counter(given: str) -> TokenCounter:
     try:
         from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra: only who names ranks needs it
     except ImportError as error:
-        raise ConfigError(f"{given} needs the package tiktoken; pip install 'squidbot[tiktoken]'") from error
+        raise ConfigError(f"{given} needs the package tiktoken; {missing('tiktoken')}") from error
     return TiktokenCounter(given)
 
 

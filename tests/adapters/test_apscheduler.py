@@ -11,7 +11,7 @@ import pytest
 import squidbot
 from squidbot.testing.models import ScriptedLLM
 
-pytest.importorskip("apscheduler", reason="the extra squidbot[apscheduler] is not installed")
+pytest.importorskip("apscheduler", reason="the extra apscheduler is not installed")
 
 from squidbot.adapters.apscheduler import ApschedulerTimer
 

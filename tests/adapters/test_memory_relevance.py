@@ -15,7 +15,7 @@ from squidbot.core.memory.search.likeness import Meaning
 from squidbot.core.memory.search.ranking import MIN_RELEVANCE
 from squidbot.core.vectors.values import dot
 
-pytest.importorskip("numpy", reason="an extra: squidbot[numpy]")
+pytest.importorskip("numpy", reason="the extra numpy")
 
 from squidbot.adapters.numpy.embedder import NumpyEmbedder
 

@@ -15,7 +15,7 @@ from squidbot.core.counting.wordpiece import WordPiece
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 from squidbot.testing import check_embedder
 
-pytest.importorskip("numpy", reason="an extra: squidbot[numpy]")
+pytest.importorskip("numpy", reason="the extra numpy")
 
 from squidbot.adapters.numpy.embedder import NumpyEmbedder
 from squidbot.adapters.numpy.folder import model_folder

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-pytest.importorskip("numpy", reason="an extra: squidbot[numpy]")
-pytest.importorskip("threadpoolctl", reason="an extra: squidbot[numpy]")
+pytest.importorskip("numpy", reason="the extra numpy")
+pytest.importorskip("threadpoolctl", reason="the extra numpy")
 
 with suppress(ImportError):  # it brings products of another kind along
     importlib.import_module("faiss")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
+MENDED = "in your clone: pip install '.[langchain]'"
 
 
 @pytest.fixture(autouse=True)
@@ -66,27 +67,27 @@ def test_versions_are_those_of_the_extras() -> None:
 def test_every_plugin_is_told_of() -> None:
     """A host whose plugin is there can be asked about."""
     plugins = {path.stem for path in (ROOT / "squidbot" / "plugins").iterdir() if not path.stem.startswith("__")}
-    assert {host.extra for host in hosts.HOSTS} == plugins
+    assert {host.module for host in hosts.HOSTS} == plugins
 
 
-@pytest.mark.parametrize(("extra", "form"), [(each.extra, each.form) for each in hosts.HOSTS if each.form])
-def test_forms_are_those_that_are_recorded(extra: str, form: str) -> None:
+@pytest.mark.parametrize(("module", "form"), [(each.module, each.form) for each in hosts.HOSTS if each.form])
+def test_forms_are_those_that_are_recorded(module: str, form: str) -> None:
     """Each plugin's own."""
-    plugin = ROOT / "squidbot" / "plugins" / extra
+    plugin = ROOT / "squidbot" / "plugins" / module
     files = [*plugin.rglob("*.py")] if plugin.is_dir() else [plugin.with_suffix(".py")]
     assert any(f'"{form}"' in path.read_text("utf-8") for path in files)
 
 
 def test_a_host_that_code_brings_squidbot_into_shows_by_its_conversations() -> None:
     """Before there is one the line is told that brings it in."""
-    assert not found("--store", "mem.db")["pydantic_ai"]["active"]
+    assert not found("--store", "mem.db")["pydantic-ai"]["active"]
     with squidbot.load({"store": {"path": "mem.db"}}) as engine:
         said = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi"}]}
         engine.session("a", form="pydantic_ai/2").record(said)
         engine.session("b").record("Hello")
     one = found("--store", "mem.db")
-    assert one["pydantic_ai"]["active"]
-    assert one["pydantic_ai"]["reason"].startswith("1 conversation of it in ")
+    assert one["pydantic-ai"]["active"]
+    assert one["pydantic-ai"]["reason"].startswith("1 conversation of it in ")
     assert not one["langchain"]["active"]
     assert 'middleware=[Squidbot("mem.db")]' in one["langchain"]["reason"]
     assert "no store is named" in found()["langchain"]["reason"]
@@ -134,16 +135,16 @@ def test_what_is_too_old_or_missing_is_told_with_what_mends_it(version_of: Calla
     one = found()["langchain"]
     assert not one["active"]
     assert one["needs"][0] == {"distribution": "langchain", "version": "1.3.9", "least": "1.4"}
-    assert one["reason"] == "langchain 1.3.9 is installed, 1.4 or newer is needed: pip install -U 'squidbot[langchain]'"
+    assert one["reason"] == f"langchain 1.3.9 is installed, 1.4 or newer is needed; {MENDED}"
     version_of("langchain", "1.10.0rc1")
     version_of("langgraph", None)
-    assert found()["langchain"]["reason"] == "langgraph is missing: pip install -U 'squidbot[langchain]'"
+    assert found()["langchain"]["reason"] == f"langgraph is missing; {MENDED}"
     version_of("langchain", None)
     one = found()["langchain"]
     assert [each["version"] for each in one["needs"]] == [None, None]
-    assert one["reason"] == "pip install -U 'squidbot[langchain]'"
+    assert one["reason"] == f"the extra langchain is missing; {MENDED}"
     printed = " ".join(CliRunner().invoke(main, ["status"]).stdout.split())
-    assert "LangChain: not installed pip install -U 'squidbot[langchain]'" in printed
+    assert f"LangChain: not installed the extra langchain is missing; {MENDED}" in printed
 
 
 def test_a_store_that_can_t_be_read_hides_nothing_else() -> None:

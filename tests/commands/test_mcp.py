@@ -75,4 +75,4 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("--store", "mem.db")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
-    assert "pip install 'squidbot[mcp]'" in line
+    assert line.endswith("; the extra mcp is missing; in your clone: pip install '.[mcp]'")

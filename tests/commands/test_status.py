@@ -214,7 +214,7 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is read again from the store; nobody has to do anything."""
-    pytest.importorskip("faiss", reason="an extra: squidbot[faiss]", exc_type=ImportError)
+    pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
     monkeypatch.setattr("squidbot.builtin._numpy", lambda _: HashedWords(8))
     path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
     path.write_bytes(b"nothing")

@@ -15,7 +15,7 @@ from squidbot.commands.reading.hosts import HOSTS
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Those of hosts that have an environment of their own are run there.
 ALONE = {"hermes"}
-HERE = sorted({host.extra for host in HOSTS} - ALONE)
+HERE = sorted({host.module for host in HOSTS} - ALONE)
 # What an example wants done before, as it says.
 BEFORE = {"llm": ["-m", "llm", "squidbot", "on", "--store", "squid.db"]}
 MOST_LINES = 30
@@ -37,24 +37,24 @@ def run(folder: Path, *arguments: str) -> str:
 def test_every_host_has_an_example() -> None:
     """None is longer than what is read at a glance."""
     examples = {path.stem.removeprefix("in_"): path for path in EXAMPLES.glob("in_*.py")}
-    assert {*examples} == {host.extra for host in HOSTS}
+    assert {*examples} == {host.module for host in HOSTS}
     for path in examples.values():
         assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, path.name
 
 
-@pytest.mark.parametrize("extra", HERE)
-def test_an_example_runs_and_goes_on(extra: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("host", HERE)
+def test_an_example_runs_and_goes_on(host: str, tmp_path: Path) -> None:
     """The second run goes on with what the first has said; a client of MCP records it once."""
-    if extra in BEFORE:
-        run(tmp_path, *BEFORE[extra])
-    told = [run(tmp_path, str(EXAMPLES / f"in_{extra}.py")) for _ in range(2)]
+    if host in BEFORE:
+        run(tmp_path, *BEFORE[host])
+    told = [run(tmp_path, str(EXAMPLES / f"in_{host}.py")) for _ in range(2)]
     assert all(told)
     with squidbot.load({"store": {"path": str(tmp_path / "squid.db")}}) as engine:
         sessions: list[tuple[str, int]] = engine.wired.store.sessions()  # type: ignore[attr-defined]  # SQLite's
         said = [engine.wired.store.read(name, 0, 0)[0].payload for name, _ in sessions]
     assert all("Heron" in each for each in said)
-    if extra == "mcp":
+    if host == "mcp":
         assert sessions == [(CONVERSATION, 1)]
         assert "Heron" in told[1].rpartition("not")[2]
-    elif extra != "llm":  # whose conversations have ids of their own
+    elif host != "llm":  # whose conversations have ids of their own
         assert sessions == [(CONVERSATION, 8)]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 ROWS = {
     extra: (host, line)
-    for host, extra, line in re.findall(r"^\| (.+) \| `'squidbot\[(\w+)]'` \| `(.+)` \|$", README, re.MULTILINE)
+    for host, extra, line in re.findall(r"^\| (.+) \| `'\.\[([\w-]+)]'` \| `(.+)` \|$", README, re.MULTILINE)
 }
 FACT = "My boat is called Heron."
 
@@ -49,9 +49,9 @@ def test_readme_names_every_host() -> None:
     assert {*ROWS, "mcp"} == {host.extra for host in HOSTS}
 
 
-def executed(line: str, extra: str, **names: object) -> dict[str, Any]:
+def executed(line: str, module: str, **names: object) -> dict[str, Any]:
     """Run a line of Python as it is written, and return what it has made."""
-    names["Squidbot"] = importlib.import_module(f"squidbot.plugins.{extra}").Squidbot
+    names["Squidbot"] = importlib.import_module(f"squidbot.plugins.{module}").Squidbot
     exec(line, names)  # noqa: S102  # what is written is what is tested
     return names
 
@@ -119,8 +119,8 @@ def in_openai_agents(line: str) -> None:
 RUNS: dict[str, Callable[[str], None]] = {
     "langchain": in_langchain,
     "llm": in_llm,
-    "openai_agents": in_openai_agents,
-    "pydantic_ai": in_pydantic_ai,
+    "openai-agents": in_openai_agents,
+    "pydantic-ai": in_pydantic_ai,
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("openai", reason="an extra: squidbot[openai]", exc_type=ImportError)
+pytest.importorskip("openai", reason="the extra openai", exc_type=ImportError)
 
 import squidbot
 from squidbot.accounts import Patience

@@ -82,7 +82,7 @@ def test_offline_chat_model_has_the_same_bytes_in_every_process(tmp_path: Path) 
 
 def test_offline_chat_model_chats_in_xllamacpp(tmp_path: Path) -> None:
     """The real runtime loads it, renders ChatML, counts its tokens and answers within the limit that it is given."""
-    xllamacpp = pytest.importorskip("xllamacpp", reason="the real runtime; squidbot[xllamacpp]")
+    xllamacpp = pytest.importorskip("xllamacpp", reason="the real runtime: the extra xllamacpp")
     settings = xllamacpp.CommonParams()
     settings.model.path = str(offline_chat_model(tmp_path / "model.gguf"))
     settings.n_ctx, settings.n_parallel, settings.port = 512, 1, 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 try:
     from . import toy_agent  # noqa: F401  # a host that is not installed is said
 except ImportError as error:
-    raise ImportError(f"squidbot in toy: {error}; pip install 'squidbot[toy]'") from error
+    raise ImportError(f"squidbot in toy: {error}; pip install '.[toy]'") from error
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from squidbot.adapters.llama_cpp.lines import CacheLine, last_words
 from squidbot.adapting.buffers import MIB_BYTES
 from squidbot.core.errors import ModelLoadError, SizingError
+from squidbot.extras import missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,7 +138,7 @@ def _read(path: str, loadings: Sequence[Loading], done: subprocess.CompletedProc
     answers = [json.loads(line) for line in done.stdout.decode().splitlines()]
     if not answers:
         if "ModuleNotFoundError" in last or "ImportError" in last:
-            raise SizingError(f"a dry run needs llama-cpp-python: {last}; pip install 'squidbot[llama_cpp]'")
+            raise SizingError(f"a dry run needs llama-cpp-python: {last}; {missing('llama-cpp')}")
         raise ModelLoadError(f"llama.cpp can't load {path}; the last it said: {last}")
     model, *settings = answers
     found = [_measured(loading, answer) for loading, answer in zip(loadings, settings, strict=False)]

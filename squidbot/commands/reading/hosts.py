@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
 from squidbot.core.errors import SquidbotError
+from squidbot.extras import Extra, command, missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,22 +31,27 @@ class Host(NamedTuple):
 
     Attributes:
         name: what people call it.
-        extra: what brings it, and the name of the plugin's module.
+        extra: what brings it.
         needs: the least version of each of its packages.
         form: the form of its messages; "" where it leads no conversation.
         line: what makes squidbot take part.
     """
 
     name: str
-    extra: str
+    extra: Extra
     needs: Mapping[str, str]
     form: str
     line: str
 
     @property
+    def module(self) -> str:
+        """The plugin's module, by its name in squidbot.plugins."""
+        return self.extra.replace("-", "_")
+
+    @property
     def command(self) -> str:
-        """What installs it."""
-        return f"pip install -U 'squidbot[{self.extra}]'"
+        """What installs it, and where that is run."""
+        return command(self.extra)
 
 
 HOSTS = (
@@ -61,14 +67,14 @@ HOSTS = (
     Host("MCP", "mcp", {"mcp": "2.1"}, "", "squidbot mcp --store mem.db, in the client's file of servers"),
     Host(
         "OpenAI Agents SDK",
-        "openai_agents",
+        "openai-agents",
         {"openai-agents": "0.20"},
         "openai.responses",
         'Runner.run(agent, "hi", **Squidbot("mem.db").options("chat-1"))',
     ),
     Host(
         "pydantic-ai",
-        "pydantic_ai",
+        "pydantic-ai",
         {"pydantic-ai-slim": "2.68"},
         "pydantic_ai/2",
         'capabilities=[Squidbot("mem.db")]',
@@ -116,12 +122,12 @@ def forms_in(path: str | None) -> dict[str, int]:
 def _found(host: Host, forms: Mapping[str, int], where: str, folders: tuple[Path, Path]) -> HostFound:
     versions = {name: known for name in host.needs if (known := _version(name))}
     if not versions:
-        return HostFound(host, None, host.command)
+        return HostFound(host, None, missing(host.extra))
     for name, least in host.needs.items():
         if name not in versions:
-            return HostFound(host, versions, f"{name} is missing: {host.command}")
+            return HostFound(host, versions, f"{name} is missing; {host.command}")
         if _numbers(versions[name]) < _numbers(least):
-            older = f"{name} {versions[name]} is installed, {least} or newer is needed: {host.command}"
+            older = f"{name} {versions[name]} is installed, {least} or newer is needed; {host.command}"
             return HostFound(host, versions, older)
     if host.extra in _SWITCHED:
         return _SWITCHED[host.extra](HostFound(host, versions, ""))

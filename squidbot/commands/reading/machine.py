@@ -11,7 +11,7 @@ import attrs
 from squidbot.accounts import USUAL_KEYS
 from squidbot.bootstrap import wire
 from squidbot.commands.reading.hosts import HostFound, forms_in, hosts_found
-from squidbot.commands.reading.installed import PACKAGES, Package, installed
+from squidbot.commands.reading.installed import PACKAGES, Package, installed, strangers
 from squidbot.commands.reading.vectors import FactsFound, facts_found
 from squidbot.commands.texts import count
 from squidbot.core.budget.tiers import tier_of
@@ -36,6 +36,11 @@ __all__ = ["Found", "ModelFound", "StoreFound", "found_here", "looked"]
 
 # A larger store is not read whole to tell that it is well: that takes more than a second.
 CHECKED_BYTES = 64 * 2**20
+# Taking theirs away takes files of the same names from ours, so that these are written again.
+STRANGE = (
+    "is somebody else's and has the same import name: `pip uninstall squidbot`, then in your clone: "
+    "`pip install --force-reinstall --no-deps .`"
+)
 
 
 class ModelFound(NamedTuple):
@@ -73,7 +78,10 @@ class StoreFound(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All of it; `packages` with their installed versions, None where not; `main` None where unknown."""
+    """All of it; `packages` with their installed versions, None where not; `main` None where unknown.
+
+    `strangers` are distributions of somebody else's that bring files of our import name.
+    """
 
     loaded: Loaded
     probed: Probed
@@ -83,6 +91,7 @@ class Found(NamedTuple):
     store: StoreFound
     facts: FactsFound
     hosts: tuple[HostFound, ...]
+    strangers: tuple[str, ...]
 
     @property
     def problems(self) -> list[str]:
@@ -90,6 +99,7 @@ class Found(NamedTuple):
         wrong = [f"model {one.alias}: {one.problem}" for one in self.models if one.problem]
         wrong += [f"store: {self.store.problem}"] if self.store.problem else []
         is_own = self.facts.problem not in ("", self.store.problem)  # both may be in one file
+        wrong += [f"{one} {STRANGE}" for one in self.strangers]
         return [*wrong, *([f"durable facts: {self.facts.problem}"] if is_own else [])]
 
 
@@ -105,7 +115,9 @@ def found_here(loaded: Loaded) -> Found:
         facts = facts_found(wired, loaded)
     packages = tuple((package, installed(package)) for package in PACKAGES)
     store = _store(loaded)
-    return Found(loaded, probed, Machine().main_memory(), models, packages, store, facts, _hosts(store))
+    return Found(
+        loaded, probed, Machine().main_memory(), models, packages, store, facts, _hosts(store), (*strangers(),)
+    )
 
 
 @contextmanager

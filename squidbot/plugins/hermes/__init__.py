@@ -20,6 +20,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from squidbot.extras import missing
+
 try:
     from hermes_cli.config import load_config
     from hermes_constants import get_hermes_home
@@ -27,7 +29,7 @@ try:
     from squidbot.plugins.hermes.engine import Squidbot
     from squidbot.plugins.hermes.inside import Inside
 except ImportError as error:
-    raise ImportError(f"squidbot.plugins.hermes: {error}; pip install 'squidbot[hermes]'") from error
+    raise ImportError(f"squidbot.plugins.hermes: {error}; {missing('hermes')}") from error
 
 from squidbot.core.errors import ConfigError
 

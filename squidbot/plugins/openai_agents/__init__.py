@@ -17,9 +17,11 @@ what fits, inside of tool loops, too. A run's own list begins with its input.
 | told    | what the host's own objects say, as values |
 """
 
+from squidbot.extras import missing
+
 try:
     from squidbot.plugins.openai_agents.plugin import Options, Squidbot
 except ImportError as error:
-    raise ImportError(f"squidbot.plugins.openai_agents: {error}; pip install 'squidbot[openai_agents]'") from error
+    raise ImportError(f"squidbot.plugins.openai_agents: {error}; {missing('openai-agents')}") from error
 
 __all__ = ["Options", "Squidbot"]

@@ -50,8 +50,8 @@ def hygienic(host: Host, folder: Path) -> None:
     found = _run(host, code)
     assert found.strip() == "[]", f"`import squidbot` imports no host: {found[:200]}"
     missing = _run(host, f"import sys\nsys.modules[{host.package!r}] = None\nimport {host.plugin}")
-    wanted = f"squidbot[{host.extra}]"
-    assert wanted in missing, f"a plugin without its host names {wanted}: {missing[-300:]}"
+    wanted = f"[{host.extra}]"
+    assert wanted in missing, f"a plugin without its host names its extra, {wanted}: {missing[-300:]}"
 
 
 def _run(host: Host, code: str) -> str:

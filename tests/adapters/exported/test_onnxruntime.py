@@ -13,7 +13,7 @@ from squidbot.adapting.evens import MINILM as MINILM_EVEN
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 from squidbot.testing import check_embedder
 
-pytest.importorskip("onnxruntime", reason="an extra: squidbot[onnxruntime]")
+pytest.importorskip("onnxruntime", reason="the extra onnxruntime")
 
 from squidbot.adapters.numpy.embedder import NumpyEmbedder
 from squidbot.adapters.numpy.folder import model_folder

@@ -13,6 +13,7 @@ import pytest
 from squidbot.adapters.gpus import nvml
 from squidbot.adapters.gpus.nvidia_smi import NvidiaSmi
 from squidbot.core.devices import Device, Probed, Tried
+from squidbot.extras import missing
 from squidbot.probes import PROBES, Gpus, Machine, probe_all
 from squidbot.testing import check_gpu_probe
 
@@ -158,7 +159,7 @@ def test_ctypes_takes_over_when_nvidia_ml_py_is_not_installed(nvml_folder: Path,
     environ = {"LD_LIBRARY_PATH": str(nvml_folder), "PATH": str(tmp_path), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     probed = probed_in_child(hidden + AUTO, environ)
     assert probed.tried[:2] == (
-        ("pynvml", 0, "nvidia-ml-py is not installed: pip install squidbot[pynvml]"),
+        ("pynvml", 0, f"nvidia-ml-py is not installed: {missing('pynvml')}"),
         ("nvml", 2, ""),
     )
     assert {one.source for one in probed.devices} == {"nvml"}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("faiss", reason="an extra: squidbot[faiss]", exc_type=ImportError)
+pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
 
 from squidbot.adapters.faiss import FaissIndex
 from squidbot.core.errors import StoreError

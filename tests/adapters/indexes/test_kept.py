@@ -35,7 +35,7 @@ class Opening(Protocol):
 @pytest.fixture(params=["faiss", pytest.param("lancedb", marks=pytest.mark.lancedb)])
 def opened(request: pytest.FixtureRequest) -> Opening:
     """Return what opens an index of each kind."""
-    pytest.importorskip(request.param, reason=f"an extra: squidbot[{request.param}]", exc_type=ImportError)
+    pytest.importorskip(request.param, reason=f"the extra {request.param}", exc_type=ImportError)
     if request.param == "faiss":
         from squidbot.adapters.faiss import FaissIndex  # noqa: PLC0415  # an extra
 

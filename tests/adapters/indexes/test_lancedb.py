@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("lancedb", reason="an extra: squidbot[lancedb]", exc_type=ImportError)
+pytest.importorskip("lancedb", reason="the extra lancedb", exc_type=ImportError)
 
 import squidbot
 from squidbot.adapters.lancedb import LanceIndex

@@ -1,0 +1,52 @@
+"""What squidbot is called where distributions are installed, its extras, and what installs one.
+
+There is no release yet, and the name `squidbot` belongs to somebody else's distribution: so no line that a user meets
+names one that an index could be asked for, only the clone that he has.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+__all__ = ["DISTRIBUTION", "EXTRAS", "Extra", "command", "extra_of", "missing"]
+
+DISTRIBUTION: Final = "squidbot-context"
+
+# As pyproject.toml has them: with hyphens, since pip up to 23.2 takes no notice of an extra with underscores.
+Extra = Literal[
+    "anthropic",
+    "apscheduler",
+    "faiss",
+    "hermes",
+    "lancedb",
+    "langchain",
+    "llama-cpp",
+    "llm",
+    "mcp",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "openai-agents",
+    "pydantic-ai",
+    "pynvml",
+    "tiktoken",
+    "xllamacpp",
+    "yaml",
+]
+EXTRAS: Final[tuple[Extra, ...]] = get_args(Extra)
+
+
+def command(extra: Extra) -> str:
+    """Return where to run what, to install squidbot with an extra."""
+    return f"in your clone: pip install '.[{extra}]'"
+
+
+def missing(extra: Extra) -> str:
+    """Return that an extra is missing, and what installs it."""
+    return f"the extra {extra} is missing; {command(extra)}"
+
+
+def extra_of(name: str) -> Extra | None:
+    """Return the extra for what settings and imports call `name`; None where we have none."""
+    spelled = name.replace("_", "-")
+    return next((extra for extra in EXTRAS if extra == spelled), None)

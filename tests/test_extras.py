@@ -1,0 +1,89 @@
+"""Installing: by lines that every pip understands, from a clone, and never by a name that is somebody else's."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib.metadata import metadata
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
+from squidbot.extras import DISTRIBUTION, EXTRAS, command, extra_of, missing
+
+ROOT = Path(__file__).parent.parent
+WRITTEN = [
+    ROOT / "README.md",
+    ROOT / "AGENTS.md",
+    ROOT / ".ci" / "run",
+    *(ROOT / "docs").glob("*.md"),
+    *(path for folder in ("squidbot", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")),
+]
+# What would have an index asked for squidbot: an extra of it, or its name behind a word that installs.
+FROM_AN_INDEX = re.compile(
+    r"squidbot(?:-context)?\[|(?:\b(?:pipx?|llm|tool) install|uv add|--with|uvx)(?: -\S+)* ['\"]?squidbot(?![\w/.])"
+)
+
+
+def test_the_wheel_has_the_extras_that_are_named_and_they_have_no_underscores() -> None:
+    """Of one with underscores pip up to 23.2 takes no notice, and says that all is well."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    built = metadata(DISTRIBUTION)
+    assert built["Name"] == project["name"] == DISTRIBUTION
+    assert [*EXTRAS] == sorted(built.get_all("Provides-Extra") or ()) == sorted(project["optional-dependencies"])
+    assert [extra for extra in EXTRAS if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", extra)] == []
+
+
+def test_every_install_line_that_is_written_names_extras_of_the_wheel() -> None:
+    """Code makes its lines by `missing` and `command`, whose argument mypy holds against the same list."""
+    named: list[str] = []
+    for path in WRITTEN:
+        text = path.read_text("utf-8")
+        lines = re.findall(r"\.\[([\w,.-]+)\]'", text)
+        beside = re.findall(r"--extra ([\w.-]+)|\b(?:the )?extras? `([\w.-]+)`", text)
+        found = [name for line in lines for name in line.split(",")] + ["".join(pair) for pair in beside]
+        assert {*found} <= {*EXTRAS, "x"}, path  # x: the rule in AGENTS.md
+        named += found
+    assert {*named} >= {"hermes", "langchain", "llm", "mcp", "openai-agents", "pydantic-ai", "llama-cpp"}
+
+
+def test_nothing_that_is_written_has_an_index_asked_for_squidbot() -> None:
+    """Its name there is somebody else's, and one that nobody has is free for anybody to take."""
+    asked = {str(path): FROM_AN_INDEX.findall(path.read_text("utf-8")) for path in WRITTEN}
+    assert {path: found for path, found in asked.items() if found} == {}
+    for wrong in ("pip install squidbot", "pip install -U 'squidbot[llm]'", "uv add squidbot-context", "uvx squidbot"):
+        assert FROM_AN_INDEX.search(wrong)
+    example = tomllib.loads((ROOT / "examples" / "extension" / "pyproject.toml").read_text("utf-8"))
+    assert example["project"]["dependencies"] == []
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_what_is_missing_is_named_with_what_installs_it(extra: str) -> None:
+    """By the name that settings and imports have, too."""
+    found = extra_of(extra.replace("-", "_"))
+    assert found == extra
+    assert command(found) == f"in your clone: pip install '.[{extra}]'"
+    assert missing(found) == f"the extra {extra} is missing; in your clone: pip install '.[{extra}]'"
+    assert extra_of(f"{extra}_of_mine") is None
+
+
+def test_status_tells_of_somebody_else_s_distribution_with_our_import_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pip installs it: files below the same name. Ours alone is nothing to tell of."""
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["status"]).exit_code == 0
+    for name, version in (("squidbot", "0.1.1"), ("Squidbot_Context", "0.1.0")):
+        told = tmp_path / f"{name}-{version}.dist-info"
+        told.mkdir()
+        (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (told / "RECORD").write_text("squidbot/__init__.py,,\nsquidbot/bot.py,,\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    done = CliRunner().invoke(main, ["status"])
+    assert done.exit_code == 1
+    printed = " ".join(done.stdout.split())
+    assert "! squidbot 0.1.1 is somebody else's and has the same import name: `pip uninstall squidbot`" in printed
+    assert printed.count("somebody else's") == 1
