@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.codecs.workspaceai import Left, ModelFile
+    from squidbot.core.engine import Session
     from squidbot.core.messages import Message, Record, StoredMessage
 
 __all__ = ["Brought", "Imported", "Reading", "files_at", "imported", "read_files"]
 
 # So many sessions of one name are looked at.
 MOST_NAMES = 1_000
-# Exchanges that are stored in one transaction.
-MOST_AT_ONCE = 500
+# Exchanges that are stored in one transaction: each looks at what stands before it, and waits for the disk.
+MOST_AT_ONCE = 5_000
 _CODEC = OpenAIChat()
 _Piece: TypeAlias = Exchange | Shortened
 
@@ -201,9 +202,10 @@ def _brought(wired: Wired, parcels: list[_Parcel], reading: Reading) -> list[Bro
     new: Counter[int] = Counter()
     try:
         session, runs, number = _place(wired, parcels)
+        opened = _Opened(wired, session)
         for at, (owner, pieces) in enumerate(runs):
             if not reading.dry_run:
-                _record(wired, session, parcels[owner].said, pieces, number + at)
+                opened.record(parcels[owner].said, pieces, number + at)
             new[owner] += len(pieces)
     except (SquidbotError, ValueError) as error:
         damaged = isinstance(error, DamagedStoreError)
@@ -217,13 +219,24 @@ def _brought(wired: Wired, parcels: list[_Parcel], reading: Reading) -> list[Bro
     ]
 
 
-def _record(wired: Wired, session: str, said: Brought, pieces: list[_Piece], number: int) -> None:
-    lease = wired.lease(said.model)
-    core = wired.engine.session(session, lease, wired.meter(said.model), wired.history(lease))
-    messages = [message for one in pieces for message in _messages(one)]
-    note = partial(_note, wired, session, str(Path(said.path).absolute()), pieces)
-    # Whoever brings the same at the same time has the same key: it is stored once.
-    core.record(*messages, key=_key(pieces, number), beside=note)
+class _Opened:
+    """A session that exchanges are brought into, opened once for each model that they were said under."""
+
+    def __init__(self, wired: Wired, session: str) -> None:
+        self._wired = wired
+        self._session = session
+        self._cores: dict[str, Session] = {}
+
+    def record(self, said: Brought, pieces: list[_Piece], number: int) -> None:
+        """Store pieces of a file behind what the session has, with the record that tells where they are from."""
+        if said.model not in self._cores:
+            lease = self._wired.lease(said.model)
+            meter, history = self._wired.meter(said.model), self._wired.history(lease)
+            self._cores[said.model] = self._wired.engine.session(self._session, lease, meter, history)
+        messages = [message for one in pieces for message in _messages(one)]
+        note = partial(_note, self._wired, self._session, str(Path(said.path).absolute()), pieces)
+        # Whoever brings the same at the same time has the same key: it is stored once.
+        self._cores[said.model].record(*messages, key=_key(pieces, number), beside=note)
 
 
 def _place(wired: Wired, parcels: list[_Parcel]) -> tuple[str, list[tuple[int, list[_Piece]]], int]:
@@ -262,15 +275,20 @@ def _runs(pieces: list[tuple[int, _Piece]], held: Counter[str]) -> list[tuple[in
     for owner, one in pieces:
         if left[one.digest]:
             left[one.digest] -= 1
-        elif _messages(one):
+        elif _length(one):
             if not runs or runs[-1][0] != owner or len(runs[-1][1]) == MOST_AT_ONCE:
                 runs.append((owner, []))
             runs[-1][1].append(one)
     return runs
 
 
+def _length(piece: _Piece) -> int:
+    """Return how many messages a piece is; 0 where it says nothing."""
+    return bool(piece.summary) if isinstance(piece, Shortened) else bool(piece.user) + bool(piece.assistant)
+
+
 def _messages(piece: _Piece) -> list[Message]:
-    """Return the messages that a piece is; none where it says nothing."""
+    """Return the messages that a piece is, as many as `_length` says."""
     if isinstance(piece, Shortened):
         text = f"{_heading(piece)}{piece.summary}"
         made = _CODEC.to_message({"role": "user", "content": text})
@@ -296,6 +314,6 @@ def _note(wired: Wired, session: str, file: str, pieces: Iterable[_Piece], rows:
     for one in pieces:
         skip, shelf = (len(_heading(one)), one.shelf) if isinstance(one, Shortened) else (0, "")
         made.append(Piece(seq, one.digest, shelf, one.details, skip))
-        seq += len(_messages(one))
+        seq += _length(one)
     last = wired.store.last_record(session, BROUGHT)
     return Batch(last.number + 1 if last else 0, file, rows[0].seq, len(rows), tuple(made)).record

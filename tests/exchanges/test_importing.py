@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from time import process_time
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +15,10 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.codecs.workspaceai import Exchange, ModelFile, Shortened, write
+from squidbot.core import state
 from squidbot.core.errors import TranscriptError
-from squidbot.exchanges import Reading, imported
+from squidbot.core.view.loading import load
+from squidbot.exchanges import Reading, imported, importing
 from squidbot.exchanges.exporting import session_named
 from squidbot.exchanges.spoken import spoken_in
 
@@ -133,6 +137,32 @@ def test_what_a_file_has_more_is_brought_and_nothing_twice(tmp_path: Path) -> No
         assert said_in(tmp_path / "out" / "qwen2-5-7b.json") == ["a", "a", "c"]
 
 
+def equal_at(path: Path, count: int) -> list[Path]:
+    """Write a file of equal exchanges, at different places and at no time."""
+    return written(path, ModelFile(QWEN, (Exchange("continue", "ok"),) * count))
+
+
+def test_equal_exchanges_are_brought_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a file has stay; brought again, it adds none. What the session has is not read anew for each batch."""
+    monkeypatch.setattr(importing, "MOST_AT_ONCE", 20)
+    monkeypatch.setattr(state, "load", loaded := Mock(wraps=load))
+    with engine_at(tmp_path / "s.db") as engine:
+        assert [engine.import_models(*equal_at(tmp_path / "in", 200)).files[0].new for _ in range(3)] == [200, 0, 0]
+        assert engine.import_models(*equal_at(tmp_path / "in", 203)).files[0].new == 3
+        assert engine.wired.store.head(session_named(QWEN))[0] == 2 * 203
+    assert loaded.call_count <= 2  # one for each import that brings something
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_equal_exchanges_are_brought_within_a_minute(tmp_path: Path) -> None:
+    """Of this process's own time: others may have the machine, too."""
+    with engine_at(tmp_path / "s.db") as engine:
+        for new in (100_000, 0):
+            began = process_time()
+            assert engine.import_models(*equal_at(tmp_path / "in", 100_000)).files[0].new == new
+            assert process_time() - began < 60
+
+
 def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
     """C26: though the file still has it."""
     files = written(tmp_path / "in", ModelFile(QWEN, (Exchange("The key is 4711.", "Kept."), Exchange("c", "d"))))
@@ -219,6 +249,8 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 BRING = """
 import sys, squidbot
+from squidbot.exchanges import importing
+importing.MOST_AT_ONCE = 500
 with squidbot.load({"store": {"path": sys.argv[1]}, "history": {"isolation": "model"}}) as engine:
     assert all(one.became != "failed" for one in engine.import_models(sys.argv[2]).files)
 """
