@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -122,3 +124,36 @@ def test_long_talk_tells_what_its_plans_break_and_which_summaries_age(tmp_path: 
     assert aged
     assert {one.plan_id for one in aged} < plans
     assert all(one.cause.startswith("m") and " -> " in one.cause for one in aged)
+
+
+TOLD_OF_PLANS = (events.VIEW_PLAN_CHANGED, events.PREFIX_BROKEN, events.COMPRESSED)
+KILLED = """
+import os, signal, sys
+import squidbot
+engine = squidbot.load({"store": {"path": sys.argv[1]}, "summary": {"scheduler": "none"}})
+session = engine.session("talk", window_tokens=4096)
+for number in range(99):
+    made = session.assemble(f"turn {number} " + "word " * 60)
+    if made.event:
+        print(made.event.plan_id, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    session.record(made.incoming, "answer " * 60)
+"""
+
+
+def test_plan_of_a_process_that_was_killed_is_told_by_the_next(tmp_path: Path, heard: Heard) -> None:
+    """What the one that stored it would have told, with the plan's id; until a request under it is recorded, once."""
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "s.db")]
+    plan_id = int(subprocess.run(command, check=False, capture_output=True, text=True).stdout)
+    with loaded(tmp_path, heard) as engine:
+        session = engine.session("talk", window_tokens=4096)
+        assert heard.of(*TOLD_OF_PLANS) == []
+        session.assemble("Hello again.")
+        assert {(one.name, one.plan_id, one.cause) for one in heard.of(*TOLD_OF_PLANS)} == {
+            (name, plan_id, "high-water") for name in TOLD_OF_PLANS
+        }
+        session.record(session.assemble("Hello.").incoming, "Hi.")
+        assert len(heard.of(*TOLD_OF_PLANS)) == 3
+    with loaded(tmp_path, heard) as engine:
+        engine.session("talk", window_tokens=4096).assemble("And now?")
+        assert len(heard.of(*TOLD_OF_PLANS)) == 3

@@ -268,6 +268,7 @@ class Session:
         state, self._unasked = self._state, given.unasked
         if self._untold(standing_facts(stored), given.now):
             stored = state.current()
+        state.tell_again(stored)
         outcome = decided(self._turn.reserving(given.reserve), stored, incoming, given)
         state.decided(outcome)
         assembly = outcome.assembly

@@ -9,15 +9,16 @@ from squidbot.core import events
 from squidbot.core.budget.reliability import LEAST_FRACTION, reliability
 from squidbot.core.certified import bill_of, is_too_little, is_too_much
 from squidbot.core.counting.bills import Bills
-from squidbot.core.errors import SquidbotError, StoreError
+from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.keys import Keys
 from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_of
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
+from squidbot.core.plan import PlanRecord
 from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
 from squidbot.core.telling import aged, broken, closed, opened, overrun, shortened
-from squidbot.core.view.loading import EVERYTHING, READ_BACK_WINDOWS, STOOD_WITH, load, settled
+from squidbot.core.view.loading import EVERYTHING, PLAN, READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from squidbot.core.forgetting import Forgetting, Told
     from squidbot.core.messages import Lease, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
-    from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
     from squidbot.core.request import Outcome
     from squidbot.core.view.standing import Shelf, Standing
@@ -83,6 +83,8 @@ class State:
         self._scope_due: int | None = None
         # The newest record of the model that messages were said under.
         self._model: Record | None = None
+        # The newest plan that this process has told of; -1 for none.
+        self._told_plan = -1
 
     @property
     def _source(self) -> str:
@@ -242,12 +244,9 @@ class State:
             # Held on to, so that a huge message behind the notes is not read again.
             self.hold(settled(self.shelf, plan, stored, change.standing))
         self._planned(stored.plan, plan)
-        if change.batch.summaries:
-            self.changed(events.COMPRESSED, plan)
+        self._compressed(plan, is_shorter=bool(change.batch.summaries))
         for event in shortened(stored, change.standing, plan) if by_category else ():
             self._tell(event)
-        if plan.cause == "rollover":
-            self.changed(events.ROLLOVER_COMPLETE, plan)
         self._doubt(stored, change.standing, plan)
         return plan
 
@@ -376,12 +375,42 @@ class State:
 
     def _planned(self, before: PlanRecord | None, plan: PlanRecord) -> None:
         """Tell of a plan that has been written: what it breaks of the newest request, and which summaries have aged."""
+        self._told_plan = plan.plan_id
         self.changed(events.VIEW_PLAN_CHANGED, plan)
         if (told := broken(self.past, plan)) is not None:
             self._tell(told)
         tokens = self.shelf.renderer.meter.text
         for event in (*aged(before, plan), *overrun(before, plan, self.lease, lambda text: tokens(text).bound)):
             self._tell(event)
+
+    def _compressed(self, plan: PlanRecord, *, is_shorter: bool) -> None:
+        """Tell of the new notes in a plan, and where it leaves no room for any."""
+        if is_shorter:
+            self.changed(events.COMPRESSED, plan)
+        if plan.cause == "rollover":
+            self.changed(events.ROLLOVER_COMPLETE, plan)
+
+    def tell_again(self, stored: Standing) -> None:
+        """Tell of the plan that stands, where this process has not, and no request under it is recorded.
+
+        Whoever stored it may have been killed before anybody heard of it: it is told once more rather than never.
+        """
+        plan = stored.plan
+        if plan is None or plan.plan_id <= self._told_plan or not self.past.is_before(plan):
+            return
+        before = self._parent_of(plan)
+        self._planned(before, plan)
+        known = {one.summary_id for one in before.segments} if before else set()
+        self._compressed(plan, is_shorter=any(one.summary_id and one.summary_id not in known for one in plan.segments))
+
+    def _parent_of(self, plan: PlanRecord) -> PlanRecord | None:
+        if plan.parent_plan_id is None:
+            return None
+        try:
+            records = self.shelf.transcripts.records(self.shelf.session_id, PLAN, plan.parent_plan_id)
+            return next((PlanRecord.from_json(one.body) for one in records if one.number == plan.parent_plan_id), None)
+        except DamagedStoreError:  # what is told of it is less; that fails no turn, and `doctor` names what is damaged
+            return None
 
     def changed(self, name: str, plan: PlanRecord) -> None:
         """Tell of a plan, with its cause and what a request costs on both sides of it."""

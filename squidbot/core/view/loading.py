@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Opening, Part, StoredMessage
 
-__all__ = ["EVERYTHING", "READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "settled", "under"]
+__all__ = ["EVERYTHING", "PLAN", "READ_BACK_WINDOWS", "STOOD_WITH", "load", "marked", "released", "settled", "under"]
 
 # A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
 # first notes; what is older is absent, with a pointer.
