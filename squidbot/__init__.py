@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from squidbot.core.errors import (
         BudgetError,
+        BusyError,
         ConfigError,
         ContextOverflowError,
         DamagedStoreError,
@@ -40,6 +41,7 @@ __all__ = [
     "Answer",
     "Assembly",
     "BudgetError",
+    "BusyError",
     "Completion",
     "ConfigError",
     "ContextOverflowError",

@@ -31,6 +31,7 @@ from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, 
 from squidbot.offers import check_offered, make
 from squidbot.prompting import Prompts
 from squidbot.remembering import NOBODY, Remembering, Vectors, withdraw
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -86,7 +87,7 @@ class Wired:
         self.turn_log: TurnLog | None = None
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
         self.journals = Journals(loaded, relay)
-        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention)
+        self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait)
         if loaded.settings.debug.turn_log:
             named = loaded.settings.debug.turn_log
             self.log_turns(loaded.absolute(named), f"{loaded.source}.debug.turn_log")

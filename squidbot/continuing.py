@@ -15,7 +15,9 @@ from squidbot.core.events import Event
 from squidbot.core.leases import newest_lease
 from squidbot.core.memories import Scope
 from squidbot.core.scopes import scopes_of
+from squidbot.core.trying import Writing
 from squidbot.inheriting import WINDOW, inherited_from, transition
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,20 +124,14 @@ def sub_agent(going: Going, made: Session, clamped: bool) -> Session:  # noqa: F
 
 def _tell_parent(store: TranscriptStore, source_id: str, descent: Descent) -> None:
     """Write into the earlier session that another one goes on from it; once."""
-    for _ in range(1_000):
-        messages, records = store.head(source_id)
+
+    def act(head: tuple[int, int]) -> None:
         known = children_of(store, source_id)
-        if any(one.other == descent.other for one in known):
-            return
-        number = len(store.records(source_id, KIND))
-        try:
-            store.append(source_id, messages, (), [descent.record(number)])
-        except StoreError:
-            if store.head(source_id) == (messages, records):
-                raise
-        else:
-            return
-    raise StoreError(f"1,000 other writers came first; {source_id!r} does not say which session goes on from it")
+        if not any(one.other == descent.other for one in known):
+            number = len(store.records(source_id, KIND))
+            store.append(source_id, head[0], (), [descent.record(number)])
+
+    Writing(store, source_id, "it does not say which session goes on from it", wait).tried(act)
 
 
 def _is_over(newest: list[StoredMessage]) -> bool:

@@ -10,6 +10,7 @@ from squidbot.core.leases import newest_lease
 from squidbot.core.unsetting import unload, unset
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.standing import Shelf
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
@@ -49,4 +50,4 @@ def _shelf(wired: Wired, session_id: str) -> Shelf:
     """Return where a session's data stand, counted as its newest lease has it."""
     lease = newest_lease(wired.store, session_id)
     meter = wired.meter(lease.model if lease else "")
-    return Shelf(session_id, wired.store, wired.store, Renderer(meter, wired.codecs))
+    return Shelf(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)

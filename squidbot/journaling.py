@@ -20,6 +20,7 @@ from squidbot.core.journal.progress import tell, told_of
 from squidbot.core.past import REQUEST, tokens_used
 from squidbot.core.ports import Claims
 from squidbot.core.scopes import scope_at, scopes_of
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,7 +135,7 @@ class ByJournal:
                 if not kept.succeeded:
                     self._rests[session_id] = order.at + self._interval_seconds
                     return
-        tell(store, session_id, stored, order.at)
+        tell(store, session_id, stored, order.at, wait)
 
     def _occasion(self, one: Watched, told: Told, order: Order) -> Occasion | None:
         """Return why an entry is due; None where none is."""

@@ -11,6 +11,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.events import DEGRADED, Event
 from squidbot.tool_journal import SCHEMAS, journal_tools
 from squidbot.tools import Answer, answer, history_tool
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +105,7 @@ class Lookups:
 
         core, meter = self._core, self._meter
         window_tokens = core.lease.window_tokens
-        return GoalBook(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound)
+        return GoalBook(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait)
 
     def goal(self, arguments: Mapping[str, object] | str) -> Answer:
         """Return what a model's call of the tool `goal` answers, never more than the next request has free."""
@@ -131,7 +132,7 @@ class Lookups:
         """The documents in the head of the session's requests, in its window."""
         core, meter = self._core, self._meter
         window_tokens = core.lease.window_tokens
-        return Documents(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound)
+        return Documents(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait)
 
     @cached_property
     def sources(self) -> Sources:

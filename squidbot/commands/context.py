@@ -15,6 +15,7 @@ from squidbot.context.sources import Sources
 from squidbot.core.contexts import Documents
 from squidbot.core.leases import newest_lease
 from squidbot.forgetting import forget_document
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ def _sources(place: Opened, session_id: str) -> Sources:
     lease = newest_lease(place.store, session_id)
     meter = place.wired.meter(lease.model if lease else "")
     window_tokens = lease.window_tokens if lease else place.wired.loaded.settings.window.default
-    documents = Documents(place.store, session_id, window_tokens, lambda said: meter.text(said).bound)
+    documents = Documents(place.store, session_id, window_tokens, lambda said: meter.text(said).bound, wait)
     return Sources.of(place.wired.loaded, documents, lambda _said: None)
 
 

@@ -15,6 +15,7 @@ from squidbot.core.goals.values import ACTIONS
 from squidbot.core.leases import newest_lease
 from squidbot.forgetting import forget_named
 from squidbot.tool_goals import told
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened
@@ -56,7 +57,7 @@ def _book(place: Opened, session_id: str) -> GoalBook:
     lease = newest_lease(place.store, session_id)
     meter = place.wired.meter(lease.model if lease else "")
     window_tokens = lease.window_tokens if lease else place.wired.loaded.settings.window.default
-    return GoalBook(place.store, session_id, window_tokens, lambda said: meter.text(said).bound)
+    return GoalBook(place.store, session_id, window_tokens, lambda said: meter.text(said).bound, wait)
 
 
 def _change(book: GoalBook, action: str, text: str, *, done: bool) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError
 from squidbot.core.messages import Record
 from squidbot.core.plan import CONTEXT, Section
+from squidbot.core.trying import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from squidbot.core.ports import TranscriptStore
+    from squidbot.core.trying import Wait
 
 __all__ = [
     "KIND",
@@ -30,7 +32,6 @@ KIND: Final = "context"
 # What all of them together may take of the window: as much as the documents of a project in document 003, 2,400
 # characters, do of one of 2K; in larger windows that is room for whole files.
 MOST_FRACTION: Final = 0.25
-_MOST_TRIES: Final = 1000
 
 
 class Document(NamedTuple):
@@ -47,12 +48,14 @@ class Documents(NamedTuple):
         transcripts, session_id: where they are stored.
         window_tokens: of the window that they have to fit.
         count: what a text costs at most, in tokens.
+        wait: how to wait for others who write; None: not at all.
     """
 
     transcripts: TranscriptStore
     session_id: str
     window_tokens: int
     count: Callable[[str], int]
+    wait: Wait | None = None
 
     def all(self) -> tuple[Document, ...]:
         """Return those that stand, in the order in which they were first kept.
@@ -93,8 +96,7 @@ class Documents(NamedTuple):
             raise NotFoundError(f"no document {name!a:.80} stands in this session; there are: {known}")
 
     def _write(self, name: str, text: str | None) -> bool:
-        for _ in range(_MOST_TRIES):
-            messages, records = self.transcripts.head(self.session_id)
+        def act(head: tuple[int, int]) -> bool:
             standing = {one.name: one.text for one in self.all()}
             if standing.get(name) == text:
                 return False
@@ -102,14 +104,10 @@ class Documents(NamedTuple):
                 self._check({**standing, name: text}, name)
             last = self.transcripts.last_record(self.session_id, KIND)
             record = _record(last.number + 1 if last else 0, name, text)
-            try:
-                self.transcripts.append(self.session_id, messages, (), [record])
-            except StoreError:
-                if self.transcripts.head(self.session_id) == (messages, records):
-                    raise
-            else:
-                return True
-        raise StoreError(f"{_MOST_TRIES} other writers came first; no document was kept in {self.session_id!r}")
+            self.transcripts.append(self.session_id, head[0], (), [record])
+            return True
+
+        return Writing(self.transcripts, self.session_id, "no document was changed", self.wait).tried(act)
 
     def _check(self, texts: dict[str, str], name: str) -> None:
         cost, most = sum(map(self.count, texts.values())), int(MOST_FRACTION * self.window_tokens)

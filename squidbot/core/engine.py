@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
     from squidbot.core.snapshots import Retention
+    from squidbot.core.trying import Wait
     from squidbot.core.withdrawing import Facts, Withdrawn
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
@@ -31,23 +32,26 @@ __all__ = ["ContextEngine", "Inputs", "Session"]
 class ContextEngine:
     """Opens sessions over one pair of stores."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # one for each port
         self,
         transcripts: TranscriptStore,
         summaries: SummaryStore,
         codecs: Mapping[str, Codec],
         observer: Observer | None = None,
         retention: Retention = RETENTION,
+        wait: Wait | None = None,
     ) -> None:
         """Take the ports. `codecs` by tag; `observer` is told what happens and must not raise.
 
-        `retention` says when sessions make snapshots unasked, and which are kept.
+        `retention` says when sessions make snapshots unasked, and which are kept; `wait`, how a call waits for others
+        who write to its session, None: not at all.
         """
         self._transcripts = transcripts
         self._summaries = summaries
         self._codecs = codecs
         self._observer = observer
         self._retention = retention
+        self._wait = wait
         self._tries: Tries | None = None
 
     def session(
@@ -115,4 +119,4 @@ class ContextEngine:
         return Desk(shelf, lease, settings, jobs or JobSettings(), self._tries, self._observer)
 
     def _shelf(self, session_id: str, meter: Meter) -> Shelf:
-        return Shelf(session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs))
+        return Shelf(session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs), wait=self._wait)

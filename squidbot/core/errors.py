@@ -14,6 +14,7 @@ SquidbotError
 ├── SizingError            how much memory a model takes can't be said, or it can't be loaded: why, what would do
 ├── TranscriptError        a recorded conversation can't be read: file, line, what to do
 └── StoreError             stored data can't be written or read; says whether anything was written
+    ├── BusyError          others keep writing to the session: how long it was tried, what was not done
     ├── DamagedStoreError  stored data contradict themselves or their checksum
     └── JournalFullError   a day of a journal has as many entries as it may have
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetError",
+    "BusyError",
     "ConfigError",
     "ContextOverflowError",
     "DamagedStoreError",
@@ -145,6 +147,24 @@ class TranscriptError(SquidbotError):
 
 class StoreError(SquidbotError):
     """Stored data could not be written or read. The text says whether anything was written."""
+
+
+class BusyError(StoreError):
+    """Others keep writing to the same session, and every try to write behind them came too late.
+
+    Attributes:
+        session_id: the session.
+        seconds: how long it was tried.
+    """
+
+    def __init__(self, session_id: str, seconds: float, undone: str) -> None:
+        """Name the session and the time; `undone` says what was not done."""
+        super().__init__(
+            f"gave up after {seconds:g} s: other processes keep writing to session {session_id!a:.80}; {undone}, "
+            f"try again later"
+        )
+        self.session_id = session_id
+        self.seconds = seconds
 
 
 class DamagedStoreError(StoreError):

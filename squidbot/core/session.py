@@ -85,7 +85,7 @@ class Session:
             StoreError: the store failed.
         """
         given = inputs or Inputs()
-        return self._state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made for")
+        return self._state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made")
 
     def preview(self, inputs: Inputs | None = None) -> Assembly:
         """Return the request that `assemble` would return if nothing new had been said.
@@ -139,7 +139,7 @@ class Session:
         """
         given = (key, beside)
         return self._state.tried(
-            lambda stored: self._recorded(stored, messages, usage, now, given), "nothing was written to", looks=False
+            lambda stored: self._recorded(stored, messages, usage, now, given), "nothing was written", looks=False
         )
 
     def pin(self, seq: int, *, on: bool = True) -> None:
@@ -170,7 +170,7 @@ class Session:
             BudgetError: what must be sent in any case does not fit.
             StoreError: nothing was changed.
         """
-        return self._state.tried(lambda stored: self._compacted(stored, inputs, now), "nothing was changed in")
+        return self._state.tried(lambda stored: self._compacted(stored, inputs, now), "nothing was changed")
 
     def undo(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord:
         """Make the plan before the newest one stand again, and return the plan that does so; `inputs` as in `compact`.
@@ -186,7 +186,7 @@ class Session:
             StoreError: nothing was changed.
         """
         return self._state.tried(
-            lambda stored: undone(self._state, self._sane_turn, stored, inputs, now), "nothing was undone in"
+            lambda stored: undone(self._state, self._sane_turn, stored, inputs, now), "nothing was undone"
         )
 
     def snapshot(self, name: str, *, now: float | None = None) -> Snapshot:
@@ -199,7 +199,7 @@ class Session:
             StoreError: nothing was stored.
         """
         check_name(name)
-        return self._state.tried(lambda stored: self._points.make(stored, name, now), "no snapshot was made of")
+        return self._state.tried(lambda stored: self._points.make(stored, name, now), "no snapshot was made")
 
     def snapshots(self) -> tuple[Snapshot, ...]:
         """Return the snapshots that are kept, oldest first.
@@ -221,7 +221,7 @@ class Session:
             StoreError: nothing was changed.
         """
         return self._state.tried(
-            lambda stored: self._points.restore(name, self._sane_turn, stored, inputs, now), "nothing was restored in"
+            lambda stored: self._points.restore(name, self._sane_turn, stored, inputs, now), "nothing was restored"
         )
 
     def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> Forgotten:
@@ -239,7 +239,7 @@ class Session:
         """
         self._unset(seqs, reason, now)
         return self._state.tried(
-            lambda stored: self._forgotten(stored, seqs, reason, inputs, now), "nothing was forgotten in"
+            lambda stored: self._forgotten(stored, seqs, reason, inputs, now), "nothing was forgotten"
         )
 
     def room(self) -> Room:
@@ -356,7 +356,7 @@ class Session:
             unset(shelf, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
     def _add_pin(self, body: Mapping[str, object]) -> None:
-        self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned in")
+        self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned")
 
     def _pinned(self, stored: Standing, body: Mapping[str, object]) -> None:
         self._state.append(stored, (), stored.pins.records([body]))

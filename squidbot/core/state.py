@@ -18,6 +18,7 @@ from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
 from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
 from squidbot.core.telling import aged, broken, closed, opened, overrun, shortened
+from squidbot.core.trying import gave_up, pauses
 from squidbot.core.view.loading import EVERYTHING, PLAN, READ_BACK_WINDOWS, STOOD_WITH, load, settled
 from squidbot.core.withdrawing import newly_told, withdraw
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["State"]
 
-# How often a call makes way for another writer before it gives up; each try reads what the other one wrote.
-MOST_TRIES = 1000
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE, MODEL)
@@ -145,22 +144,24 @@ class State:
         Without `looks` what is held is taken for what is stored at first: the store refuses messages behind others.
 
         Raises:
-            StoreError: the store failed, or others never stopped; `undone` says what was not done.
+            BusyError: others never stopped; `undone` says what was not done.
+            StoreError: the store failed.
             SquidbotError: what `act` raises; what was held of the notes is forgotten.
         """
         held = None if looks else self._standing
-        stored = held if held is not None and self._is_whole(held) else self.current()
-        for _ in range(MOST_TRIES):
+        stored = held if held is not None and self._is_whole(held) else None
+        for _ in pauses(self.shelf.wait):
+            stored = self.current() if stored is None else stored
             try:
                 return act(stored)
             except StoreError as error:
                 self.reopen_notes()
                 self._make_way(stored, error)
-                stored = self.current()
+                stored = None
             except SquidbotError:
                 self.reopen_notes()
                 raise
-        raise StoreError(f"{MOST_TRIES} other writers came first; {undone} {self.shelf.session_id!r}")
+        raise gave_up(self.shelf.session_id, undone)
 
     def _make_way(self, stored: Standing, error: StoreError) -> None:
         """Forget what is held where another writer has changed the store; raise the error where none has."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.contexts import KIND as CONTEXT
 from squidbot.core.contexts import documents_of, emptied_document
-from squidbot.core.errors import StoreError
 from squidbot.core.goals.marked import marked_changes
 from squidbot.core.goals.records import GOAL, emptied, names_of
 from squidbot.core.goals.values import same
@@ -19,6 +18,7 @@ from squidbot.core.messages import Erasure, Record
 from squidbot.core.past import REQUEST
 from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
+from squidbot.core.trying import Writing
 from squidbot.core.withdrawing import WITHDRAWN, Withdrawn, with_notice
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["named_in", "unload", "unset"]
 
 PLAN: Final = "plan"
-_MOST_TRIES: Final = 1000
 _READ_MESSAGES: Final = 1000
 # What such a withdrawal is known by; no fact has such an id.
 _GOALS: Final = "goals"
@@ -102,22 +101,18 @@ class _Found(NamedTuple):
 
 def _taken_out(shelf: Shelf, find: Callable[[], _Found], why: tuple[str, float | None]) -> int:
     store, session_id = shelf.transcripts, shelf.session_id
-    for _ in range(_MOST_TRIES):
-        head = store.head(session_id)
+
+    def act(head: tuple[int, int]) -> int:
         found = find()
         if not found.number:
             return 0
         plans = tuple(_plans(store, session_id, found.without))
         rows = tuple(_rows(shelf, head[0], found.without))
         gone = _withdrawn(store, session_id, (plans, rows), why)
-        try:
-            store.forget(session_id, Erasure(head, (), (*found.records, *plans), (gone,), unnoticed=rows))
-        except StoreError:
-            if store.head(session_id) == head:
-                raise
-        else:
-            return found.number
-    raise StoreError(f"{_MOST_TRIES} other writers came first; nothing was taken out of {session_id!r}")
+        store.forget(session_id, Erasure(head, (), (*found.records, *plans), (gone,), unnoticed=rows))
+        return found.number
+
+    return Writing(store, session_id, "nothing was taken out", shelf.wait).tried(act)
 
 
 def _text(arguments: str) -> str:

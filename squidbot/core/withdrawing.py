@@ -10,10 +10,11 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.errors import DamagedStoreError
 from squidbot.core.forgetting import tombstone
 from squidbot.core.messages import Category, Erasure, Record
 from squidbot.core.plan import PlanRecord
+from squidbot.core.trying import Writing
 from squidbot.core.view.marks import memories_in, tells_memories, without_memories
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ __all__ = [
 ]
 
 TOLD, WITHDRAWN, PLAN, REQUEST = "told", "withdrawn", "plan", "request"
-# As for all that is written: how often it makes way for other writers.
-MOST_TRIES = 1000
 # No message behind these opens a conversation (`unasked.COLD_MESSAGES`).
 FIRST_MESSAGES = 3
 
@@ -178,21 +177,17 @@ def withdraw(shelf: Shelf, facts: Facts) -> Withdrawn | None:
     Raises:
         StoreError: nothing was taken out.
     """
-    for _ in range(MOST_TRIES):
-        head = shelf.transcripts.head(shelf.session_id)
+
+    def act(head: tuple[int, int]) -> Withdrawn | None:
         last = shelf.transcripts.last_record(shelf.session_id, TOLD)
         found = _found(shelf, facts) if last else None
         if found is None:
             return None
         gone, erasure = found
-        try:
-            shelf.transcripts.forget(shelf.session_id, replace(erasure, expected=head))
-        except StoreError:
-            if shelf.transcripts.head(shelf.session_id) == head:
-                raise
-        else:
-            return gone
-    raise StoreError(f"{MOST_TRIES} other writers came first; nothing was taken out of {shelf.session_id!r}")
+        shelf.transcripts.forget(shelf.session_id, replace(erasure, expected=head))
+        return gone
+
+    return Writing(shelf.transcripts, shelf.session_id, "nothing was taken out", shelf.wait).tried(act)
 
 
 def _found(shelf: Shelf, facts: Facts) -> tuple[Withdrawn, Erasure] | None:

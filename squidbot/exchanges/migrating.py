@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapting.disk import open_own, sync
-from squidbot.core.errors import SquidbotError, StoreError
+from squidbot.core.errors import SquidbotError
 from squidbot.core.messages import Category
+from squidbot.core.trying import Writing
 from squidbot.exchanges.brought import BROUGHT, Batch, batches_of
 from squidbot.exchanges.importing import Imported, Reading, imported
 from squidbot.learning import forget_with
+from squidbot.waiting import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from squidbot.exchanges.importing import Brought
 
 __all__ = ["RolledBack", "backed_up", "migrated", "rolled_back"]
-
-# Another writer of the same session may come first so often.
-MOST_TRIES = 100
 
 
 class RolledBack(NamedTuple):
@@ -140,16 +139,13 @@ def _taken_out(wired: Wired, session: str, batches: list[Batch], *, dry_run: boo
         return len(seqs)
     if seqs:
         _forget(wired, session, seqs)
-    for tries in range(MOST_TRIES):
+
+    def act(head: tuple[int, int]) -> None:
         last = store.last_record(session, BROUGHT)
         record = Batch(last.number + 1 if last else 0, "", 0, 0, (), tuple(one.number for one in batches)).record
-        try:
-            store.append(session, store.head(session)[0], (), (record,))
-        except StoreError:
-            if tries == MOST_TRIES - 1:
-                raise
-        else:
-            break
+        store.append(session, head[0], (), (record,))
+
+    Writing(store, session, "it does not say that they were taken out", wait).tried(act)
     return len(seqs)
 
 

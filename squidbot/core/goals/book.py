@@ -6,25 +6,25 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.errors import NotFoundError, StoreError
+from squidbot.core.errors import NotFoundError
 from squidbot.core.goals.head import check
 from squidbot.core.goals.records import GOAL, as_record, goals_of
 from squidbot.core.goals.values import ACTIONS, UNLOCK, Change, Goals, same
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.markers import Markers, Said, marked_lines
+from squidbot.core.trying import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
+    from squidbot.core.trying import Wait
 
 __all__ = ["MOST_CHARS", "GoalBook"]
 
 # A line; who needs more pins a text.
 MOST_CHARS: Final = 500
-# How often a change makes way for another writer before it gives up.
-_MOST_TRIES: Final = 1000
 # Control characters and lone surrogates, which some providers refuse.
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -36,12 +36,14 @@ class GoalBook(NamedTuple):
         transcripts, session_id: where they are stored.
         window_tokens: of the window that they have to fit.
         count: what a text costs at most, in tokens.
+        wait: how to wait for others who write; None: not at all.
     """
 
     transcripts: TranscriptStore
     session_id: str
     window_tokens: int
     count: Callable[[str], int]
+    wait: Wait | None = None
 
     def goals(self) -> Goals:
         """Return what they are now.
@@ -64,24 +66,20 @@ class GoalBook(NamedTuple):
             StoreError: nothing was written.
         """
         said = _checked(action, text)
-        for _ in range(_MOST_TRIES):
-            messages, records = self.transcripts.head(self.session_id)
+
+        def act(head: tuple[int, int]) -> Goals:
             before, number = self.goals(), len(self.transcripts.records(self.session_id, GOAL))
-            change = Change(action, said, done=done, seq=messages)
+            change = Change(action, said, done=done, seq=head[0])
             after = _after(before, change)
             if after == before:
                 return before
             # What gets smaller is never refused: in a smaller window it is the way out.
             if action not in {"close", UNLOCK} and not (done and action in {"block", "architecture"}):
                 check(after, self.window_tokens, self.count)
-            try:
-                self.transcripts.append(self.session_id, messages, (), self._written(before, change, number))
-            except StoreError:
-                if self.transcripts.head(self.session_id) == (messages, records):
-                    raise
-            else:
-                return after
-        raise StoreError(f"{_MOST_TRIES} other writers came first; no goal was changed in {self.session_id!r}")
+            self.transcripts.append(self.session_id, head[0], (), self._written(before, change, number))
+            return after
+
+        return Writing(self.transcripts, self.session_id, "no goal was changed", self.wait).tried(act)
 
     def _said(self) -> tuple[Said, ...]:
         return Markers.of(self.transcripts.records(self.session_id, MARKED)).said

@@ -18,6 +18,7 @@ from squidbot.core.messages import Completion, Job, Summary, Usage
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import Representation
+from squidbot.core.trying import Writing
 from squidbot.core.turn import Turn
 from squidbot.core.view.loading import load
 
@@ -38,8 +39,6 @@ MOST_FAILURES = 2
 FILES_FRACTION = 0.25
 # In a room smaller than this the line in front takes most of it, and notes by rule say more.
 LEAST_LIMIT_TOKENS = 120
-# How often a record of a summary makes way for another writer.
-MOST_APPENDS = 100
 # What is kept above all where neither the settings nor the session name a mode.
 ANY_MODE = "developer"
 # Who asks, and the blocks still raw that are wanted then whatever the pressure: a schedule's were closed by a pause
@@ -359,17 +358,13 @@ class Desk:
             StoreError: the store failed, or other writers never stopped.
         """
         shelf = self._shelf
-        for tried in range(MOST_APPENDS):
-            head = shelf.transcripts.head(shelf.session_id)
+
+        def act(head: tuple[int, int]) -> None:
             last = self._noted()
             record = written_as(summary, last.number + 1 if last else 0, usage)
-            try:
-                shelf.transcripts.append(shelf.session_id, head[0], (), (record,))
-            except StoreError:
-                if tried == MOST_APPENDS - 1 or shelf.transcripts.head(shelf.session_id) == head:
-                    raise
-                continue
-            return
+            shelf.transcripts.append(shelf.session_id, head[0], (), (record,))
+
+        Writing(shelf.transcripts, shelf.session_id, "no summary was noted", shelf.wait).tried(act)
 
     def _notify(self, name: str, cause: str, job: Job, after_tokens: int) -> None:
         if self._observer is not None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
+from squidbot.core.trying import Writing
 
 if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
+    from squidbot.core.trying import Wait
 
 __all__ = ["JOURNALED", "Told", "tell", "told_of"]
 
 # The kind of these records.
 JOURNALED: Final = "journaled"
-# How often a record makes way for another writer before it gives up.
-_MOST_TRIES: Final = 1_000
 
 
 class Told(NamedTuple):
@@ -50,20 +50,15 @@ def told_of(transcripts: TranscriptStore, session_id: str) -> Told:
         raise DamagedStoreError(f"what a journal tells of {session_id!r} can't be read: {error}") from error
 
 
-def tell(transcripts: TranscriptStore, session_id: str, until_seq: int, time: float) -> None:
-    """Note, durably, that the messages in front of one have been told.
+def tell(transcripts: TranscriptStore, session_id: str, until_seq: int, time: float, wait: Wait | None = None) -> None:
+    """Note, durably, that the messages in front of one have been told; `wait`: how to wait for others who write.
 
     Raises:
         StoreError: nothing was noted.
     """
-    for _ in range(_MOST_TRIES):
-        head = transcripts.head(session_id)
+
+    def act(head: tuple[int, int]) -> None:
         record = Record(JOURNALED, told_of(transcripts, session_id).entries, json.dumps([until_seq, time]))
-        try:
-            transcripts.append(session_id, head[0], (), (record,))
-        except StoreError:
-            if transcripts.head(session_id) == head:
-                raise
-        else:
-            return
-    raise StoreError(f"{_MOST_TRIES} other writers came first; nothing was noted in {session_id!r}")
+        transcripts.append(session_id, head[0], (), (record,))
+
+    Writing(transcripts, session_id, "nothing was noted of the journal", wait).tried(act)

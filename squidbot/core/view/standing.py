@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Part, Record, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
+    from squidbot.core.trying import Wait
     from squidbot.core.view.renderer import Renderer
 
 __all__ = [
@@ -213,7 +214,7 @@ class Shelf(NamedTuple):
     """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before.
 
     `tells_users` says that notes tell of the user's messages, too; `says_notes`, that the model is asked to say when it
-    answers from them.
+    answers from them; `wait`, how to wait for others who write, None: not at all.
     """
 
     session_id: str
@@ -223,6 +224,7 @@ class Shelf(NamedTuple):
     scope: Scope | None = None
     tells_users: bool = False
     says_notes: bool = False
+    wait: Wait | None = None
 
     def showing(self, plan: PlanRecord | None) -> Shelf:
         """Return the shelf whose messages are rendered as a plan sends them; None: without one."""
