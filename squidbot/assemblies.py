@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from squidbot.codecs.jsontext import dumped
+from squidbot.codecs.usage import read_usage
 from squidbot.core.messages import Message, StoredMessage, Usage
 
 if TYPE_CHECKING:
@@ -20,12 +22,28 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
 
-__all__ = ["Assembly", "Reported", "Said", "spoken", "unstored"]
+__all__ = ["Assembly", "Reported", "Said", "reported_by", "spoken", "unstored"]
 
-# What a provider reports: as its own object, or as ours.
-Reported: TypeAlias = "Usage | Mapping[str, object] | None"
-# What a host may hand over as one message or several: a text, a message in its own form, one of ours, or a list.
-Said = str | Mapping[str, object] | Message | StoredMessage | Iterable["Said"]
+
+class ToDict(Protocol):
+    """An object of a provider's SDK: it says of itself what the provider said."""
+
+    def to_dict(self) -> Mapping[str, object]:
+        """Return that."""
+
+
+class ModelDump(Protocol):
+    """An object of pydantic's, or one like it."""
+
+    def model_dump(self) -> Mapping[str, object]:
+        """Return its fields."""
+
+
+# What a provider reports: as its own object, a dict, or ours.
+Reported: TypeAlias = "Usage | Mapping[str, object] | ToDict | ModelDump | None"
+# What a host may hand over as one message or several: a text, a message in its own form, as a dict or as its SDK's
+# object, one of ours, or a list.
+Said: TypeAlias = "str | Mapping[str, object] | Message | StoredMessage | ToDict | ModelDump | Iterable[Said]"
 
 
 def spoken(
@@ -62,12 +80,28 @@ def _from(message: Message, sender: str) -> Message:
 
 
 def _flat(said: Iterable[Said]) -> Iterator[str | Mapping[str, object] | Message | StoredMessage]:
-    """Return what a host hands over one by one, in order."""
+    """Return what a host hands over one by one, in order.
+
+    Raises:
+        ValueError: something is no message, nor a list of such.
+    """
     for one in said:
         if isinstance(one, (str, Mapping, Message, StoredMessage)):
             yield one
-        else:
+        elif (told := dumped(one)) is not None:
+            yield told
+        elif isinstance(one, Iterable) and not isinstance(one, (bytes, bytearray)):
             yield from _flat(one)
+        else:
+            what = "a text, a dict, an object with to_dict() or model_dump(), or a list of these"
+            raise ValueError(f"a message is {what}, not {type(one).__name__}")
+
+
+def reported_by(usage: Reported) -> Usage | None:
+    """Return what a provider reported; None where it did not, or in a form that is not known."""
+    if usage is None or isinstance(usage, Usage):
+        return usage
+    return read_usage(dict(usage) if isinstance(usage, Mapping) else dumped(usage))
 
 
 @dataclass(frozen=True)
@@ -81,8 +115,11 @@ class Assembly:
     prompt: SystemPrompt | None = None
 
     @cached_property
-    def messages(self) -> list[dict[str, object]]:
-        """The request in the host's own form, oldest first; tools are the host's to send beside it."""
+    def messages(self) -> list[Any]:
+        """The request in the host's own form, dicts, oldest first; tools are the host's to send beside it.
+
+        They are typed as what any SDK calls its messages.
+        """
         return [message for one in self._sent for message in one]
 
     def read(self, loads: Callable[[str], object], first: int = 0) -> list[dict[str, object]]:

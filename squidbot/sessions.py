@@ -6,14 +6,12 @@ import threading
 import time
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from squidbot import heard
-from squidbot.assemblies import Assembly, Reported, Said, spoken, unstored
+from squidbot.assemblies import Assembly, Reported, Said, reported_by, spoken, unstored
 from squidbot.codecs import jsontext
-from squidbot.codecs.usage import read_usage
 from squidbot.core.engine import Inputs
-from squidbot.core.messages import Usage
 from squidbot.documents import Documents, Policy
 from squidbot.extending import Place
 from squidbot.lookups import Lookups
@@ -204,16 +202,17 @@ class Session:
         """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
 
         Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
-        kept whatever happens, and the reply behind it. `usage` is what the provider reported for the newest request,
-        as its own object or ours: it corrects the counting. `now` and `sender` are as in `assemble`. `key` is what a
-        client calls them: what is recorded under it already is returned, and nothing is stored.
+        kept whatever happens, and the reply behind it. Messages are texts, dicts, objects of the
+        provider's SDK, or lists of these. `usage` is what the provider reported for the newest request, as its own
+        object or ours: it corrects the counting. `now` and `sender` are as in `assemble`. `key` is what a client calls
+        them: what is recorded under it already is returned, and nothing is stored.
 
         Raises:
             ValueError: something said is not a message of the session's form.
             StoreError: nothing was stored.
         """
         messages = [*spoken(said, "assistant", self.codec, self._place.marked, sender)]
-        reported = usage if isinstance(usage, Usage) or usage is None else read_usage(dict(usage))
+        reported = reported_by(usage)
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
         if self._log is not None:
             self._log.recorded(stored, reported)
@@ -439,7 +438,7 @@ class Session:
 
     @property
     @_alone
-    def tools(self) -> tuple[dict[str, object], ...]:
+    def tools(self) -> tuple[Any, ...]:
         """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
 
         `history`, `memory`, `goal` and `context`, as they are switched on; extensions may withhold any. They stay

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, RecallError
@@ -76,7 +76,7 @@ def caller_in(transcripts: TranscriptStore, session_id: str, now: float, *, writ
     return Caller(now, Source(session_id, last_seq, last_seq) if last_seq >= 0 else None, write)
 
 
-def memory_tool(form: str = "openai.chat", *, write: bool = False, journal: bool = False) -> dict[str, object]:
+def memory_tool(form: str = "openai.chat", *, write: bool = False, journal: bool = False) -> Any:  # noqa: ANN401  # as any SDK types it
     """Return the definition of the tool `memory` as a host sends it, in a form that `history_tool` knows.
 
     Without `write` it can only search (B-30). With `journal` what journals say is a category, too, to search in.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import kind
@@ -52,7 +52,7 @@ class Answer:
     wants_room: bool = False
 
 
-def history_tool(form: str = "openai.chat") -> dict[str, object]:
+def history_tool(form: str = "openai.chat") -> Any:  # noqa: ANN401  # as any SDK types it
     """Return the definition of the tool `history` as a host sends it, in the form that its messages have.
 
     These are "openai.chat", "anthropic.messages", "openai.responses".

@@ -155,7 +155,7 @@ def test_grant_tools_withholds_tools_and_rubbish_grants_none(hooks: list[Any], n
     every = [extension(f"acme{number}", grant_tools=one) for number, one in enumerate(hooks)]
     with squidbot.load({}, extensions=every) as engine:
         session = engine.session("s")
-        assert [tool["function"]["name"] for tool in session.tools] == names  # type: ignore[index]
+        assert [tool["function"]["name"] for tool in session.tools] == names
         assert session.tools is session.tools
         session.assemble("Hello", tools=session.tools)
 

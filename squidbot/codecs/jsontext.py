@@ -5,9 +5,20 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from collections.abc import Mapping
 from typing import cast
 
-__all__ = ["DEEPEST_LEVELS", "JsonTextError", "Rewriter", "parse", "seconds", "stamp_alone", "utf8_bytes", "write"]
+__all__ = [
+    "DEEPEST_LEVELS",
+    "JsonTextError",
+    "Rewriter",
+    "dumped",
+    "parse",
+    "seconds",
+    "stamp_alone",
+    "utf8_bytes",
+    "write",
+]
 
 # Python's own reader gives up at about 1,000 levels, less the frames of whoever calls it. Tool arguments stay far below
 # this; a fixed number makes the answer the same from every caller.
@@ -67,8 +78,39 @@ def _finite(digits: str) -> float:
     return number
 
 
+def dumped(value: object) -> dict[str, object] | None:
+    """Return what an object says by its `to_dict()` or `model_dump()`; None where it has neither, or they say no dict.
+
+    Objects of OpenAI's and Anthropic's SDKs have both, and the former says what the provider has said. The latter has
+    a None for each field that nobody has set, which providers refuse: those stay behind, but for a None as content.
+    """
+    if isinstance(value, type):
+        return None
+    for name in ("to_dict", "model_dump"):
+        tell = getattr(value, name, None)
+        try:
+            told = tell() if callable(tell) else None
+        except TypeError:  # it wants arguments: another method of that name
+            continue
+        if isinstance(told, Mapping):
+            bare = name == "model_dump"
+            return {str(key): one for key, one in told.items() if one is not None or not bare or key == "content"}
+    return None
+
+
+def _plain(value: object) -> dict[str, object]:
+    """Return a dict for an object that JSON has no form for.
+
+    Raises:
+        TypeError: it can't tell of itself as one.
+    """
+    if (told := dumped(value)) is None:
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return told
+
+
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _refuse_depth(value: object) -> None:
@@ -92,7 +134,7 @@ def write(value: object) -> str:
     """Return a value as JSON text, keys in their own order, always the same for equal values.
 
     The text can always be encoded as UTF-8: characters stand as themselves, unless a lone surrogate is among them,
-    then all that is not ASCII is escaped.
+    then all that is not ASCII is escaped. Objects stand in it as what `dumped` says of them.
 
     Raises:
         ValueError: the value holds a NaN or an infinity, or something that JSON has no form for, or is nested too deep.
@@ -101,7 +143,7 @@ def write(value: object) -> str:
         text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(value, allow_nan=False, default=_plain)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"no JSON can be made of it: {error}") from error
     return text
