@@ -154,7 +154,9 @@ class Conversation:
                     if made.report.cost.bound < newest.report.cost.bound:
                         return self._sent(made)
             except (BudgetError, ConfigError):
-                self.session = before
+                pass
+            # Nothing has come of it: what is said next has the window that it had.
+            self.session = before
             return None
 
     def _grow(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core import events
+from squidbot.core.budget.window import read_budget
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
+from squidbot.core.leases import newest_lease
 from squidbot.core.memories import Scope
 from squidbot.hosting.conversations import Conversation, Form
 
@@ -21,14 +24,22 @@ if TYPE_CHECKING:
 
     from squidbot.engines import Engine
     from squidbot.hosting.toolkit import Tool
+    from squidbot.sessions import Session
 
 __all__ = ["Hosted"]
 
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _LOG: Final = logging.getLogger("squidbot")
 # How many conversations are held at once; one that was let go is read again from the store.
 MOST_HELD: Final = 64
+# Of how many it is known which model they had last, where that is not stored yet.
+MOST_NEWEST: Final = 4096
+# How many kinds of what was logged are known, so that each is logged once; the oldest are logged again.
+MOST_TOLD: Final = 256
+# Numbers make no other kind of failure.
+_NUMBER: Final = re.compile(r"\d[\d,._]*")
 
 
 class Hosted:
@@ -36,7 +47,8 @@ class Hosted:
 
     `store` is the file that keeps everything; None: as `settings` say, which are a squidbot.toml, a mapping of its
     form, or None for the one in this folder. `budget` is the largest request and its answer in tokens, or a share of
-    the model's window. `form`, `telling`, `volatile`, `is_whole` and `read` are the host's: see `Form`.
+    the model's window (`read_budget`); where the window is known to be smaller, the window counts. `form`, `telling`,
+    `volatile`, `is_whole` and `read` are the host's: see `Form`.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -49,7 +61,7 @@ class Hosted:
         volatile: Collection[str] = (),
         is_whole: bool = False,
         read: Callable[[str], object] = json.loads,
-        budget: float | None = None,
+        budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
     ) -> None:
@@ -58,16 +70,16 @@ class Hosted:
         Raises:
             ConfigError: the budget is none.
         """
-        if budget is not None and not (0 < budget < 1 or (budget >= 1 and budget % 1 == 0 and budget is not True)):
-            raise ConfigError(f"budget = {budget!r}: it is a number of tokens, or a share of the window below 1")
         self._host, self._form, self._identity = host, form, (telling, volatile, is_whole, read)
-        self._budget = budget
+        self._budget = read_budget(budget)
         self._settings = settings if store is None else _with_store(settings, store)
         self._scope = scope
         self._engine: Engine | None = None
-        self._held: OrderedDict[str, Conversation] = OrderedDict()
+        # By id, model, and the window that the host knows.
+        self._held: OrderedDict[tuple[str, str, int | None], Conversation] = OrderedDict()
+        self._newest: OrderedDict[str, tuple[str, str, int | None]] = OrderedDict()
         self._lock = threading.RLock()
-        self._failed: set[str] = set()
+        self._told: OrderedDict[str, None] = OrderedDict()
 
     @property
     def engine(self) -> Engine:
@@ -105,29 +117,30 @@ class Hosted:
             return TOOLS
 
     def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> Conversation:
-        """Return the conversation of an id, the same as long as it is held.
+        """Return the conversation of an id with a model, the same as long as it is held.
 
-        `model` is what the host calls its model, `window_tokens` that model's window, if known.
+        `model` is what the host calls its model, `window_tokens` that model's window, if known. Without both it is the
+        newest one of the id: who looks something up, or records a reply, need not know the model.
 
         Raises:
             ConfigError: a setting is wrong, or the id is none.
             StoreError: the store can't be opened.
         """
         with self._lock:
-            held = self._held.get(session_id)
+            key = session_id, model, window_tokens
+            newest = self._newest.get(session_id, key)
+            if not model and window_tokens is None:
+                key = newest
+            held = self._held.get(key)
             if held is None:
-                session = self.engine.session(
-                    session_id,
-                    model=model,
-                    window_tokens=self._window(window_tokens),
-                    form=self._form,
-                    scope=self._scope or Scope(),
-                )
+                made = self._opened(*key)
+                if newest in self._held:  # calls of one conversation follow each other, whatever model they are for
+                    made.lock = self._held[newest].session.lock
                 codec = self.engine.wired.codecs[self._form]
-                held = self._held[session_id] = Conversation(session, Form(codec, *self._identity))
-            self._held.move_to_end(session_id)
-            while len(self._held) > MOST_HELD:
-                self._held.popitem(last=False)
+                held = self._held[key] = Conversation(made, Form(codec, *self._identity))
+            self._newest[session_id] = key
+            _keep(self._newest, session_id, MOST_NEWEST)
+            _keep(self._held, key, MOST_HELD)
             return held
 
     def forget(self, session_id: str, seqs: Sequence[int], reason: str) -> None:
@@ -142,7 +155,8 @@ class Hosted:
             if seqs:
                 session.forget(*seqs, reason=reason)
             with self._lock:
-                self._held.pop(session_id, None)
+                for key in [each for each in self._held if each[0] == session_id]:
+                    del self._held[key]
 
     def safely(self, what: str, session_id: str, act: Callable[[], Value], otherwise: Value) -> Value:
         """Return what comes of an act of ours, or `otherwise` where it fails: the host goes on without squidbot (H1).
@@ -153,9 +167,7 @@ class Hosted:
             return act()
         except Exception as error:  # noqa: BLE001  # a raising plugin would kill the host's run
             cause = f"squidbot failed at {what} in {self._host}, which goes on without it: {_said(error)}"
-            if cause not in self._failed:
-                self._failed.add(cause)
-                _LOG.warning("%s", cause)
+            self._tell_once(cause)
             if self._engine is not None:
                 self._engine.wired.relay.notify(Event(events.DEGRADED, session_id, cause))
             return otherwise
@@ -168,12 +180,59 @@ class Hosted:
         if engine is not None:
             engine.close()
 
-    def _window(self, known: int | None) -> int | None:
-        if self._budget is None:
+    def _opened(self, session_id: str, model: str, window_tokens: int | None) -> Session:
+        """Return a session under the window that holds; without model and window under those that it had last."""
+        engine = self.engine
+        last = newest_lease(engine.wired.store, session_id) if not model and window_tokens is None else None
+        if last is None:
+            window_tokens = self._window(model, window_tokens)
+        elif (model := last.model) or self._budget is not None:
+            same = self._budget is None and engine.wired.lease(model) == last
+            window_tokens = None if same else last.window_tokens
+        return engine.session(
+            session_id, model=model, window_tokens=window_tokens, form=self._form, scope=self._scope or Scope()
+        )
+
+    def _window(self, model: str, known: int | None) -> int | None:
+        """Return the smaller one of budget and window, or the budget's share of the window; None: as settings say."""
+        budget = self._budget
+        if budget is None:
             return known
-        if self._budget >= 1:
-            return int(self._budget)
-        return int(self._budget * known) if known else None
+        lease = None if known else self.engine.wired.lease(model)
+        tokens = known or (lease.window_tokens if lease else 0)
+        is_known = lease is None or lease.source != "default"
+        if budget < 1:
+            if not is_known:
+                self._tell_once(
+                    f"budget={budget:g}: the window of the model {model!r} is not known, so this is a share of "
+                    f"{tokens:,} tokens; give budget as a number of tokens, or the window as "
+                    f"models.<name>.context_window in the settings"
+                )
+            return max(1, int(budget * tokens))
+        if is_known and tokens < budget:
+            self._tell_once(
+                f"budget={int(budget)} is more than the window of the model {model!r} has, {tokens:,} tokens: "
+                f"requests keep within the window; give a smaller budget, or none"
+            )
+            return tokens
+        return int(budget)
+
+    def _tell_once(self, text: str) -> None:
+        """Log something, each kind of it once."""
+        with self._lock:
+            kind = _NUMBER.sub("0", text)
+            is_new = kind not in self._told
+            self._told[kind] = None
+            _keep(self._told, kind, MOST_TOLD)
+        if is_new:
+            _LOG.warning("%s", text)
+
+
+def _keep(known: OrderedDict[Key, Value], newest: Key, most: int) -> None:
+    """Make a key the newest one, and let the oldest go where there are too many."""
+    known.move_to_end(newest)
+    while len(known) > most:
+        known.popitem(last=False)
 
 
 def _offers(given: Mapping[str, object]) -> bool:

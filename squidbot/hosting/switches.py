@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.core.budget.window import read_budget
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ def read(path: Path) -> Switch:
     """
     try:
         told = json.loads(path.read_text("utf-8"))
-        budget = told["budget"]
-        return Switch(str(told["store"]), budget if budget is None else float(budget), str(told["settings"]))
+        return Switch(str(told["store"]), read_budget(told["budget"]), str(told["settings"]))
     except FileNotFoundError as error:
         raise ConfigError("it is not switched on") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path} can't be read: {error}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} can't be read: {error!r}") from error
 

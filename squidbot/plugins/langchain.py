@@ -63,8 +63,9 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
     """Keeps requests within a budget, all that was said in a file, and gives the model tools to find it again.
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens, or a share of the model's window below 1. `scope` says whose durable facts are
-    found. The conversation is the thread; without a thread_id nothing is kept, which is said once.
+    request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
+    whose durable facts are found. The conversation is the thread; without a thread_id nothing is kept, which is
+    said once.
 
     Raises:
         ConfigError: the budget is none; a run would leave its messages with the provider.
@@ -74,7 +75,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         self,
         path: str | Path | None = None,
         *,
-        budget: float | None = None,
+        budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
     ) -> None:

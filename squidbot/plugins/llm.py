@@ -27,6 +27,7 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.llm: {error}; {missing('llm')}") from error
 
 from squidbot.codecs.usage import read_usage
+from squidbot.core.budget.window import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.hosting import switches, toolkit
 from squidbot.hosting.hosted import Hosted
@@ -358,15 +359,15 @@ def commands() -> None:
 
 
 @commands.command("on")
-@click.option("--budget", type=float, help="Request and answer in tokens, or a share of the window below 1.")
+@click.option("--budget", help="Request and answer in tokens (8000, 8k), or a share of the window below 1 (0.5).")
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps everything; squidbot.db beside llm's.")
 @click.option("--settings", type=click.Path(exists=True, dir_okay=False), help="A squidbot.toml, instead of --store.")
-def switch_on(budget: float | None, store: str | None, settings: str | None) -> None:
+def switch_on(budget: str | None, store: str | None, settings: str | None) -> None:
     """Have squidbot take care of all models."""
     folder = _folder()
     where = str(Path(store).absolute()) if store else "" if settings else str(folder / STORE)
-    made = Switch(where, budget, str(Path(settings).absolute()) if settings else "")
     try:
+        made = Switch(where, read_budget(budget), str(Path(settings).absolute()) if settings else "")
         opened(made)
     except SquidbotError as error:
         raise click.ClickException(str(error)) from error

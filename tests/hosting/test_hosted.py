@@ -24,24 +24,131 @@ USER = {"role": "user", "content": "Where is the boat?"}
 REPLY = {"role": "assistant", "content": "In the harbour."}
 
 
-def hosted(path: Path, budget: float | None = 2_000) -> Hosted:
+def hosted(path: Path, budget: float | str | None = 2_000) -> Hosted:
     """Return one whose host writes OpenAI's messages."""
     return Hosted(path, host="a test", form="openai.chat", telling=dict, budget=budget)
 
 
-@pytest.mark.parametrize("budget", [0, -1, 1.5, True, float("nan")])
+@pytest.mark.parametrize(
+    "budget", [0, -1, 1.5, True, float("nan"), float("inf"), 1e23, "much", "", "1.5", "-8k", [8000]]
+)
 def test_a_budget_that_is_none_is_refused(budget: float, tmp_path: Path) -> None:
-    """Tokens are whole, a share is below 1."""
-    with pytest.raises(ConfigError, match=r"budget = .*a number of tokens, or a share of the window below 1"):
+    """Tokens are whole, and no more than any window has; a share is below 1."""
+    with pytest.raises(ConfigError, match=r"^budget = .*a number of tokens, or a share of the window below 1: .*'8k'"):
         hosted(tmp_path / "mem.db", budget)
 
 
-def test_a_share_is_of_the_window_that_the_host_knows(tmp_path: Path) -> None:
-    """Where it knows none, the settings' window holds."""
+@pytest.mark.parametrize(("budget", "tokens"), [("8k", 8_000), ("8Ki", 8_192), (" 8000 ", 8_000), ("0.25", 10_000)])
+def test_a_budget_may_be_written_as_a_word(budget: str, tokens: int, tmp_path: Path) -> None:
+    """As sizes are everywhere else."""
+    one = hosted(tmp_path / "mem.db", budget)
+    assert one.conversation("a", "m", 40_000).session.lease.window_tokens == tokens
+    one.close()
+
+
+def test_a_budget_in_which_nothing_fits_is_refused_at_once(tmp_path: Path) -> None:
+    """Not in the log of the first turn."""
+    with pytest.raises(ConfigError, match=r"^budget = 10: 256 tokens are the least"):
+        hosted(tmp_path / "mem.db", 10)
+
+
+@pytest.mark.parametrize("budget", [200_000, "200k"])
+def test_the_smaller_one_of_budget_and_window_counts(
+    budget: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Said once, with the argument; a window that the settings name is known, too."""
+    known = {"models": {"small": {"context_window": 4_000}}}
+    path = {"store": {"path": str(tmp_path / "mem.db")}}
+    one = Hosted(None, host="a test", form="openai.chat", telling=dict, budget=budget, settings={**known, **path})
+    windows = [("a", "m", 8_000), ("b", "m", 9_000), ("c", "small", None), ("d", "m", None), ("e", "m", 400_000)]
+    found = [one.conversation(*each).session.lease.window_tokens for each in windows]
+    assert found == [8_000, 9_000, 4_000, 200_000, 200_000]
+    told = [record.getMessage() for record in caplog.records]
+    assert [text[:55] for text in told] == [
+        "budget=200000 is more than the window of the model 'm' ",
+        "budget=200000 is more than the window of the model 'sma",
+    ]
+    one.close()
+
+
+def test_a_share_is_of_the_window_that_is_known(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """By the host, or by the settings; where neither knows it, of the default window, which is said."""
     one = hosted(tmp_path / "mem.db", 0.25)
     assert one.conversation("a", "m", 40_000).session.lease.window_tokens == 10_000
-    assert one.conversation("b").session.lease.window_tokens == 32_768
     assert one.conversation("a").session.lease.window_tokens == 10_000, "it is the same as long as it is held"
+    assert not caplog.records
+    assert one.conversation("b").session.lease.window_tokens == 8_192
+    assert one.conversation("c").session.lease.window_tokens == 8_192
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.startswith("budget=0.25: the window of the model '' is not known, so this is a share of 32,768 tokens;")
+    one.close()
+
+
+def test_a_conversation_that_goes_to_another_model_has_its_window(tmp_path: Path) -> None:
+    """And what is known of it: nothing is said twice, whoever looks something up has the newest one."""
+    one = hosted(tmp_path / "mem.db", None)
+    large = one.conversation("a", "large", 200_000)
+    large.before([USER])
+    assert one.conversation("a") is large
+    small = one.conversation("a", "small", 4_000)
+    assert (small.session.lease.window_tokens, small.session.lease.model) == (4_000, "small")
+    assert small.session.lock is large.session.lock
+    assert one.conversation("a") is small
+    assert small.before([USER]) == [USER]
+    small.after(REPLY)
+    again = one.conversation("a", "large", 200_000)
+    assert (again, again.session.lease.window_tokens) == (large, 200_000)
+    assert again.before([USER, REPLY, USER]) == [USER, REPLY, USER]
+    assert again.session.wired.store.head("a")[0] == 3
+    one.close()
+
+
+@pytest.mark.parametrize("budget", [None, 0.5, 64_000])
+@pytest.mark.parametrize("window", [None, 200_000])
+def test_a_tool_call_opens_a_conversation_as_it_was(budget: float | None, window: int | None, tmp_path: Path) -> None:
+    """With model and window, behind as many others as are held, and in another process; nothing is written for it."""
+    one = hosted(tmp_path / "mem.db", budget)
+    talk = one.conversation("a", "large", window)
+    talk.before([USER])
+    lease = talk.session.lease
+    for number in range(MOST_HELD):
+        one.conversation(f"o{number}", "large", window)
+    for each in (one, hosted(tmp_path / "mem.db", budget)):
+        opened = each.conversation("a").session
+        assert opened.lease == lease
+        store = each.engine.wired.store
+        records = store.head("a")[1]
+        assert each.conversation("a", "large", window).session.lease == lease
+        assert store.head("a")[1] == records
+        each.close()
+
+
+def test_cuts_that_shorten_nothing_leave_the_window_as_it_was(tmp_path: Path) -> None:
+    """What is said next has all the room that it had."""
+    one = hosted(tmp_path / "mem.db", None)
+    talk = one.conversation("a", "m", 20_000)
+    assert talk.before([USER]) == [USER]
+    assert talk.shorter() is None
+    assert talk.session.lease.window_tokens == 20_000
+    one.close()
+
+
+def test_failures_that_differ_in_a_number_are_one_kind(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And what is known of the kinds does not grow for ever."""
+    one = hosted(tmp_path / "mem.db")
+
+    def failing(error: Exception) -> object:
+        def fails() -> None:
+            raise error
+
+        return one.safely("a request", "a", fails, None)
+
+    for number in range(300):
+        failing(BudgetError("tools", cost=1_000 + number, budget=900, unit="tokens", key="window.default"))
+    assert len(caplog.records) == 1
+    for number in range(600):
+        failing(ValueError(chr(0x4E00 + number)))
+    assert len(one._told) <= 256
     one.close()
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "left_reserve_tokens",
     "open_lease",
     "parse_tokens",
+    "read_budget",
     "room",
     "safety_fraction_for",
     "window_below",
@@ -53,8 +54,13 @@ _SAFETY_FRACTIONS: dict[Certificate, float] = {
 
 _UNITS = {"": 1, "k": 1000, "Ki": 1024, "m": 1_000_000, "Mi": 1024 * 1024}
 
+# A request and its answer in fewer tokens hold no conversation.
+LEAST_BUDGET_TOKENS = 256
+_SHARE = re.compile(r"0?\.[0-9]{1,9}")
+
 # Twelve digits are beyond any window; int() itself refuses a number only at 4,301 digits, and with a foreign error.
 _SIZE = re.compile(r"([0-9]{1,12})(k|Ki|m|Mi)?")
+MOST_TOKENS = 10**12 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,32 @@ def parse_tokens(text: str) -> int:
             "m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
         )
     return size
+
+
+def read_budget(given: object) -> float | None:
+    """Return a budget: whole tokens, written as a number or as "8k", or a share of a window, below 1; None for None.
+
+    Raises:
+        ConfigError: it is none of these, or fewer tokens than a conversation takes.
+    """
+    if given is None:
+        return None
+    read: object = given
+    if isinstance(given, str):
+        text = given.strip()
+        try:
+            read = parse_tokens(text)
+        except ConfigError:
+            read = float(text) if _SHARE.fullmatch(text) else given
+    if isinstance(read, int | float) and not isinstance(read, bool):
+        if 0 < read < 1 or (LEAST_BUDGET_TOKENS <= read <= MOST_TOKENS and read % 1 == 0):
+            return read
+        if 0 < read < LEAST_BUDGET_TOKENS and read % 1 == 0:
+            least = f"{LEAST_BUDGET_TOKENS} tokens are the least that holds a request and its answer"
+            raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or leave it out")
+    raise ConfigError(
+        f"budget = {given!r:.80}: it is a number of tokens, or a share of the window below 1: 8000, '8k', 0.5"
+    )
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:

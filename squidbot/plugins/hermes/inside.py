@@ -59,7 +59,7 @@ class Leads(Protocol):
 class Inside:
     """What all agents of a process share. Threads may share it; none of its methods raises."""
 
-    def __init__(self, store: str | Path | None, *, budget: float | None = None, settings: Any = None) -> None:  # noqa: ANN401  # what a file says
+    def __init__(self, store: str | Path | None, *, budget: float | str | None = None, settings: Any = None) -> None:  # noqa: ANN401  # what a file says
         """Nothing is opened yet.
 
         Raises:

@@ -46,8 +46,8 @@ class Squidbot:
     """Keeps requests within a budget, all that was said in a file, and gives the model tools to find it again.
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens, or a share of the model's window below 1. `scope` says whose durable facts are
-    found.
+    request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
+    whose durable facts are found.
 
     Raises:
         ConfigError: the budget is none.
@@ -57,7 +57,7 @@ class Squidbot:
         self,
         path: str | Path | None = None,
         *,
-        budget: float | None = None,
+        budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
     ) -> None:
