@@ -47,7 +47,12 @@ PATTERNS = {
 # tiktoken's merging is quadratic in a piece, and a pattern's piece is one of these runs: letters, marks, whitespace, or
 # letters with combining marks, which make words of any length in some scripts. Longer ones are cut.
 PIECE_CHARS = 1024
-_LONG_RUN = re.compile(r"[^\W\d_]{1025,}|[^\w\s]{1025,}|\s{1025,}|[^\s\d]{8192,}".replace("1025", str(PIECE_CHARS + 1)))
+# A run is tried from its first character only: from each of its characters would be quadratic.
+_LONG_RUN = re.compile(
+    r"(?<![^\W\d_])[^\W\d_]{1025,}|(?<![^\w\s])[^\w\s]{1025,}|(?<!\s)\s{1025,}|(?<![^\s\d])[^\s\d]{8192,}".replace(
+        "1025", str(PIECE_CHARS + 1)
+    )
+)
 # Merging is greedy, so that two halves may take fewer tokens than the whole; a change near one cut stays near it.
 CUT_TOKENS = 4
 

@@ -44,8 +44,8 @@ _MADE: Final[dict[str, Callable[[str], Plain]]] = {
 }
 # A text of several lines stands as it is where nothing of it could be lost so.
 _INK: Final = r"!-~\xa1-\u1fff\u2030-\u2fef\u3001-\ud7ff"
-_LINE: Final = rf"(?:[ {_INK}]*[{_INK}])?"
-_LINES: Final = re.compile(rf"[{_INK}]{_LINE}(?:\n+{_LINE})*\n?")
+# Each character can be taken in one way only: no text, however odd, takes longer than its length.
+_LINES: Final = re.compile(rf"(?=[{_INK}])(?:[{_INK}\n]++|\x20++(?=[{_INK}]))*+")
 _ENDS: Final = re.compile("[\n\r\x85\u2028\u2029]")
 _COLUMNS: Final = 120
 

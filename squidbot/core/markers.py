@@ -51,7 +51,8 @@ _LINE = re.compile(
 )
 # A fence opens with nothing but a name behind it, and closes with nothing (CommonMark 0.31, section 4.5).
 _FENCE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
-_COMPLETED = re.compile(r"[\s:(\-\u2013\u2014]*\bcompleted\b[\s.!)*_]*\Z", re.IGNORECASE)
+_COMPLETED = re.compile(r"\bcompleted\b[\s.!)*_]*\Z", re.IGNORECASE)
+_BEFORE_COMPLETED = " \t\r\n\f\v:(-\u2013\u2014"
 # Control characters and lone surrogates, which some providers refuse.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
@@ -74,7 +75,7 @@ class MarkedLine(NamedTuple):
     def completes(self) -> str | None:
         """The name of what a checkpoint says is completed; None for all else."""
         found = _COMPLETED.search(self.said) if self.marker == CHECKPOINT else None
-        return _named(self.said[: found.start()]) if found else None
+        return _named(self.said[: found.start()].rstrip(_BEFORE_COMPLETED)) if found else None
 
 
 def marked_lines(text: str) -> list[MarkedLine]:

@@ -13,7 +13,7 @@ __all__ = ["is_too_long", "server_held"]
 # minute are counted in them, too.
 _WORDS: Final = re.compile(
     r"prompt is too long|request_too_large|maximum (?:context|input) length|maximum number of tokens allowed"
-    r"|context_length_exceeded|exceed\w*.{0,40}\bcontext|input is too (?:long|large)|longer than the maximum"
+    r"|context_length_exceeded|exceed.{0,50}\bcontext|input is too (?:long|large)|longer than the maximum"
     r"|greater than the context length|context (?:the )?overflows|too large for model with \d+ maximum context",
     re.IGNORECASE | re.DOTALL,
 )

@@ -25,7 +25,7 @@ MOST_PARAMETERS = 10**15
 _ITEM_TYPES: dict[type, int] = {bool: 7, int: 5, float: 6, str: 8}
 _TYPE_IDS = {kind.name.upper(): number for number, kind in TENSOR_TYPES.items()}
 # A model's file on the server's disk; whatever else a modelfile may name is none of ours.
-_BLOB = re.compile(r'^FROM\s+"?(.*[/\\]blobs[/\\]sha256-[0-9a-f]{64})"?\s*$', re.MULTILINE)
+_BLOB = re.compile(r'^FROM\s++"?(.*[/\\]blobs[/\\]sha256-[0-9a-f]{64})"?\s*$', re.MULTILINE)
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([MB])$")
 

@@ -23,7 +23,7 @@ MOST_BYTES = 64 * 2**20
 
 # Ollama's words for a prompt that is too long, of its own and of the llama-server behind it, which differ by version.
 _TOO_LONG = re.compile(
-    r"exceed\w*.{0,40}\bcontext|longer than the context|prompt (?:is )?too long|input length exceeds"
+    r"exceed.{0,50}\bcontext|longer than the context|prompt (?:is )?too long|input length exceeds"
     r"|exceed_context_size",
     re.IGNORECASE | re.DOTALL,
 )

@@ -31,7 +31,7 @@ class Account(accounts.Account):
     words = accounts.Words(
         # Those of OpenAI, OpenRouter, vLLM, llama-server, LM Studio and text-embeddings-inference for what is too long.
         too_long=re.compile(
-            r"maximum (?:context|input) length|context_length_exceeded|exceed\w*.{0,40}\b(?:context|tokens)"
+            r"maximum (?:context|input) length|context_length_exceeded|exceed.{0,50}\b(?:context|tokens)"
             r"|input is too (?:long|large)|must have less than \d+ tokens|longer than the maximum"
             r"|context (?:the )?overflows|context length of only|greater than the context length",
             re.IGNORECASE | re.DOTALL,

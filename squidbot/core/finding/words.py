@@ -38,7 +38,8 @@ _TOKEN = re.compile(rf"{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
 _ASCII_PIECE = re.compile("[A-Za-z0-9]+")
 _PIECE = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
-_RAW_GAP = r"(?:\\+[bfnrt]|[\W_])*"  # as it is in JSON text, escapes and all
+_RAW = r"(?:\\++[bfnrt]?|[^\w\\]|_)"  # between words in JSON text, escapes and all
+_RAW_GAP = rf"(?:{_RAW}{{257}}|{_RAW}{{0,256}}"  # a gap that is longer rules nothing out
 _GAP, _GAP_OR_HUMP = r"[\W_]+", r"[\W_]*"
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, and what is not seen at all. The voicing marks of
@@ -52,7 +53,7 @@ _ENDINGS = ("ing", "ed", "es", "s", "e")
 # base64, hashes and signatures are data: a word of 256 characters or more is none.
 _BLOB = re.compile(r"[A-Za-z0-9+/=_\-]{256,}")
 _QUOTED = re.compile(
-    '"([^"]*)"|\u201c([^\u201d]*)\u201d|\u201e([^\u201c\u201d]*)[\u201c\u201d]|\u00ab([^\u00bb]*)\u00bb'
+    '"([^"]*)"|\u201c([^\u201c\u201d]*)\u201d|\u201e([^\u201c-\u201e]*)[\u201c\u201d]|\u00ab([^\u00ab\u00bb]*)\u00bb'
 )
 
 PIECE_CHARS = 64  # of a longer piece the first ones count, in texts and in queries
@@ -104,7 +105,7 @@ def may_have_phrase(payload: str, phrase: tuple[str, ...]) -> bool:
     """Say without reading a payload as JSON whether any string in it can have a phrase; most are ruled out so."""
     if not payload.isascii() or "\\u" in payload or any(len(piece) == PIECE_CHARS for piece in phrase):
         return True
-    return re.search(_RAW_GAP.join(phrase), payload.lower()) is not None
+    return re.search(_RAW_GAP.join(phrase) + ")" * (len(phrase) - 1), payload.lower()) is not None
 
 
 def read_query(text: str) -> Query:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["marked_changes"]
 
 _ACTIONS: Final = {"GOAL": "set", "ARTIFACT": "artifact", "NEXT": "next"}
-_LOCKED: Final = re.compile(r"[\s:(\[\-\u2013\u2014]*\bLOCKED\b[\s.!)\]*_]*\Z")
+_LOCKED: Final = re.compile(r"\bLOCKED\b[\s.!)\]*_]*\Z")
+_BEFORE_LOCKED: Final = " :([-\u2013\u2014"
 
 
 def marked_changes(said: Iterable[Said]) -> Iterator[Change]:
@@ -30,7 +31,8 @@ def _change(line: MarkedLine, seq: int) -> Change:
     text = " ".join(line.said.strip("*_ \t").split())
     if line.marker == "DECISION":
         locked = _LOCKED.search(text)
-        return Change("lock" if locked else "decide", text[: locked.start()] if locked else text, seq=seq, marked=True)
+        said = text[: locked.start()].rstrip(_BEFORE_LOCKED) if locked else text
+        return Change("lock" if locked else "decide", said, seq=seq, marked=True)
     if line.marker == "CHECKPOINT":
         if line.completes is not None:
             return Change("close", line.completes, seq=seq, marked=True)

@@ -19,7 +19,9 @@ SENTENCE_CHARS = 400
 
 _FENCED: Final = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _TAG: Final = re.compile(r"<([A-Za-z][\w\-]*)\b[^<>]*>")
-_QUOTES: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201d\n]*\u201d|\u00ab[^\u00bb\n]*\u00bb|(?<!\w)\'[^\'\n]+\'(?!\w)')
+_QUOTES: Final = re.compile(
+    r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d|\u00ab[^\u00ab\u00bb\n]*\u00bb|(?<!\w)\'[^\'\n]+\'(?!\w)'
+)
 # Up to so many words in quotes are a name.
 _NAME_WORDS = 3
 # Lines of a quotation, a table, indented code, a log.
@@ -62,7 +64,7 @@ _SCENE: Final = re.compile(
     re.IGNORECASE,
 )
 _BULLET: Final = re.compile(r"\A\s*(?:[-*\u2022+]|\d{1,2}[.)])\s+")
-_ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+|\s*;\s+")
+_ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+|(?:(?<!\s)\s++)?;\s+")
 _ABBREVIATED: Final = re.compile(
     r"\b(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|no|approx|inc|ltd|jr|sr)\.\Z", re.IGNORECASE
 )

@@ -27,7 +27,7 @@ class Rule(NamedTuple):
 
     Attributes:
         name: told as the reason of what it makes.
-        pattern: matches a clause without the sign at its end.
+        pattern: matches a clause without the sign at its end, with one space between its words.
         text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
             with its verb conjugated, `{o}` x as it was said.
         slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
@@ -200,7 +200,8 @@ def _rule(  # noqa: PLR0913, PLR0917  # the columns of a table
     fits: Callable[[str], bool] = _is_told, ends: tuple[str, ...] = (), *, trait: bool = False, lasts: bool = False,
     changes: bool = False,
 ) -> Rule:  # fmt: skip
-    compiled = re.compile(rf"(?:{pattern})\Z", re.IGNORECASE)
+    # A clause has one space between its words: `\s+` beside `.+` would be quadratic in a run of spaces.
+    compiled = re.compile(rf"(?:{pattern})\Z".replace(r"\s+", " "), re.IGNORECASE | re.DOTALL)
     return Rule(name, compiled, text, slot, category, importance, fits, ends, trait, lasts, changes)
 
 

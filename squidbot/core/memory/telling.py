@@ -35,9 +35,11 @@ PATH_CHARS: Final = 100
 # A clock that is so little behind is not behind.
 _SAME_TIME_SECONDS = 60
 # Control characters and lone surrogates, which some providers refuse; and marks of ours, which only we may write.
-_UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]|<(?=\s*/?\s*squidbot\b)", re.IGNORECASE)
+_UNSAFE: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\ud800-\udfff]|<(?=\s*+(?:/\s*+)?squidbot\b)", re.IGNORECASE
+)
 # Below the head of a table.
-_BARE_ROW: Final = re.compile(r"^[ \t]*\|?[ \t]*:?-{3,}[|:\- \t]*$", re.MULTILINE)
+_BARE_ROW: Final = re.compile(r"^[ \t]*+(?:\|[ \t]*+)?:?-{3}[|:\- \t]*+$", re.MULTILINE)
 _TRUSTED: Final = {
     "user": "",
     "assistant": "noted by the assistant",

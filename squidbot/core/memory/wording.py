@@ -22,21 +22,21 @@ __all__ = [
 
 MOST_CHARS = 160
 _NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
-# What follows a fact and is none of it.
+# What follows a fact and is none of it, where one space parts words: a run of spaces would be tried in many ways.
 _BEHIND: Final = re.compile(
-    r"\s*(?:\(|\s-{1,2}\s|-\s|\s[\u2013\u2014]|[\u2014]|,?\s+(?:because|'?cause|cuz|since|although|though|which|"
+    r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|"
     r"whereas|"
-    r"so that|but|so\s+(?:i|we|it|that's|please)|in\s+case|just\s+so|and\s+(?:am|have|would|will|can|was|want|need|"
+    r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|"
     r"do))\b|"
-    r",\s*(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|"
+    r", ?(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|"
     r"there|then|"
-    r"(?:and\s+)?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
+    r"(?:and )?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
 _FILLER: Final = re.compile(
-    r"(?:[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|currently|"
-    r"instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|a lot|"
-    r"very much|so much|the most|best))+\Z",
+    r"(?<![\s,])[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|"
+    r"currently|instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|a lot|"
+    r"very much|so much|the most|best)\Z",
     re.IGNORECASE,
 )
 _TURNS: Final = {
@@ -92,7 +92,7 @@ def trimmed(tail: str) -> str:
 
 def ahead(text: str) -> str:
     """Return a text up to where it gives a reason, a reserve, or something else."""
-    return _BEHIND.sub("", text, count=1)
+    return _BEHIND.sub("", " ".join(text.split()), count=1).rstrip()
 
 
 def turned(text: str) -> str:

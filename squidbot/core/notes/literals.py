@@ -22,7 +22,8 @@ _RUN = re.compile(r"[\w@~./\-]+")
 # Only a run with one of these can hold a literal; it spares most words the closer look.
 _MARKED = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
 # A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
-_PIECE = re.compile(r"[\w-]+\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w)|\w+(?:-\w+)*")
+_PIECE = re.compile(r"[\w-]+(\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w))?")
+_DASHED = re.compile(r"\w+(?:-\w+)*")
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
 _SNAKE = re.compile(r"[^\W_]_\w")
@@ -38,7 +39,7 @@ _FILE_SUFFIX = re.compile(
 )
 
 _IMPORT = re.compile(
-    r"\s*(?:import|from|require|include|using|use|@import|#\s*include|export\b[^=(]{0,200}\bfrom|.{0,200}\brequire\()"
+    r"\s*+(?:import|from|require|include|using|use|@import|#\s*include|export\b[^=(]{0,200}\bfrom|.{0,200}\brequire\()"
     r"(?!\w)|.{0,300}\bfrom ['\"]"
 )
 _DEFINED_BY = re.compile(
@@ -137,7 +138,8 @@ def _words(run: str, start: int) -> Iterator[tuple[int, str]]:
         yield start, run.rstrip(".-")
         return
     for piece in _PIECE.finditer(run):
-        yield from ((start + at, name) for at, name in _names(piece.group(), piece.start()))
+        for name in [piece] if piece[1] else _DASHED.finditer(run, piece.start(), piece.end()):
+            yield from ((start + at, found) for at, found in _names(name.group(), name.start()))
 
 
 def _names(text: str, start: int) -> Iterator[tuple[int, str]]:

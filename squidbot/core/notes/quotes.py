@@ -75,14 +75,14 @@ _FILLER = re.compile(
     r"(?:now |ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_LIST_MARK = re.compile(r"^\s*(?:(?:\d{1,3}[.)]|[-*#>\u2022]+)\s+)+", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[^\S\n]*+(?:(?:\d{1,3}[.)]|[-*#>\u2022]++)\s++)+", re.MULTILINE)
 _DETAIL = re.compile(
     r"(?<=[\w;] )[A-Z][\w'-]+|\d[\d:.,/-]*|\b(?:yesterday|today|tomorrow|tonight|(?:last|next|this) "
     r"(?:week|weekend|month|year|summer|winter|spring|fall|autumn))\b"
 )
 _LONG_WORD = re.compile(r"[^\W\d_]{6,}")
-_NO_OUTPUT = re.compile(r"\W*(?:no output|ok|done|success|null|none|true)?\W*\Z", re.IGNORECASE)
-_NAME_END = re.compile(r"[\w@~./-]+\Z")
+_NO_OUTPUT = re.compile(r"\W*+(?:(?:no output|ok|done|success|null|none|true)\W*+)?\Z", re.IGNORECASE)
+_NAME_END = re.compile(r"(?<![\w@~./-])[\w@~./-]+\Z")
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
 _JSON_LINE = re.compile(r"(?=\\[nr])")
 # The line ends where the JSON string ends, at a quote that is not escaped.

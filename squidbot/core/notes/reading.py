@@ -50,7 +50,7 @@ _FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.
 _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
 _LABEL_RANK = {"wrote": 0, "with": 0, Place.DEFINED.value: 1, Place.IMPORTED.value: 2}
 
-_FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*+```.*$", re.MULTILINE)
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
 
 

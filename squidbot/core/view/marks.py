@@ -42,10 +42,15 @@ MEMORIES: Final = "memories"
 JOURNAL: Final = "journal"
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
 _ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|{JOURNAL}|refused): ")
-_MEMORIES: Final = re.compile(rf"<squidbot {MEMORIES}: [^\n]*\n(.*?)\n?</squidbot {MEMORIES}>", re.DOTALL)
+# Up to the next mark that opens, so that one which is never closed costs no more than its length.
+_MEMORIES: Final = re.compile(
+    rf"<squidbot {MEMORIES}: [^\n]*\n((?:(?!<squidbot {MEMORIES}: ).)*?)\n?</squidbot {MEMORIES}>", re.DOTALL
+)
 # A line that tells one; no id is longer.
 _MEMORY: Final = re.compile(r"^- ([^\s:]{1,1024}): ", re.MULTILINE)
-_FENCED: Final = re.compile(rf"<squidbot recalled ({_IDS}): .*?\n</squidbot recalled \1>", re.DOTALL)
+_FENCED: Final = re.compile(
+    rf"<squidbot recalled ({_IDS}): (?:(?!<squidbot recalled ).)*?\n</squidbot recalled \1>", re.DOTALL
+)
 
 
 def fence(what: str, about: str, text: str) -> str:

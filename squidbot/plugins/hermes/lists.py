@@ -16,9 +16,7 @@ Native: TypeAlias = "Mapping[str, Any]"
 # So much of a tool's result tells it from others: hermes may add what the user says meanwhile, or we take off, behind.
 TELLING_CHARS: Final = 200
 # What reasoning models write into their answers, and hermes takes out.
-_THOUGHT: Final = re.compile(
-    r"<(think|thinking|reasoning|thought|REASONING_SCRATCHPAD)>.*?</\1>", re.DOTALL | re.IGNORECASE
-)
+_OPENING: Final = re.compile(r"<(think|thinking|reasoning|thought|REASONING_SCRATCHPAD)>", re.IGNORECASE)
 # What a reply has beside words and calls, by hermes's own names.
 BESIDE: Final = (
     "reasoning",
@@ -52,7 +50,23 @@ def telling(message: Native) -> object:
     said = sent_text(message)
     if message.get("role") == "tool":
         return "tool", message.get("tool_call_id"), said[:TELLING_CHARS]
-    return message.get("role"), " ".join(_THOUGHT.sub(" ", said).split())
+    return message.get("role"), " ".join(" ".join(_unthought(said)).split())
+
+
+def _unthought(said: str) -> Iterator[str]:
+    """Yield what stands beside thoughts. A tag that is never closed is looked up once, and opens nothing."""
+    at, unclosed = 0, set[str]()
+    for opening in _OPENING.finditer(said):
+        tag = opening[1].lower()
+        if opening.start() < at or tag in unclosed:
+            continue
+        closing = re.compile(f"</{tag}>", re.IGNORECASE).search(said, opening.end())
+        if closing is None:
+            unclosed.add(tag)
+        else:
+            yield said[at : opening.start()]
+            at = closing.end()
+    yield said[at:]
 
 
 def _arguments(function: Mapping[str, Any]) -> object:

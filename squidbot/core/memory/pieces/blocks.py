@@ -20,9 +20,9 @@ _FENCE: Final = re.compile(r" {0,8}(?:[-*+>] +)?(`{3,}|~{3,})([^`]*)")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _TABLE: Final = re.compile(r"[ \t]*\|")
 _KEY: Final = re.compile(r"(?:- |[^\s#\-][^:]*:(?:\s|\Z)|---)")
-_TITLE: Final = re.compile(r"^title\s*[:=]\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
+_TITLE: Final = re.compile(r"^title[^\S\n]*+[:=](.+)", re.MULTILINE | re.IGNORECASE)
 _FRONTS: Final = ("---", "+++")
-_MARKUP: Final = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|[`*]+|<[^>\n]*>")
+_MARKUP: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^\[)\n]*\)|[`*]+|<[^<>\n]*>")
 MOST_NAME_CHARS, MOST_HEADING_CHARS = 500, 120
 
 
@@ -115,7 +115,7 @@ class _Reader:
         said = "\n".join(self._lines[1:end])
         title = _TITLE.search(said)
         if title:
-            yield from self._enter(0, title[1])
+            yield from self._enter(0, title[1].strip().strip("\"'"))
         self._at = end + 1
         yield self._block([said], "front")
 
