@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -199,6 +200,22 @@ def test_reserve_of_nothing_is_taken(tmp_path: Path) -> None:
     result = squidbot("replay", transcript(tmp_path, 1), "--window", "4096", "--reserve", "0", "--json")
     assert result.exit_code == 0
     assert json.loads(result.output)["reserve"] == 0
+
+
+def test_replay_without_a_request_that_fits_measures_nothing(tmp_path: Path) -> None:
+    """Nothing was kept, and nothing was saved: it says so, and ends with three."""
+    path = transcript(tmp_path, 3)
+    said = squidbot("replay", path, "--window", "8", "--compare")
+    assert said.exit_code == 3
+    assert "sent  nothing: of 6 calls no request fits 6 tokens" in said.output
+    assert "no request fits for 6 of 6 calls, the first is call 0" in said.output
+    assert not any(word in said.output.partition("Beside other")[0] for word in (" %", "kept", "extends"))
+    assert re.search(r"balanced \*? +(- +){7}-\n", said.output)
+    made = squidbot("replay", path, "--window", "8", "--json")
+    assert made.exit_code == 3
+    measures = json.loads(made.stdout)
+    assert [measures[name] for name in ("users_verbatim", "reuse", "bite", "mean_tokens", "over")] == [None] * 5
+    assert len(measures["budget_errors"]) == 6
 
 
 def test_call_that_can_not_fit_ends_with_three_behind_the_whole_replay(tmp_path: Path) -> None:

@@ -178,14 +178,15 @@ def _measures(totals: Totals) -> JsonObject:
         "messages": totals.messages,
         "said_tokens": totals.said_tokens,
         **_tally(tally),
-        "largest_bound_tokens": totals.largest_bound_tokens,
+        "largest_bound_tokens": totals.largest_bound_tokens if tally.calls else None,
         "bite_of_everything": totals.everything_bite,
         "seconds_per_call": {"p50": percentile(totals.seconds, 0.5), "p99": percentile(totals.seconds, 0.99)},
     }
 
 
 def _tally(tally: Tally) -> JsonObject:
-    return {
+    """Return the measures of requests; null where there was none: nothing is kept, and nothing is saved, by none."""
+    made = {
         "over": tally.over,
         "pairs_broken": tally.pairs_broken,
         "breaks": tally.breaks,
@@ -196,6 +197,7 @@ def _tally(tally: Tally) -> JsonObject:
         "users_verbatim": tally.users_verbatim,
         "nlr": {str(age): share for age, share in tally.nlr.items()},
     }
+    return made if tally.calls else {name: value if name == "nlr" else None for name, value in made.items()}
 
 
 def _row(row: Row, front: bool) -> JsonObject:  # noqa: FBT001  # it comes from a map over both

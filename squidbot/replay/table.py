@@ -129,6 +129,9 @@ def _charged(charges: Charges) -> str:
 def _facts(totals: Totals, terms: Terms) -> Iterator[tuple[str, str]]:
     tally = totals.tally
     limit_tokens = totals.limit_tokens or terms.limit_tokens
+    if totals.failures and not tally.calls:
+        yield "sent", f"nothing: of {_count(totals.calls, 'call')} no request fits {limit_tokens:,} tokens"
+        return
     largest = f"largest {totals.largest_bound_tokens:,} of {limit_tokens:,} by its bound"
     yield "sent", f"{tally.mean_tokens:,.0f} tokens a call on average, {largest}"
     yield "", f"{_count(tally.over, 'request')} over the window, {tally.pairs_broken:,} with a broken tool pair"
@@ -196,15 +199,18 @@ def _show_worst(outcomes: Sequence[Outcome], terms: Terms, console: Console) -> 
     table = _table(*names, text_columns=names[:1])
     for outcome in ordered:
         tally = outcome.tally
-        table.add_row(
-            plain(outcome.conversation.id)[-24:],
-            f"{outcome.calls:,}",
+        measures = (
             f"{tally.mean_tokens:,.0f}",
             f"{tally.bite:,.0f}",
             _percent(_share_of_everything(outcome)),
             _percent(tally.reuse),
             _percent(tally.users_verbatim),
             _percent(tally.nlr[AGES_TOKENS[0]]),
+        )
+        table.add_row(
+            plain(outcome.conversation.id)[-24:],
+            f"{outcome.calls:,}",
+            *(measures if tally.calls else "-" * len(measures)),
             f"{len(outcome.failures):,}",
         )
     more = len(outcomes) - len(ordered)
@@ -235,8 +241,7 @@ def _show_compared(results: Results, console: Console) -> None:
     for row, front in zip(results.rows, on_front(results.rows), strict=True):
         tally = row.tally
         replayed = row.name == results.terms.label
-        table.add_row(
-            f"{row.name} {'*' * replayed}{'+' * front}".rstrip(),
+        measures = (
             f"{tally.bite:,.0f}",
             _percent(tally.reuse),
             f"{tally.over:,}",
@@ -245,6 +250,10 @@ def _show_compared(results: Results, console: Console) -> None:
             _percent(tally.users_verbatim),
             _percent(tally.nlr[AGES_TOKENS[0]]),
             _percent(tally.nlr[OLD_TOKENS]),
+        )
+        table.add_row(
+            f"{row.name} {'*' * replayed}{'+' * front}".rstrip(),
+            *(measures if tally.calls else "-" * len(measures)),
             style="bold" if row.ours else None,
         )
     title = f"Beside other policies, all counted by {plain(results.terms.meter.physical.name)} (over: by its bounds)"
