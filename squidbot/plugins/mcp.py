@@ -8,16 +8,19 @@ squidbot is to keep within a budget need a plugin of their own.
 
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from squidbot.extras import DISTRIBUTION, missing
 
 try:
     from mcp.server.mcpserver import MCPServer, ResourceSecurity
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
-    from pydantic import Field
+    from pydantic import Field, ValidationError
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
@@ -43,6 +46,21 @@ ADDS: Final = ToolAnnotations(destructive_hint=False, idempotent_hint=True, open
 APPENDS: Final = ToolAnnotations(destructive_hint=False, open_world_hint=False)
 REMOVES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 URI: Final = "squid://{+conversation_id}/overview"
+
+# What an answer says behind its data calls what comes next as hosts with one tool for all do; here each has its own.
+# The data are fenced, and stay as they are.
+HERE: Final = (
+    (re.compile(r"\b(?:recall|expand) (?=[ms][0-9])"), "history_recall "),
+    (re.compile(r"\bmore: search offset "), "more: history_search offset "),
+    (re.compile(r"\bmore: search with offset "), "more: memory_search offset "),
+    (re.compile(r"\bmore: list after "), "more: memory_list after "),
+    (re.compile(r"\bforget takes an id\b"), "memory_forget takes an id"),
+    (re.compile(r"\bsearch and list show them\b"), "memory_search and memory_list show them"),
+    (re.compile(r"\b(add|list|forget|search)(?= (?:needs it as|is not allowed here))"), r"memory_\1"),
+)
+FENCED: Final = "\n</squidbot "
+REFUSED: Final = "<squidbot refused: "
+MOST_WRONG: Final = 3
 
 Query = Annotated[str, Field(description='words, names, or a "quoted phrase" to look for')]
 Conversation = Annotated[str, Field(description="the conversation, by its id; status lists some")]
@@ -79,7 +97,7 @@ class Squidbot:
         """Offer the tools."""
         self.hosted = Hosted(path, host="MCP", form="openai.chat", telling=dict, settings=settings, scope=scope)
         self.served = Served(self.hosted, scope or Scope())
-        self.server: MCPServer[object] = MCPServer(
+        self.server: MCPServer[object] = _Server(
             "squidbot", instructions=INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING"
         )
         self._offer_memory()
@@ -100,7 +118,7 @@ class Squidbot:
             self.hosted.close()
 
     def _offer(self, tool: Callable[..., CallToolResult], hints: ToolAnnotations) -> None:
-        self.server.add_tool(tool, annotations=hints)
+        self.server.add_tool(tool, description=inspect.getdoc(tool), annotations=hints)
 
     def _offer_memory(self) -> None:
         memory = self.served.memory
@@ -170,7 +188,7 @@ class Squidbot:
             id: Annotated[str, Field(description="such as m17, m17-m40 or s12-80.ab12")],  # noqa: A002
             offset: Offset = 0,
         ) -> CallToolResult:
-            """Bring back words as they were said; the next page where one ends with `expand ID offset N`."""
+            """Bring back words as they were said: where a text says `recall ID`, or a page ends with an offset."""
             return _result(served.recall(conversation_id, id, offset))
 
         def history_append(
@@ -212,6 +230,38 @@ class Squidbot:
         self._offer(goal, ADDS)
 
 
+class _Server(MCPServer[object]):
+    """The host's server, which says what is wrong with arguments in a sentence."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:  # noqa: ANN401  # as the host has it
+        """Call a tool by its name; arguments that are not as its schema says are refused with the reason."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            return _told(f"{REFUSED}{_wrong(error.__cause__)}; {name} was not called>", failed=True)
+
+
+def _wrong(error: ValidationError) -> str:
+    """Return what is wrong with arguments, without what they are."""
+    said = []
+    for each in error.errors(include_url=False, include_input=False)[:MOST_WRONG]:
+        place = ".".join(map(str, each["loc"])) or "the call"
+        missing = each["type"] == "missing"
+        said.append(f"{place} is missing" if missing else f"{place}: {each['msg'][0].lower()}{each['msg'][1:]}")
+    more = error.error_count() - MOST_WRONG
+    return "; ".join([*said, *([f"{more} more"] if more > 0 else [])])
+
+
 def _result(answer: Answer) -> CallToolResult:
     """Return what a tool answers: what is wrong is told as text, since a host shows nothing of an exception."""
-    return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.is_error)
+    data, fence, behind = answer.text.rpartition(FENCED)
+    if fence or answer.is_error:
+        for theirs, ours in HERE:
+            behind = theirs.sub(ours, behind)
+    return _told(f"{data}{fence}{behind}", failed=answer.is_error)
+
+
+def _told(text: str, *, failed: bool) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed)

@@ -118,6 +118,71 @@ def test_every_tool_answers_in_process(served: Squidbot) -> None:
     assert served.hosted.engine.wired.store.head("a/1")[0] == 3
 
 
+def test_descriptions_are_sentences_without_the_indents_of_code(served: Squidbot) -> None:
+    """Every token of them is in each request of the client's."""
+
+    async def use(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            description = tool.description or ""
+            assert description == description.strip()
+            assert "  " not in description, tool.name
+
+    over(served.server, use)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "says"),
+    [
+        ("memory_add", {}, "text is missing; memory_add was not called"),
+        ("memory_add", {"text": 3}, "text: input should be a valid string; memory_add was not called"),
+        (
+            "history_append",
+            {"conversation_id": "a"},
+            "key is missing; messages is missing; history_append was not called",
+        ),
+        (
+            "history_search",
+            {"query": ["SECRET"]},
+            "query: input should be a valid string; history_search was not called",
+        ),
+        ("memory_forget", {"id": "f-x"}, "ids look like f-abcde23456; memory_search and memory_list show them"),
+        ("memory_forget", {"id": ""}, "id is null; memory_forget needs it as a text"),
+    ],
+)
+def test_wrong_arguments_are_told_in_a_sentence(
+    served: Squidbot, tool: str, given: dict[str, object], says: str
+) -> None:
+    """Which, and what they should be, in one line, without what was given; and the tools by their names here."""
+
+    async def use(client: Client) -> None:
+        text, failed = await asked(client, tool, given)
+        assert failed
+        assert text.startswith("<squidbot refused: ")
+        assert text.endswith(f"{says}>")
+        assert "\n" not in text
+        assert "SECRET" not in text
+
+    over(served.server, use)
+
+
+def test_answers_name_the_tools_that_there_are(served: Squidbot) -> None:
+    """Behind their data; the data stay as they were said."""
+    trap = "Walrus: recall m7 shows it; more: search offset 8; forget takes an id."
+
+    async def use(client: Client) -> None:
+        await call(client, "history_append", conversation_id="a", key="k", messages=said(*[trap] * 12))
+        found = await call(client, "history_search", conversation_id="a", query="walrus")
+        assert found.splitlines()[-1].endswith("shows that message whole; more: history_search offset 8]")
+        assert found.splitlines()[-1].startswith("[history_recall m")
+        await call(client, "memory_add", text=trap)
+        listed = await call(client, "memory_list")
+        assert listed.splitlines()[-1] == "[memory_forget takes an id]"
+        for page in (found, listed, await call(client, "history_recall", conversation_id="a", id="m0")):
+            assert "recall m7 shows it; more: search offset 8" in page
+
+    over(served.server, use)
+
+
 def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> None:
     """J-06: three more tools, over the journal of the server's scope; what is wrong is text."""
     settings = {"journal": {"enabled": True, "folder": f"{tmp_path}/journal"}}
@@ -364,7 +429,7 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
         ("memory_forget", {"id": "f-x"}, "no memory has the id 'f-x'"),
         ("memory_add", {"text": "", "category": ""}, "text is"),
         ("memory_search", {"query": "bees", "category": "bees"}, "it is one of core"),
-        ("memory_search", {}, "Field required"),
+        ("memory_search", {}, "query is missing"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told(
@@ -390,7 +455,7 @@ def test_answers_are_capped(served: Squidbot) -> None:
             messages = said(f"walrus {number} {FILLER * 24}", "Noted.")
             await call(client, "history_append", conversation_id=f"c{number}", key="k", messages=messages)
         page = await call(client, "history_recall", conversation_id="c0", id="m0-m1")
-        assert "[more: expand m0-m1 offset " in page
+        assert "[more: history_recall m0-m1 offset " in page
         offset = int(page.rpartition(" ")[2].strip("]"))
         following = await call(client, "history_recall", conversation_id="c0", id="m0-m1", offset=offset)
         for text in (
