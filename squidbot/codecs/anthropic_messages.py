@@ -53,6 +53,7 @@ _ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant
 _CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
 _THINKING: Final = ("redacted_thinking", "thinking")
+_SAID_OR_FAILED: Final = frozenset({"content", "is_error"})
 
 # What is sent for a message that says nothing: Anthropic takes no empty one.
 NOTHING: Final = "(nothing)"
@@ -161,7 +162,7 @@ class AnthropicMessages(Pictures):
         """Return a payload of the same role that says `text`, with the same calls, whose inputs are empty objects.
 
         It says so inside its first tool result where it answers calls; further results are empty. When it was said
-        stays; nothing else does.
+        stays, and that every tool failed; nothing else does.
 
         Raises:
             ValueError: the payload is not a message of this form.
@@ -169,7 +170,8 @@ class AnthropicMessages(Pictures):
         obj = as_object(payload)
         _role(obj)
         blocks = _blocks(obj.get("content"))
-        kept = [_emptied(block) for block in blocks if block.get("type") in ("tool_use", "tool_result")]
+        mark: dict[str, object] = {"is_error": True} if _failed(blocks) else {}
+        kept = [_emptied(block, mark) for block in blocks if block.get("type") in ("tool_use", "tool_result")]
         left: dict[str, object] = {"role": obj["role"], "content": _slimmed(kept, text)}
         if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
             left["timestamp"] = stamp
@@ -216,9 +218,10 @@ class AnthropicMessages(Pictures):
 
 
 def _failed(blocks: Sequence[dict[str, object]]) -> bool:
-    """Return whether tools have answered, and every one of them with an error."""
+    """Return whether tools have answered, and every one of them that says anything with an error."""
     results = [block for block in blocks if block.get("type") == "tool_result"]
-    return bool(results) and all(block.get("is_error") is True for block in results)
+    told = [block for block in results if "content" in block] or results
+    return bool(told) and all(block.get("is_error") is True for block in told)
 
 
 def _sendable(payload: str) -> dict[str, object]:
@@ -292,9 +295,9 @@ def _call(block: dict[str, object]) -> ToolCall:
     return ToolCall(as_name(block, "id", "a tool_use"), name, jsontext.write(block.get("input", {})))
 
 
-def _emptied(block: dict[str, object]) -> dict[str, object]:
+def _emptied(block: dict[str, object], mark: Mapping[str, object]) -> dict[str, object]:
     if block["type"] == "tool_result":
-        return {"type": "tool_result", "tool_use_id": as_name(block, "tool_use_id", "a tool_result")}
+        return {"type": "tool_result", "tool_use_id": as_name(block, "tool_use_id", "a tool_result"), **mark}
     call = _call(block)
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
 
@@ -306,8 +309,9 @@ def _slimmed(content: object, digest: str) -> object:
         return digest
     if kept[0]["type"] == "tool_use":
         return [{"type": "text", "text": digest}, *kept]
-    first, *others = ({key: value for key, value in block.items() if key != "content"} for block in kept)
-    return [{**first, "content": digest}, *others]
+    # Anthropic refuses a result that is marked as an error and says nothing.
+    others = [{key: value for key, value in block.items() if key not in _SAID_OR_FAILED} for block in kept[1:]]
+    return [{**kept[0], "content": digest}, *others]
 
 
 def _without_thinking(content: object) -> object:

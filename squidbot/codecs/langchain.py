@@ -115,6 +115,8 @@ class LangChain(Pictures):
         left: dict[str, object] = {"content": text, "type": obj["type"]}
         if "tool_call_id" in data:
             left["tool_call_id"] = data["tool_call_id"]
+        if _failed(_role(obj), data):
+            left["status"] = data["status"]
         if calls := [_call(each) for each in _calls(data)]:
             left["tool_calls"] = [_called(ToolCall(call.id, call.name, "{}")) for call in calls]
         return jsontext.write({"type": obj["type"], "data": left})

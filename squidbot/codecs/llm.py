@@ -276,11 +276,12 @@ def _given(arguments: str) -> dict[str, object]:
 
 
 def _answered(parts: list[dict[str, object]], text: str) -> list[dict[str, object]]:
-    """Return the results among parts, the first of which says a text, the others nothing."""
+    """Return the results among parts, the first of which says a text, the others nothing, but that they failed."""
     answers: list[dict[str, object]] = []
     for part in filter(_is_result, parts):
         named: dict[str, object] = {key: part[key] for key in ("name", "tool_call_id") if key in part}
-        answers.append({"type": "tool_result", **named, "output": "" if answers else text})
+        mark: dict[str, object] = {"exception": ""} if _failed(part) else {}
+        answers.append({"type": "tool_result", **named, "output": "" if answers else text, **mark})
     return answers
 
 

@@ -171,11 +171,11 @@ def test_extra_tokens_counts_media_when_the_text_does_not_show_them(content: obj
 
 
 def test_encode_puts_the_digest_into_the_first_result_when_it_answers_several() -> None:
-    """The others stay, empty, so that each call has its result; error marks stay."""
+    """The others stay, empty, so that each call has its result; an error that says nothing is refused by Anthropic."""
     message = CODEC.to_message({"role": "user", "content": RESULTS})
     assert sent(slimmed(message, "digest"))["content"] == [
         {"type": "tool_result", "tool_use_id": "t1", "content": "digest"},
-        {"type": "tool_result", "tool_use_id": "t2", "is_error": True},
+        {"type": "tool_result", "tool_use_id": "t2"},
     ]
 
 

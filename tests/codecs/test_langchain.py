@@ -74,6 +74,7 @@ def test_nothing_but_names_is_left_of_what_is_forgotten(message: BaseMessage, te
     left = CODEC.decode(CODEC.tombstone(said.payload, plain))
     assert MARK not in left.payload
     assert (left.role, left.results, left.text) == (said.role, said.results, plain)
+    assert left.category == said.category
     assert [(call.id, call.name, call.arguments) for call in left.calls] == [(c.id, c.name, "{}") for c in said.calls]
     assert CODEC.extra_tokens(left.payload) == 0
     assert type(native(left.payload)) is type(message)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.codecs import jsontext
@@ -153,9 +153,19 @@ def test_openai_tombstone_keeps_role_calls_and_results_when_words_stand_anywhere
         assert set(call[kept]) == {"name", {"function": "arguments", "custom": "input"}[kept]}
 
 
+FAILED: Obj = {"type": "tool_result", "tool_use_id": "a", "content": MARK, "is_error": True}
+
+
 @given(ANTHROPIC_MESSAGES, st.text(min_size=1, max_size=20))
+@example({"role": "user", "content": [FAILED]}, "gone")
+@example({"role": "user", "content": [FAILED, {**FAILED, "tool_use_id": "b"}]}, "gone")
+@example({"role": "user", "content": [FAILED, {"type": "tool_result", "tool_use_id": "b", "content": MARK}]}, "gone")
+@example({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "b"}, FAILED]}, "gone")
 def test_anthropic_tombstone_keeps_role_calls_and_results_when_words_stand_anywhere(obj: Obj, text: str) -> None:
-    """The same for blocks; inputs are objects, and text stands before the calls or inside the first result."""
+    """The same for blocks; inputs are objects, and text stands before the calls or inside the first result.
+
+    That all failed stays with the result that says something: Anthropic takes no empty one that is marked.
+    """
     got = check_tombstone(ANTHROPIC, obj, text)
     assert got["role"] == obj["role"]
     assert set(got) == {"role", "content"}
@@ -169,7 +179,8 @@ def test_anthropic_tombstone_keeps_role_calls_and_results_when_words_stand_anywh
         "tool_result": {"type", "tool_use_id"},
     }
     for place, block in enumerate(got["content"]):
-        assert set(block) - ({"content"} if place == 0 else set()) == keys[block["type"]]
+        assert set(block) - ({"content", "is_error"} if place == 0 else set()) == keys[block["type"]]
+        assert block.get("is_error", True) is True
         assert block.get("input", {}) == {}
 
 
@@ -197,7 +208,7 @@ def test_tombstone_says_what_it_says_in_the_first_result_when_it_answers_several
     results = [{"type": "tool_result", "tool_use_id": name, "content": "WALRUS", "is_error": True} for name in "ab"]
     left = ANTHROPIC.tombstone(json.dumps({"role": "user", "content": results}), "gone")
     assert json.loads(left)["content"] == [
-        {"type": "tool_result", "tool_use_id": "a", "content": "gone"},
+        {"type": "tool_result", "tool_use_id": "a", "content": "gone", "is_error": True},
         {"type": "tool_result", "tool_use_id": "b"},
     ]
 
