@@ -102,9 +102,13 @@ def files_in(
     sessions: list[str],
     tick: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> tuple[list[ModelFile], Left]:
-    """Return what was said in sessions as a file for each model, those first that spoke first; and what none holds."""
+    """Return what was said in sessions as a file for each model, those first that spoke first; and what none holds.
+
+    Sessions that began at the same time, or at none that is known, stand by their names: the order in which a store has
+    them is another one in the store that takes the files over.
+    """
     left: Left = Counter()
-    exchanges: dict[str, list[tuple[float, int, list[Exchange]]]] = {}
+    exchanges: dict[str, list[tuple[float, str, list[Exchange]]]] = {}
     shortened: dict[str, list[Shortened]] = {}
     windows: dict[str, int] = {}
     for at, session in enumerate(sessions):
@@ -115,14 +119,15 @@ def files_in(
             by_model.setdefault(model, []).append(_within(one, session, model))
         for model, said in by_model.items():
             first = next((one.time for one in said if one.time is not None), float("inf"))
-            exchanges.setdefault(model, []).append((first, at, said))
+            exchanges.setdefault(model, []).append((first, session, said))
         for model, held in spoken.shortened:
             shortened.setdefault(model, []).append(held)
         leases = map(lease_of, transcripts.records(session, LEASE))
         windows |= {lease.model: lease.window_tokens for lease in leases}
         tick(at + 1, len(sessions))
     models = sorted(
-        {*exchanges, *shortened}, key=lambda model: (min(exchanges.get(model, [(float("inf"), 0, [])]))[:2], model)
+        {*exchanges, *shortened},
+        key=lambda model: (min((one[:2] for one in exchanges.get(model, ())), default=(float("inf"), "")), model),
     )
     return [_file(model, exchanges.get(model, []), shortened.get(model, []), windows) for model in models], left
 
@@ -135,7 +140,7 @@ def _within(one: Exchange, session: str, model: str) -> Exchange:
 
 
 def _file(
-    model: str, said: list[tuple[float, int, list[Exchange]]], shortened: list[Shortened], windows: Mapping[str, int]
+    model: str, said: list[tuple[float, str, list[Exchange]]], shortened: list[Shortened], windows: Mapping[str, int]
 ) -> ModelFile:
     exchanges = [one for _, _, some in sorted(said, key=lambda one: one[:2]) for one in some]
     times = [one.time for one in exchanges if one.time is not None]
