@@ -1,6 +1,7 @@
 """How the tests run: each property on the same examples everywhere, and what is more than a file on several cores.
 
-New examples: `uv run pytest --hypothesis-profile=fresh --hypothesis-seed=1`; what these find becomes an `@example`.
+A property that does not say otherwise has 25 examples; with `--hypothesis-profile=deep` 100, as fixed; with
+`--hypothesis-profile=fresh --hypothesis-seed=1` 100 new ones: what these find becomes an `@example`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ MOST_WORKERS = 4
 
 # No check of how fast examples are made: on a busy machine it fails what is sound.
 settings.register_profile(
-    "fixed", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "deep", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("fresh", settings.get_profile("fixed"), derandomize=False, database=None)
+settings.register_profile("fixed", settings.get_profile("deep"), max_examples=25)
+settings.register_profile("fresh", settings.get_profile("deep"), derandomize=False, database=None)
 settings.load_profile("fixed")
 
 # Hypothesis mixes the constants of all modules that are imported so far into its examples: these would be others for

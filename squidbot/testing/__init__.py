@@ -3,6 +3,8 @@
 A check raises AssertionError with what was promised and what came instead. A factory returns a fresh, empty store
 each time it is called; a store with a `close` method is closed after use. Run them without `python -O`.
 
+Importing it imports nothing else: a process that makes one message waits for no check of plugins.
+
 | file        | holds |
 |-------------|-------|
 | transcripts | the check of transcript stores |
@@ -29,23 +31,27 @@ each time it is called; a store with a `close` method is closed after use. Run t
 | values      | messages and summaries to test with |
 """
 
-from squidbot.testing.chats import check_chat
-from squidbot.testing.claims import check_claims
-from squidbot.testing.counters import check_token_counter
-from squidbot.testing.embedders import HashedWords, check_embedder
-from squidbot.testing.facts import made_memory
-from squidbot.testing.finds import check_finds
-from squidbot.testing.ggufs import offline_chat_model, write_gguf
-from squidbot.testing.hosts import HOST_CHECKS, check_host_plugin
-from squidbot.testing.journals import check_journal
-from squidbot.testing.llms import check_llm
-from squidbot.testing.loaded import check_loaded_model
-from squidbot.testing.memories import check_memory_store
-from squidbot.testing.probes import check_gpu_probe
-from squidbot.testing.summaries import check_summary_store
-from squidbot.testing.transcripts import check_transcript_store
-from squidbot.testing.values import made_message, made_summary
-from squidbot.testing.vectors import check_vector_index, made_entry
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from squidbot.testing.chats import check_chat
+    from squidbot.testing.claims import check_claims
+    from squidbot.testing.counters import check_token_counter
+    from squidbot.testing.embedders import HashedWords, check_embedder
+    from squidbot.testing.facts import made_memory
+    from squidbot.testing.finds import check_finds
+    from squidbot.testing.ggufs import offline_chat_model, write_gguf
+    from squidbot.testing.hosts import HOST_CHECKS, check_host_plugin
+    from squidbot.testing.journals import check_journal
+    from squidbot.testing.llms import check_llm
+    from squidbot.testing.loaded import check_loaded_model
+    from squidbot.testing.memories import check_memory_store
+    from squidbot.testing.probes import check_gpu_probe
+    from squidbot.testing.summaries import check_summary_store
+    from squidbot.testing.transcripts import check_transcript_store
+    from squidbot.testing.values import made_message, made_summary
+    from squidbot.testing.vectors import check_vector_index, made_entry
 
 __all__ = [
     "HOST_CHECKS",
@@ -71,3 +77,38 @@ __all__ = [
     "offline_chat_model",
     "write_gguf",
 ]
+
+_HOMES = {
+    "chats": ["check_chat"],
+    "claims": ["check_claims"],
+    "counters": ["check_token_counter"],
+    "embedders": ["HashedWords", "check_embedder"],
+    "facts": ["made_memory"],
+    "finds": ["check_finds"],
+    "ggufs": ["offline_chat_model", "write_gguf"],
+    "hosts": ["HOST_CHECKS", "check_host_plugin"],
+    "journals": ["check_journal"],
+    "llms": ["check_llm"],
+    "loaded": ["check_loaded_model"],
+    "memories": ["check_memory_store"],
+    "probes": ["check_gpu_probe"],
+    "summaries": ["check_summary_store"],
+    "transcripts": ["check_transcript_store"],
+    "values": ["made_message", "made_summary"],
+    "vectors": ["check_vector_index", "made_entry"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # a type checker knows the names above, and so finds a misspelt one
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module where it is at home (PEP 562)."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*globals(), *__all__]

@@ -73,7 +73,7 @@ tables = st.dictionaries(texts.filter(bool), shapes, max_size=6).map(
     tables,
     st.tuples(st.sampled_from([2, 3]), st.sampled_from([1, 8, 32, 64, 4096]), st.integers(1, 3)),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_read_header_returns_what_was_written(
     tmp_path: Path, metadata: dict[str, Typed], tensors: tuple[Tensor, ...], form: tuple[int, int, int]
 ) -> None:

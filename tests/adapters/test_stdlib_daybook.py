@@ -131,7 +131,7 @@ def test_damaged_lines_do_not_count_for_the_day(book: Daybook) -> None:
     assert book.append(Entry(EVENING, "one")).number == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
 @given(
     before=st.text(max_size=30),
     behind=st.text(max_size=30),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.schedule_least import least_rest
@@ -118,7 +118,6 @@ def test_a_dearer_way_with_fewer_notes_is_kept_when_it_may_turn_out_cheaper() ->
     assert found.price == pytest.approx(_least(model, rules))
 
 
-@settings(max_examples=150)
 @given(_models())
 def test_the_cheapest_schedule_is_the_best_of_all_when_events_are_permitted_anywhere(model: Model) -> None:
     """Nothing can be inherited there but what a fold has to be tried harder for, so both are equal unless it was."""
@@ -132,7 +131,6 @@ def test_the_cheapest_schedule_is_the_best_of_all_when_events_are_permitted_anyw
         assert found.price == pytest.approx(least)
 
 
-@settings(max_examples=150)
 @given(_models(), _RULES)
 def test_the_best_of_all_lies_between_the_bound_and_what_was_found(model: Model, rules: Rules) -> None:
     """With inherited permissions nothing is cheaper, without them every event is permitted; equal without a loan."""
@@ -155,7 +153,6 @@ def test_a_schedule_costs_what_the_search_says_when_it_is_driven_through_the_mod
         assert mean > 0
 
 
-@settings(max_examples=300)
 @given(_models(), _RULES)
 def test_the_least_of_the_rest_is_no_more_than_a_schedule_costs_from_there_on(model: Model, rules: Rules) -> None:
     """At each event of the cheapest schedule: what stands behind it is continued at no less."""

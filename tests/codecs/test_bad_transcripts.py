@@ -153,7 +153,7 @@ def test_read_transcripts_refuses_an_id_when_two_files_of_a_directory_have_it(tm
     assert error.path == str(tmp_path / "b.json")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 @given(data=st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_read_transcripts_raises_nothing_else_when_the_file_is_anything(tmp_path: pathlib.Path, data: bytes) -> None:
     """Whatever a file holds, the answer is a conversation or this error."""
@@ -163,7 +163,7 @@ def test_read_transcripts_raises_nothing_else_when_the_file_is_anything(tmp_path
         assert any(talk.messages for talk in read_transcripts(path))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(values=st.lists(ALMOST_MESSAGES, min_size=1, max_size=3))
 def test_read_transcripts_raises_nothing_else_when_values_are_almost_messages(
     tmp_path: pathlib.Path, values: list[dict[str, object]]

@@ -39,7 +39,7 @@ def test_read_entries_gives_a_value_a_line_when_lines_end_in_any_way(tmp_path: p
     assert [(entry.line, entry.index) for entry in entries] == [(1, 0), (1 + step, 1), (1 + 2 * step, 2)]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 @given(values=st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=3), min_size=2, max_size=4))
 def test_read_entries_gives_each_value_when_a_line_is_an_object(
     tmp_path: pathlib.Path, values: list[dict[str, object]]
@@ -49,7 +49,7 @@ def test_read_entries_gives_each_value_when_a_line_is_an_object(
     assert [entry.value for entry in read_entries(write(tmp_path, "\n".join(lines)))] == values
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 @given(value=st.lists(VALUES, max_size=3) | st.dictionaries(st.text(max_size=5), VALUES, max_size=3))
 def test_read_entries_gives_one_value_when_it_goes_over_many_lines(tmp_path: pathlib.Path, value: object) -> None:
     """Indented JSON is one value."""

@@ -288,7 +288,7 @@ def test_read_transcripts_reads_a_line_when_it_has_16_megabytes(tmp_path: pathli
     assert talk.messages[0].text == big
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=50)
 @given(said=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=6))
 def test_read_transcripts_gives_the_same_texts_when_the_form_differs(tmp_path: pathlib.Path, said: list[str]) -> None:
     """JSONL, array and object say the same; escaped or not."""

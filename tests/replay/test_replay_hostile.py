@@ -89,7 +89,7 @@ def breaks_rules(calls: list[Call], limit_tokens: int) -> list[str]:
     return wrong
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(MESSAGES, min_size=1, max_size=14), st.sampled_from([700, 2_048, 8_192]))
 def test_replay_keeps_the_rules_whatever_was_recorded(messages: list[dict[str, object]], window: int) -> None:
     """Lone surrogates, NUL, unpaired calls, clocks that stand still: no rule is broken, nothing raises."""

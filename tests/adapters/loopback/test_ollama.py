@@ -447,7 +447,7 @@ def hostile() -> Iterator[tuple[Ollama, OllamaModel]]:
 
 
 @given(text=st.binary(max_size=60) | st.lists(PIECES, max_size=3).map(lines))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_a_server_answers_is_an_answer_or_an_error_of_ours(
     hostile: tuple[Ollama, OllamaModel], text: bytes
 ) -> None:

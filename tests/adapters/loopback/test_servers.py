@@ -204,7 +204,7 @@ def hostile() -> Iterator[Ollama]:
     ).map(lambda value: json.dumps(value).encode()),
     status=st.sampled_from([b"200 OK", b"404 No", b"99 x", b"200"]),
 )
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_answers_there_is_no_exception(hostile: Ollama, text: bytes, status: bytes) -> None:
     """A number of tokens, or the reason why there is none."""
     hostile.raw = answering(text, status)
