@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from squidbot.core.errors import (
+        ArgumentError,
         BudgetError,
         BusyError,
         ConfigError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "ArgumentError",
     "Assembly",
     "BudgetError",
     "BusyError",

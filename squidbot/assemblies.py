@@ -60,7 +60,7 @@ def spoken(
         if isinstance(one, StoredMessage):
             yield one
         elif isinstance(one, Message):
-            yield marked(_from(one, sender))
+            yield marked(_from(_readable(one), sender))
         else:
             made = codec.to_message({"role": role, "content": one} if isinstance(one, str) else one)
             yield marked(_from(made, sender))
@@ -73,6 +73,12 @@ def unstored(messages: Iterable[Message | StoredMessage], codecs: Mapping[str, C
             yield message
         else:
             yield replace(codecs[message.codec].decode(message.payload), time=message.time, sender=message.sender)
+
+
+def _readable(message: Message) -> Message:
+    """Return a message that a host has made itself, whose payload is JSON: what can't be sent is not stored either."""
+    json.loads(message.payload)
+    return message
 
 
 def _from(message: Message, sender: str) -> Message:

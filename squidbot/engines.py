@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
 from squidbot.core import events
+from squidbot.core.arguments import (
+    anything,
+    duration,
+    flag,
+    instance,
+    items,
+    mapping,
+    optional,
+    path,
+    refused,
+    takes,
+    text,
+    tokens,
+    whole,
+)
 from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.isolation import Whose, transcript_id
+from squidbot.core.memories import Scope
 from squidbot.remembering import NOBODY
 from squidbot.sessions import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from types import TracebackType
 
     from squidbot.behind import EngineJobs
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.journal.ports import Journal
-    from squidbot.core.memories import Isolation, Scope
+    from squidbot.core.memories import Isolation
     from squidbot.core.memory.asking import Memories
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
@@ -35,6 +52,21 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "load"]
 
 
+def whose(name: str, value: object) -> Scope:
+    """Return a scope, whose parts are texts."""
+    if not isinstance(value, Scope) or not all(isinstance(part, str) for part in value):
+        raise refused(name, value, "a Scope, each of its parts a text")
+    return value
+
+
+def _source(name: str, value: object) -> object:
+    """Return where settings are from."""
+    if isinstance(value, Mapping):
+        return mapping(name, value)
+    return optional(instance(str, Path, called="a path, a mapping, or None"))(name, value)
+
+
+@takes(source=_source, extensions=items(anything, "several"))
 def load(source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = ()) -> Engine:
     """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
 
@@ -80,6 +112,7 @@ class Engine:
     ) -> None:
         self.close()
 
+    @takes(session_id=text, model=text, window_tokens=optional(tokens), form=text, scope=whose, mode=optional(text))
     def session(  # noqa: PLR0913  # each may be left out
         self,
         session_id: str,
@@ -127,6 +160,15 @@ class Engine:
 
         return rotated(opened, own, most)
 
+    @takes(
+        session_id=text,
+        new_id=text,
+        model=optional(text),
+        window_tokens=optional(tokens),
+        form=optional(text),
+        scope=optional(whose),
+        mode=optional(text),
+    )
     def continued(  # noqa: PLR0913  # as `session`
         self,
         session_id: str,
@@ -154,6 +196,16 @@ class Engine:
 
         return go_on(self.session, self.wired, session_id, new_id, Means(model, window_tokens, form, scope, mode))
 
+    @takes(
+        parent=instance(Session, called="a session"),
+        agent=text,
+        share_session=flag,
+        share_context_window=flag,
+        clamp_tokens=optional(tokens),
+        session_id=optional(text),
+        model=optional(text),
+        mode=optional(text),
+    )
     def sub_agent(  # noqa: PLR0913  # each may be left out
         self,
         parent: Session,
@@ -184,6 +236,7 @@ class Engine:
         window = (share_context_window, clamp_tokens)
         return begin(self.session, parent, Agent(agent, share_session, window, session_id, model, mode))
 
+    @takes(scope=whose)
     def memories(self, scope: Scope = NOBODY) -> Memories:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).
 
@@ -193,6 +246,7 @@ class Engine:
         """
         return self.wired.memories(self.wired.meter(), scope)
 
+    @takes(paths=items(path, "several paths"), scope=whose, dry_run=flag, drops=flag)
     def reindex(
         self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False
     ) -> Indexed:
@@ -212,6 +266,7 @@ class Engine:
             self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
         )
 
+    @takes(scope=whose)
     def journal(self, scope: Scope = NOBODY) -> Journal:
         """Return the journal of the settings, in the files of `journal.folder`; nothing is made until an entry is kept.
 
@@ -223,6 +278,7 @@ class Engine:
         """
         return self.wired.journals.of(scope)
 
+    @takes(session=instance(Session, called="a session"), run_id=text)
     def iterated(self, session: Session, run_id: str = "") -> tuple[Outcome, ...]:
         """Keep an entry of what a session has said since its last one (J-02), and return what became of it.
 
@@ -237,6 +293,7 @@ class Engine:
             raise ConfigError(f"the journal is switched off; set enabled @ {self.wired.loaded.source}.journal")
         return self._jobs().iterated(session, run_id)
 
+    @takes(alias=text)
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.
 
@@ -251,6 +308,7 @@ class Engine:
         """
         return self.wired.models.open(alias)
 
+    @takes(alias=text)
     def loading(self, alias: str) -> Loading:
         """Return how a host is to load a model itself: `n_ctx` is the window of the model's sessions.
 
@@ -284,6 +342,7 @@ class Engine:
             raise ConfigError("the language model was named after the engine was made; load it anew")
         return jobs
 
+    @takes(session=optional(instance(Session, called="a session")), limit=optional(whole(0)), reason=text)
     def run_jobs(
         self, session: Session | None = None, *, limit: int | None = None, reason: str = ""
     ) -> tuple[Outcome, ...]:
@@ -297,7 +356,7 @@ class Engine:
 
         Raises:
             ConfigError: no language model is named, and no facts are read either.
-            ValueError: there is no such reason.
+            ArgumentError: there is no such reason.
             StoreError: a store failed.
         """
         if not self.wired.remembering.learns and not self.wired.journals.enabled:
@@ -315,6 +374,7 @@ class Engine:
         if not self._is_closed:
             self._jobs().recorded(session)
 
+    @takes(folder=path, sessions=items(text, "several ids of sessions"), replaces=flag)
     def export_models(self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False) -> Exported:
         """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
 
@@ -333,6 +393,7 @@ class Engine:
                 raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
         return exported(store, codecs, wanted or self._sessions(), folder, replaces=replaces)
 
+    @takes(paths=path, session=text, keeps_copies=flag)
     def import_models(self, *paths: str | Path, session: str = "", keeps_copies: bool = False) -> Imported:
         """Bring in such files, or older ones, and return what became of each; a folder stands for its files.
 
@@ -347,6 +408,7 @@ class Engine:
         files = [file for path in paths for file in files_at(path)]
         return (migrated if keeps_copies else imported)(self.wired, files, Reading(session) if session else None)
 
+    @takes(paths=path)
     def roll_back(self, *paths: str | Path) -> list[RolledBack]:
         """Take what was brought from files out again, for good, and return how much that was, by session.
 
@@ -367,6 +429,7 @@ class Engine:
         """Return every setting with its value and where that comes from."""
         return self.wired.loaded.origins()
 
+    @takes(timeout_seconds=duration)
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Close the models that are open, and the store; sessions of this engine can't be used after it.
 

@@ -41,7 +41,10 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
     plugins.register(BuiltIn(), "squidbot")
     for number, extension in enumerate(extensions, 1):
         name = str(getattr(extension, "__name__", type(extension).__name__))
-        plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
+        try:
+            plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
+        except (ValueError, TypeError) as error:
+            raise ConfigError(f"extensions[{number - 1}], {name!a:.60}, can't be taken: {error}"[:300]) from error
     _load_named(plugins, loaded)
     try:
         plugins.check_pending()

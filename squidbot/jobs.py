@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from squidbot.core.arguments import moment, optional, takes, text, whole
 from squidbot.core.jobs.desk import Done
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.jobs.writing import ModelSummarizer
@@ -57,6 +58,7 @@ class Jobs(Worker):
         self._summaries = _Summaries(llm, settings)
         super().__init__(*beside, self._summaries)
 
+    @takes(reason=text, now=moment)
     def due(self, session: Worked, *, reason: str = "", now: float | None = None) -> tuple[Job, ...]:
         """Return the jobs of a session that are due, those that save most first.
 
@@ -64,11 +66,12 @@ class Jobs(Worker):
         in seconds since 1970; None takes the clock.
 
         Raises:
-            ValueError: there is no such reason.
+            ArgumentError: there is no such reason.
             StoreError: the store failed.
         """
         return self._summaries.desk(watched(session)).due(Order(now=now).at, reason=reason)
 
+    @takes(limit=optional(whole(0)), reason=text, now=moment)
     def run(
         self,
         session: Worked | None = None,
@@ -85,7 +88,7 @@ class Jobs(Worker):
         what became of each job as it is done. The rest is as for `due`.
 
         Raises:
-            ValueError: there is no such reason.
+            ArgumentError: there is no such reason.
             StoreError: the store failed.
         """
 

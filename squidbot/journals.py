@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 
 from squidbot.adapters.stdlib.daybook import PAGE, Daybook
 from squidbot.core import events
+from squidbot.core.arguments import instance, number, takes, text
 from squidbot.core.errors import StoreError
 from squidbot.core.events import Event
+from squidbot.core.journal.entry import Entry
 from squidbot.core.memories import Scope, View
 
 if TYPE_CHECKING:
     from squidbot.adapters.stdlib.daybook import State
     from squidbot.config import Loaded
-    from squidbot.core.journal.entry import Entry
     from squidbot.core.journal.ports import Appended, Journal, Read
     from squidbot.core.memories import Isolation
     from squidbot.core.ports import Observer
@@ -139,6 +140,7 @@ class Telling:
         self._observer = observer
         self._told: set[str] = set()
 
+    @takes(entry=instance(Entry, called="an Entry"))
     def append(self, entry: Entry) -> Appended:
         """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
 
@@ -156,6 +158,7 @@ class Telling:
         self._tell(made.faults)
         return made
 
+    @takes(limit=number, tag=text, agent_id=text)
     def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> Read:
         """Return the newest entries, newest first, whatever days they are of: at most `limit`.
 
@@ -164,6 +167,7 @@ class Telling:
         """
         return self._read(self._journal.latest(limit, tag=tag, agent_id=agent_id))
 
+    @takes(day=text)
     def of_day(self, day: str) -> Read:
         """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
 

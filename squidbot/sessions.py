@@ -11,7 +11,22 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from squidbot import heard
 from squidbot.assemblies import Assembly, Reported, Said, reported_by, spoken, unstored
 from squidbot.codecs import jsontext
+from squidbot.core.arguments import (
+    check_message,
+    flag,
+    items,
+    mapping,
+    moment,
+    number,
+    of_message,
+    optional,
+    takes,
+    text,
+    tokens,
+    whole,
+)
 from squidbot.core.engine import Inputs
+from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.documents import Documents, Policy
 from squidbot.extending import Place
 from squidbot.lookups import Lookups
@@ -33,13 +48,17 @@ if TYPE_CHECKING:
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Lease, StoredMessage
+    from squidbot.core.messages import Lease, Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.snapshots import Snapshot
 
 __all__ = ["Answer", "Assembly", "Said", "Session"]
 
+# What reading a stranger's object may raise, whatever it is.
+# What a provider counts.
+COUNT = whole(0)
+FOREIGN = (ValueError, TypeError, AttributeError, KeyError, RecursionError)
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
 
@@ -124,10 +143,20 @@ class Session:
 
     @mode.setter
     @_alone
+    @takes(name=text)
     def mode(self, name: str) -> None:
         self._prompting.choose(name)
 
     @_alone
+    @takes(
+        system=text,
+        tools=items(mapping, "several definitions of tools"),
+        memory=text,
+        summary=text,
+        notice=optional(text),
+        now=moment,
+        sender=text,
+    )
     def assemble(  # noqa: PLR0913  # each is the host's, and each may be left out
         self,
         *said: Said,
@@ -149,7 +178,7 @@ class Session:
         Raises:
             BudgetError: nothing makes the request fit; the text names what is too large, and the key to change.
             InvalidRequestError: there is nothing to answer.
-            ValueError: something said is not a message of the session's form.
+            ArgumentError: something said is no message, or an argument is not what it has to be; nothing was done.
             StoreError: the store failed.
         """
         definitions, now = list(tools), time.time() if now is None else now
@@ -157,14 +186,14 @@ class Session:
             self._lookups.sources.refresh()
         given = Inputs(
             system=system,
-            tools=self._tools.write(definitions) if definitions else "",
+            tools=self._written(definitions) if definitions else "",
             sections=self._documents.sections(memory, summary),
             notice=notice,
             now=now,
             unasked=Unasked(self.wired, Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))),
             extended=self._place.asking(now),
         )
-        incoming = [*unstored(spoken(said, "user", self.codec, self._place.marked, sender), self.wired.codecs)]
+        incoming = [*unstored(self._spoken(said, "user", sender), self.wired.codecs)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
         if self._policy is None:
             made = self.core.assemble(incoming, self._inputs)
@@ -178,6 +207,7 @@ class Session:
         return Assembly(made, self._prompting.newest)
 
     @_alone
+    @takes(window_tokens=optional(tokens))
     def overflowed(self, window_tokens: int | None = None) -> Session:
         """Return this session in a smaller window, where the provider refused the newest request as too long.
 
@@ -196,6 +226,7 @@ class Session:
         return made
 
     @_alone
+    @takes(now=moment, key=text, sender=text)
     def record(
         self, *said: Said, usage: Reported = None, now: float | None = None, key: str = "", sender: str = ""
     ) -> tuple[StoredMessage, ...]:
@@ -208,11 +239,11 @@ class Session:
         them: what is recorded under it already is returned, and nothing is stored.
 
         Raises:
-            ValueError: something said is not a message of the session's form.
+            ArgumentError: something said is no message, or an argument is not what it has to be; nothing was done.
             StoreError: nothing was stored.
         """
-        messages = [*spoken(said, "assistant", self.codec, self._place.marked, sender)]
-        reported = reported_by(usage)
+        messages = self._spoken(said, "assistant", sender)
+        reported = _reported(usage)
         stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
         if self._log is not None:
             self._log.recorded(stored, reported)
@@ -221,15 +252,26 @@ class Session:
         return stored
 
     @_alone
-    def pin(self, seq: int, *, on: bool = True) -> None:
+    @takes(on=flag)
+    def pin(self, seq: int | str, *, on: bool = True) -> None:
         """Keep a message of the transcript verbatim whatever happens, or (`on` false) no longer; durable.
 
+        `seq` is its number, or its id as it is shown, "m3".
+
         Raises:
+            ArgumentError: that is no id.
+            NotFoundError: there is no such message; nothing was stored.
             StoreError: nothing was stored.
         """
-        self.core.pin(seq, on=on)
+        number = of_message("seq", seq)
+        messages = self.wired.store.head(self.session_id)[0]
+        if number >= messages:
+            there = f"there are m0 to m{messages - 1}" if messages else "nothing is recorded yet"
+            raise NotFoundError(f"m{number} is no message of {self.session_id!a:.80}: {there}; nothing was pinned")
+        self.core.pin(number, on=on)
 
     @_alone
+    @takes(name=text, text=text)
     def pin_text(self, name: str, text: str) -> None:
         """Put a goal or a decision into the head of every request from the next event on; an empty text takes it away.
 
@@ -262,6 +304,7 @@ class Session:
         return self.core.undo(self._inputs_again(), now=time.time())
 
     @_alone
+    @takes(name=text)
     def snapshot(self, name: str) -> Snapshot:
         """Keep what is sent of the past, and what is pinned, as it is now, under a name; durable.
 
@@ -283,6 +326,7 @@ class Session:
         return self.core.snapshots()
 
     @_alone
+    @takes(name=text)
     def restore(self, name: str) -> PlanRecord:
         """Send again what was sent at a snapshot, what came since behind it, and pin what was pinned then.
 
@@ -296,11 +340,13 @@ class Session:
         return self.core.restore(name, self._inputs_again(), now=time.time())
 
     @_alone
-    def forget(self, *seqs: int, reason: str = "") -> Forgotten:
+    @takes(reason=text)
+    def forget(self, *seqs: int | str, reason: str = "") -> Forgotten:
         """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
 
         With them go the durable facts that nothing else says. A mark stands in the place of each. What other messages
-        say of them stays, and so do backups and exports made before. `reason` is kept beside the ids; it must not
+        say of them stays, and so do backups and exports made before. `seqs` are their numbers, or their ids as they are
+        shown, "m3". `reason` is kept beside the ids; it must not
         repeat what is to be forgotten.
 
         Raises:
@@ -310,7 +356,8 @@ class Session:
         """
         from squidbot.learning import forget_with  # noqa: PLC0415  # no turn needs it
 
-        forgotten = self.core.forget(*seqs, reason=reason, inputs=self._inputs_again(), now=time.time())
+        asked = [of_message("seqs", one) for one in seqs]
+        forgotten = self.core.forget(*asked, reason=reason, inputs=self._inputs_again(), now=time.time())
         facts = forget_with(self.wired, self.session_id, (*forgotten.asked, *forgotten.copies))
         heard.drop(self.wired.place, self.session_id)
         return replace(forgotten, facts=facts)
@@ -327,6 +374,7 @@ class Session:
         return Assembly(self.core.preview(self._inputs_again()))
 
     @_alone
+    @takes(number=optional(whole(0)), system=text)
     def request(self, number: int | None = None, *, system: str = "") -> Assembly:
         """Return a recorded request as it was sent, by its number from 0; None: the newest one.
 
@@ -339,11 +387,32 @@ class Session:
         system = self._prompting.system_of(self.wired.store, self.session_id, number, system)
         return Assembly(self.core.request(number, Inputs(system=system)))
 
+    def _spoken(self, said: Iterable[Said], role: str, sender: str) -> list[Message | StoredMessage]:
+        """Return what a host hands over as messages, in order.
+
+        Raises:
+            ArgumentError: something is none.
+        """
+        try:
+            found = [*spoken(said, role, self.codec, self._place.marked, sender)]
+            for one in found:
+                check_message(one, self.wired.codecs)
+        except FOREIGN as error:
+            raise _no("what is said", error) from error
+        return found
+
+    def _written(self, definitions: list[Mapping[str, object]]) -> str:
+        try:
+            return self._tools.write(definitions)
+        except FOREIGN as error:
+            raise _no("tools", error) from error
+
     def _inputs_again(self) -> Inputs | None:
         """Return what the newest request was asked for with, for now; None where this process has asked for none."""
         return self._inputs and replace(self._inputs, notice=None, now=time.time())
 
     @_alone
+    @takes(handle=text, offset=number, now=moment)
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.
 
@@ -360,6 +429,7 @@ class Session:
         return self._lookups.recall(handle, offset, time.time() if now is None else now)
 
     @_alone
+    @takes(handle=text, offset=number, now=moment)
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
 
@@ -371,6 +441,7 @@ class Session:
         return self._lookups.expand(handle, offset, time.time() if now is None else now)
 
     @_alone
+    @takes(query=text, limit=number, offset=number, now=moment)
     def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
         """Return the messages of the whole transcript that answer a query, best first, as a page.
 
@@ -385,6 +456,7 @@ class Session:
         return self._lookups.search(query, limit, offset, time.time() if now is None else now)
 
     @_alone
+    @takes(now=moment)
     def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
 
@@ -397,6 +469,7 @@ class Session:
         return self._lookups.history(arguments, time.time() if now is None else now)
 
     @_alone
+    @takes(now=moment)
     def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
 
@@ -410,6 +483,7 @@ class Session:
         return self._lookups.memory(arguments, time.time() if now is None else now)
 
     @_alone
+    @takes(tool=text, now=moment)
     def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
         return self._lookups.call(tool, arguments, time.time() if now is None else now)
@@ -420,6 +494,7 @@ class Session:
         return self._lookups.sources
 
     @_alone
+    @takes(path=text)
     def load_context(self, path: str) -> Document:
         """Keep a file below `context.folder` in the head of requests, as it is then, whatever else falls out; durable.
 
@@ -450,3 +525,26 @@ class Session:
         if self._offered is None:
             self._offered = self._lookups.tools(self.codec.tag, self.lease.model)
         return self._offered
+
+
+def _reported(usage: Reported) -> Usage | None:
+    """Return what a provider reported.
+
+    Raises:
+        ArgumentError: it is no report.
+    """
+    try:
+        found = reported_by(usage)
+        for name, value in found._asdict().items() if found else ():
+            COUNT(f"usage.{name}", value)
+    except FOREIGN as error:
+        raise _no("usage", error) from error
+    return found
+
+
+def _no(name: str, error: Exception) -> ArgumentError:
+    """Return the error of an argument that could not be read."""
+    if isinstance(error, ArgumentError):
+        return error
+    why = "it holds itself, or is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return ArgumentError(f"{name} can't be taken: {why or type(error).__name__}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from squidbot.context.folder import CONFIGS, core_files, files_of
 from squidbot.context.project import FILES, PROJECT, project_document
 from squidbot.context.reading import below, named, text_of
+from squidbot.core.arguments import takes, text
 from squidbot.core.contexts import KIND, Document
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
 
@@ -49,6 +50,7 @@ class Sources:
         folder = Path(loaded.absolute(context.folder)) if context.folder else None
         return cls(documents, folder, loaded.folder if context.autoload_project_docs else None, told)
 
+    @takes(path=text)
     def load(self, path: str) -> Document:
         """Keep a file below the folder as a document of the session, as it is now, and return it.
 
@@ -66,6 +68,7 @@ class Sources:
         self.documents.keep(document)
         return document
 
+    @takes(name=text, text=text)
     def add(self, name: str, text: str) -> Document:
         """Keep a text as a document of the session, under a name that it is dropped by, and return it.
 
@@ -80,6 +83,7 @@ class Sources:
         self.documents.keep(document)
         return document
 
+    @takes(path=text)
     def drop(self, path: str) -> None:
         """Take a document out of the session's head; its file stays as it is.
 

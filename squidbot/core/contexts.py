@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.core.arguments import takes, text
 from squidbot.core.errors import BudgetError, DamagedStoreError, NotFoundError
 from squidbot.core.messages import Record
 from squidbot.core.plan import CONTEXT, Section
@@ -84,6 +85,7 @@ class Documents(NamedTuple):
         """
         return self._write(document.name, document.text)
 
+    @takes(name=text)
     def drop(self, name: str) -> None:
         """Take a document out of later heads, durably; its text stays in the store.
 

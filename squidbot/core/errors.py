@@ -6,6 +6,7 @@ SquidbotError
 ├── LLMError               a language model gave no answer: it was not reached, refused, or was cut off
 │   └── StaleThinkingError the provider refused reasoning that came back: what stood before it has changed
 ├── InvalidRequestError    a request would break a provider's rule (R1 to R11)
+├── ArgumentError          what a caller hands over is none: its name, what it is, what it has to be
 ├── RecallError            nothing can be brought back for an id, an offset or a query: what would do
 ├── ConfigError            a setting is wrong: what, where, what would be right
 ├── NotFoundError          what was asked for by name or number is not there, or no longer
@@ -22,6 +23,7 @@ SquidbotError
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
     "BudgetError",
     "BusyError",
     "ConfigError",
@@ -44,6 +46,14 @@ __all__ = [
 
 class SquidbotError(Exception):
     """The root of everything that squidbot raises on purpose."""
+
+
+class ArgumentError(SquidbotError, ValueError, TypeError):
+    """What a caller hands over is none. The text names the argument, what it is, and what it has to be.
+
+    It is a ValueError and a TypeError, too: to whoever catches these, it is what Python itself would have raised.
+    Nothing was done.
+    """
 
 
 class BudgetError(SquidbotError):

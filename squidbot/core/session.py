@@ -40,6 +40,7 @@ Beside: TypeAlias = "Callable[[Sequence[StoredMessage]], Record]"
 __all__ = ["Session"]
 
 RETENTION = Retention()
+NO_PIN = "nothing was pinned"
 NO_LONGER = "a fact that was told was forgotten, or is another one's"
 
 
@@ -148,7 +149,7 @@ class Session:
         Raises:
             StoreError: nothing was stored.
         """
-        self._add_pin({"seq": seq, "on": on})
+        self._state.tried(lambda stored: self._pinned(stored, {"seq": seq, "on": on}), NO_PIN)
 
     def pin_text(self, name: str, text: str) -> None:
         """Put a text (a goal, a locked decision) into the head of every request from the next event on; durable.
@@ -158,7 +159,7 @@ class Session:
         Raises:
             StoreError: nothing was stored.
         """
-        self._add_pin({"name": name, "text": text})
+        self._state.tried(lambda stored: self._pinned(stored, {"name": name, "text": text}), NO_PIN)
 
     def compact(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord | None:
         """Make an event now, whatever the pressure, and return its plan; None where there is nothing to compact.
@@ -354,9 +355,6 @@ class Session:
         messages = store.head(self.session_id)[0]
         if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL):
             unset(shelf, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
-
-    def _add_pin(self, body: Mapping[str, object]) -> None:
-        self._state.tried(lambda stored: self._pinned(stored, body), "nothing was pinned")
 
     def _pinned(self, stored: Standing, body: Mapping[str, object]) -> None:
         self._state.append(stored, (), stored.pins.records([body]))

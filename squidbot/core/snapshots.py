@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.errors import DamagedStoreError, NotFoundError
+from squidbot.core.errors import ArgumentError, DamagedStoreError, NotFoundError
 from squidbot.core.messages import Record
 
 if TYPE_CHECKING:
@@ -159,10 +159,10 @@ def check_name(name: str) -> None:
     """Check that somebody may give a snapshot this name.
 
     Raises:
-        ValueError: it is empty, longer than 200 characters, or of the form of those made unasked.
+        ArgumentError: it is empty, longer than 200 characters, or of the form of those made unasked.
     """
     if not 1 <= len(name) <= MOST_NAME_CHARS or name.startswith(AUTOMATIC):
-        raise ValueError(
+        raise ArgumentError(
             f"a snapshot's name has 1 to {MOST_NAME_CHARS} characters and does not begin with {AUTOMATIC}, "
             f"unlike {name!r:.80}"
         )

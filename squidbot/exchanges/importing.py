@@ -92,11 +92,11 @@ def files_at(path: str | os.PathLike[str]) -> list[Path]:
         TranscriptError: there is none.
     """
     place = Path(path)
-    if not place.is_dir():
-        if not place.exists():
-            raise TranscriptError(str(path), None, "there is no such file or folder; check the path")
-        return [place]
     try:
+        if not place.is_dir():
+            if not place.exists():
+                raise TranscriptError(str(path), None, "there is no such file or folder; check the path")
+            return [place]
         files = sorted(one for one in place.glob("*.json") if one.is_file() and not one.name.startswith("."))
     except OSError as error:
         raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error

@@ -6,7 +6,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.errors import NotFoundError
+from squidbot.core.arguments import flag, takes, text
+from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.goals.head import check
 from squidbot.core.goals.records import GOAL, as_record, goals_of
 from squidbot.core.goals.values import ACTIONS, UNLOCK, Change, Goals, same
@@ -53,13 +54,14 @@ class GoalBook(NamedTuple):
         """
         return goals_of(self.transcripts.records(self.session_id, GOAL), self._said())
 
+    @takes(action=text, text=text, done=flag)
     def change(self, action: str, text: str = "", *, done: bool = False) -> Goals:
         """Make a change (`ACTIONS`), durably, and return what they are then; heads say it from the next event on.
 
         White space is made single. A change that changes nothing is not written.
 
         Raises:
-            ValueError: the action is none, or the text is empty (but for "close") or longer than 500 characters.
+            ArgumentError: the action is none, or the text is empty (but for "close") or longer than 500 characters.
             NotFoundError: there is no active goal to have a milestone, a next step, or to close, or no such decision is
                 locked; nothing was written.
             BudgetError: the text of all of them no longer fits its share of the window; nothing was written.
@@ -117,10 +119,12 @@ _WORDS: Final = {"milestone": "milestone", "next": "next step"}
 
 def _checked(action: str, text: str) -> str:
     if action not in ACTIONS:
-        raise ValueError(f"action is {action!a:.60}; it is one of {', '.join(ACTIONS)}")
+        raise ArgumentError(f"action is {action!a:.60}; it is one of {', '.join(ACTIONS)}")
     said = " ".join(_UNSAFE.sub(" ", text).split())
     if not said and action != "close":
-        raise ValueError(f"{action} needs a text")
+        raise ArgumentError(f"{action} needs a text")
     if len(said) > MOST_CHARS:
-        raise ValueError(f"the text has {len(said):,} characters; a goal and all that belongs to it are lines of 500")
+        raise ArgumentError(
+            f"the text has {len(said):,} characters; a goal and all that belongs to it are lines of 500"
+        )
     return said

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.changes.better import SUMMARY, written_as
-from squidbot.core.errors import LLMError, SquidbotError, StoreError
+from squidbot.core.errors import ArgumentError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.jobs.checking import check_answer, cleaned
 from squidbot.core.jobs.due import JobSettings, room_of, wanted
@@ -124,7 +124,7 @@ class Desk:
             StoreError: the store failed.
         """
         if reason not in ASKED:
-            raise ValueError(f"unknown reason {reason!r}; known: request, schedule")
+            raise ArgumentError(f"unknown reason {reason!r}; known: request, schedule")
         mode = self._mode()
         found = [self._job(one, reason or one.reason, mode) for one in self._wanted(now, ASKED[reason])]
         due = reason == "request"

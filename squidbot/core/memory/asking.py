@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
+from squidbot.core.arguments import a_moment, flag, instance, items, number, optional, parts, takes, text, whole
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, Category, Memory, Source, memory_id_of
 from squidbot.core.memory.meaning import ByMeaning
@@ -80,6 +81,31 @@ class Added:
     source: Source | None = None
 
 
+ASKED: Final = parts(
+    Asked,
+    "an Asked",
+    query=text,
+    category=optional(text),
+    limit=number,
+    offset=number,
+    after=text,
+    past=flag,
+    tag=text,
+)
+ADDED: Final = parts(
+    Added,
+    "an Added",
+    text=text,
+    category=text,
+    replaces=text,
+    tags=items(text, "several words"),
+    trust=text,
+    speaker=text,
+    reason=text,
+    source=optional(instance(Source, called="a Source")),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Memories:
     """The memories of one view of a store, told as text.
@@ -107,6 +133,7 @@ class Memories:
     forgot: Callable[[Sequence[str], str, str], object] | None = None
     chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None
 
+    @takes(asked=ASKED, now=a_moment)
     def search(self, asked: Asked, now: float) -> Told:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
 
@@ -133,6 +160,7 @@ class Memories:
 
         return self._told(memories, frame, asked, now, scores)
 
+    @takes(text=text, limit=whole(0), now=a_moment)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
         """Return at most so many memories that answer a text well enough, best first; none where it has no word.
 
@@ -156,6 +184,7 @@ class Memories:
         others = {one.memory_id for one in self.store.get(asked) if not self._sees(one)}
         return frozenset({*self.store.forgotten(asked), *others})
 
+    @takes(asked=ASKED, now=a_moment)
     def listed(self, asked: Asked, now: float) -> Told:
         """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
 
@@ -190,6 +219,7 @@ class Memories:
         files = self._files_told() if asked.category in _OF_FILES else ""
         return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
 
+    @takes(added=ADDED, now=a_moment)
     def add(self, added: Added, now: float) -> Told:
         """Store a memory, durably, and say under which id, or that it was known; secrets in it are taken out.
 
@@ -209,6 +239,7 @@ class Memories:
         secret = " A secret in it was taken out." if text != safe(added.text, TEXT_CHARS) else ""
         return self._plain(f"added to {memory.category}", f"Its id is {memory.memory_id}.{replaced}{secret}", memory)
 
+    @takes(memory_id=text, reason=text)
     def forget(self, memory_id: str, reason: str = "") -> Told:
         """Remove a memory for good, and say so without its words.
 

@@ -1,0 +1,236 @@
+"""What callers hand over, checked before anything is done: what is wrong is said by its name."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial, wraps
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar, get_args
+
+from squidbot.core.errors import ArgumentError
+from squidbot.core.messages import Category, Message, Role, StoredMessage, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = [
+    "a_moment",
+    "anything",
+    "check_message",
+    "duration",
+    "flag",
+    "instance",
+    "items",
+    "mapping",
+    "moment",
+    "number",
+    "of_message",
+    "optional",
+    "parts",
+    "path",
+    "refused",
+    "takes",
+    "text",
+    "tokens",
+    "whole",
+]
+
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
+# Takes a name and a value, and returns the value as it is meant; raises ArgumentError.
+Check: TypeAlias = Callable[[str, object], object]
+
+# The end of the year 9999: no calendar tells later times.
+LAST_SECOND: Final = 253_402_300_799
+# What any counter of ours, and every store, can hold.
+MOST: Final = 10**15
+ROLES: Final[tuple[str, ...]] = get_args(Role)
+_MESSAGE: Final = re.compile(r"[\s\[(`'\"]*m([0-9]{1,15})[\s\])`'\"]*\Z")
+
+
+def refused(name: str, value: object, wanted: str) -> ArgumentError:
+    """Return the error of an argument that is none: its name, what it is, and what it has to be."""
+    shown = f"{value!a:.60}" if isinstance(value, str | int | float | bytes | None) else f"a {type(value).__name__}"
+    return ArgumentError(f"{name} is {shown}; it has to be {wanted}")
+
+
+def takes(**checks: Check) -> Callable[[Callable[Given, Value]], Callable[Given, Value]]:
+    """Check the arguments of these names, before the call, each time that they are given.
+
+    One with a default that is not given is not looked at. Those of `*name` are checked one by one.
+    """
+
+    def decorated(act: Callable[Given, Value]) -> Callable[Given, Value]:
+        parameters = [one for one in signature(act).parameters.values() if one.kind is not Parameter.KEYWORD_ONLY]
+        rest = checks.get(parameters[-1].name) if parameters[-1].kind is Parameter.VAR_POSITIONAL else None
+        called = parameters[-1].name
+        placed = [(one.name, checks.get(one.name)) for one in parameters if one.kind is not Parameter.VAR_POSITIONAL]
+
+        @wraps(act)
+        def checked(*args: Given.args, **kwargs: Given.kwargs) -> Value:
+            given = list(args)
+            for place, (name, check) in enumerate(placed[: len(given)]):
+                if check is not None:
+                    given[place] = check(name, given[place])
+            if rest is not None:
+                given[len(placed) :] = [rest(called, one) for one in given[len(placed) :]]
+            for name, value in kwargs.items():
+                if name in checks:
+                    kwargs[name] = checks[name](name, value)
+            return act(*given, **kwargs)  # type: ignore[arg-type]  # as they came, or as they are meant
+
+        return checked
+
+    return decorated
+
+
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass."""
+    return partial(_optional, check)
+
+
+def _optional(check: Check, name: str, value: object) -> object:
+    return None if value is None else check(name, value)
+
+
+def text(name: str, value: object) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise refused(name, value, "a text")
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise refused(name, value, "True or False")
+    return value
+
+
+def moment(name: str, value: object) -> float | None:
+    """Return a time in seconds since 1970, as a float; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= LAST_SECOND:
+        late = isinstance(value, Real) and LAST_SECOND < float(value) < math.inf
+        hint = "; these may be milliseconds" if late else ""
+        raise refused(name, value, f"seconds since 1970, such as time.time(), up to the year 9999{hint}")
+    return float(value)
+
+
+def duration(name: str, value: object) -> float:
+    """Return a number of seconds, 0 or more; infinity is one."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
+        raise refused(name, value, "a number of seconds, 0 or more")
+    return float(value)
+
+
+def path(name: str, value: object) -> str | PathLike[str]:
+    """Return the path of a file or a folder."""
+    if not isinstance(value, str | PathLike) or "\0" in fspath(value):
+        raise refused(name, value, "a path")
+    return value
+
+
+def anything(name: str, value: object) -> object:
+    """Return what may be anything."""
+    del name
+    return value
+
+
+def a_moment(name: str, value: object) -> float | None:
+    """Return a time as `moment` does; None is none."""
+    if value is None:
+        raise refused(name, value, "seconds since 1970, such as time.time()")
+    return moment(name, value)
+
+
+def whole(least: int, most: int = MOST) -> Check:
+    """Return a check for whole numbers from `least` to `most`."""
+    return partial(_whole, least, most)
+
+
+def _whole(least: int, most: int, name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise refused(name, value, f"a whole number, {least:,} to {most:,}")
+    return int(value)
+
+
+def of_message(name: str, value: object) -> int:
+    """Return the seq of a message: a number from 0, or its id as requests and commands show it, "m3"."""
+    if isinstance(value, str) and (found := _MESSAGE.match(value)):
+        return int(found[1])
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) <= MOST:
+        raise refused(name, value, 'a message: its number from 0, or its id as it is shown, such as "m3"')
+    return int(value)
+
+
+tokens: Final = whole(1)
+# Of any size: who looks says what is out of range.
+number: Final = whole(-MOST)
+
+
+def mapping(name: str, value: object) -> Mapping[str, object]:
+    """Return a mapping with texts as keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise refused(name, value, "an object: a dict with texts as keys")
+    return value
+
+
+def items(check: Check, wanted: str) -> Check:
+    """Return a check for several values, each of which passes another one; a text is not several."""
+    return partial(_items, check, wanted)
+
+
+def _items(check: Check, wanted: str, name: str, value: object) -> list[object]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise refused(name, value, wanted)
+    return [check(f"{name}[{place}]", one) for place, one in enumerate(value)]
+
+
+def check_message(message: Message | StoredMessage, codecs: Collection[str]) -> None:
+    """Check a message of our own classes, which anybody can make: that it can be counted, stored and read back.
+
+    Raises:
+        ArgumentError: a field is not what it has to be.
+    """
+    instance(Message, StoredMessage, called="a message")("said", message)
+    for name in ("role", "payload", "codec", "sender"):
+        text(f"the message's {name}", getattr(message, name))
+    if message.role not in ROLES:
+        raise refused("the message's role", message.role, f"one of {', '.join(ROLES)}")
+    if message.codec not in codecs:
+        raise refused("the message's codec", message.codec, f"one of {', '.join(codecs)}")
+    moment("the message's time", message.time)
+    instance(Category, called="a Category")("the message's category", message.category)
+    if isinstance(message, Message):
+        text("the message's text", message.text)
+        items(instance(ToolCall, called="a ToolCall"), "tool calls")("the message's calls", message.calls)
+        items(text, "ids of calls")("the message's results", message.results)
+
+
+def instance(*kinds: type, called: str) -> Check:
+    """Return a check for values of these classes; `called` is what they are in words."""
+    return partial(_instance, kinds, called)
+
+
+def _instance(kinds: tuple[type, ...], called: str, name: str, value: object) -> object:
+    if not isinstance(value, kinds):
+        raise refused(name, value, called)
+    return value
+
+
+def parts(kind: type, called: str, **checks: Check) -> Check:
+    """Return a check for values of a class, whose fields of these names pass checks of their own."""
+    return partial(_parts, kind, called, checks)
+
+
+def _parts(kind: type, called: str, checks: Mapping[str, Check], name: str, value: object) -> object:
+    _instance((kind,), called, name, value)
+    for field, check in checks.items():
+        check(f"{name}.{field}", getattr(value, field))
+    return value
