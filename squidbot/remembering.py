@@ -6,6 +6,8 @@ import json
 import logging
 import re
 import threading
+import time
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
@@ -164,9 +166,9 @@ class Remembering:
         """Return whether facts are read out of the messages of a scope: of one without a user where it is asked for."""
         return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)
 
-    @property
+    @cached_property
     def redactor(self) -> Redactor:
-        """What takes secrets out before anything is kept.
+        """What takes secrets out before anything is kept; a pattern of the settings that takes too long is told of.
 
         Raises:
             ConfigError: a pattern of `memory.redact_patterns` is none.
@@ -176,7 +178,15 @@ class Remembering:
 
         memory, hooks = self._loaded.settings.memory, self._hooks if self._hooks.has("redact") else None
         names = NAMES if memory.redact_names is None else memory.redact_names
-        return HookedRedactor(names, memory.redact_patterns, hooks=hooks)
+
+        def slow(pattern: str) -> None:
+            cause = (
+                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
+                f"secrets out; write it simpler @ {self._loaded.source}.memory.redact_patterns"
+            )
+            self._observer.notify(Event(events.DEGRADED, "", cause))
+
+        return HookedRedactor(names, memory.redact_patterns, clock=time.thread_time, slow=slow, hooks=hooks)
 
     def _opened(self) -> MemoryStore:
         with self._lock:
