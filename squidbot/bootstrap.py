@@ -13,7 +13,7 @@ from squidbot.builtin import INDEXES, TIMERS
 from squidbot.core import events
 from squidbot.core.budget.ladder import Ladder
 from squidbot.core.budget.resolution import Resolved
-from squidbot.core.budget.window import WindowSettings, open_lease, window_below
+from squidbot.core.budget.window import WindowSettings, open_lease, read_tokens, window_below
 from squidbot.core.counting.meter import Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine
@@ -127,7 +127,7 @@ class Wired:
         words = self.loaded.policy and settings.budget.caps.unit == "words"
         return Meter(counter, builtin_counter("words") if words else None)
 
-    def lease(self, alias: str = "", window_tokens: int | None = None) -> Lease:
+    def lease(self, alias: str = "", window_tokens: int | str | None = None) -> Lease:
         """Return the window of a session with that model; `window_tokens` goes before all settings.
 
         Raises:
@@ -135,9 +135,10 @@ class Wired:
             ModelFileError: the model's file is damaged.
             BudgetError: window, reserve and safety share leave no token for input.
         """
+        asked_tokens = None if window_tokens is None else read_tokens(window_tokens, "window_tokens")
         self._learn(alias)
-        if window_tokens is not None:
-            return self._opened(alias, self.models.resolved(alias, window_tokens))
+        if asked_tokens is not None:
+            return self._opened(alias, self.models.resolved(alias, asked_tokens))
         found = self._found(alias)
         name = learned_for(alias, self.loaded.settings.model(alias), found)
         return self._opened(alias, self.learned.within(found, name))

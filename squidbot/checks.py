@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NewType, NoReturn, TypeVar
 import attrs
 import cattrs
 
+from squidbot.core.budget.window import MOST_TOKENS, parse_tokens
 from squidbot.core.errors import ConfigError
 from squidbot.core.prompts.modes import MODES
+from squidbot.core.redaction import Redactor
 from squidbot.core.settings import STRATEGIES
 from squidbot.model_options import what_is_wrong
 
@@ -26,6 +28,7 @@ __all__ = [
     "Api",
     "Day",
     "Extract",
+    "File",
     "GpuLayers",
     "Isolated",
     "KvType",
@@ -35,12 +38,15 @@ __all__ = [
     "Mode",
     "Names",
     "Options",
+    "Patterns",
+    "Place",
     "Portion",
     "Rule",
     "Scheduler",
     "Scope",
     "Share",
     "Shares",
+    "Size",
     "Sizing",
     "Strategy",
     "Tokens",
@@ -53,6 +59,10 @@ __all__ = [
 ]
 
 Tokens = NewType("Tokens", int)
+Size = NewType("Size", int)
+Place = NewType("Place", str)
+File = NewType("File", str)
+Patterns = NewType("Patterns", tuple[str, ...])
 Whole = NewType("Whole", int)
 Share = NewType("Share", float)
 Portion = NewType("Portion", float)
@@ -145,6 +155,51 @@ def _number(wanted: type, fits: Callable[[float], bool], what: str) -> Callable[
         return number
 
     return check
+
+
+def _size(least: int) -> Callable[[object, object], object]:
+    """Return what takes a number of tokens, at least so many: an int, or a text such as "8k"."""
+    of_type = _of_type(int, "int")
+
+    def check(value: object, _: object) -> object:
+        try:
+            size = parse_tokens(value) if isinstance(value, str) and value != "0" else value
+        except ConfigError as error:
+            raise _RefusedError(str(error)) from None
+        number = of_type(0 if size == "0" else size, _)
+        if not isinstance(number, int) or number < least:
+            raise _RefusedError(f"must be {'> 0' if least else '>= 0'}, not {value}")
+        if number > MOST_TOKENS:
+            raise _RefusedError(f"must be at most {MOST_TOKENS}, not {value}")
+        return number
+
+    return check
+
+
+def _place(value: object, _: object) -> str:
+    """Return a path; the file system takes no null character, and nothing is no name of a file."""
+    if not isinstance(value, str):
+        raise _RefusedError("invalid value for type, expected str")
+    if "\0" in value:
+        raise _RefusedError(f"is no path, it has a null character: {value!r:.60}")
+    return value
+
+
+def _file(value: object, _: object) -> str:
+    place = _place(value, _)
+    if not place.strip():
+        raise _RefusedError(f"must name a file, not {value!r}; leave the key out to keep sessions in memory alone")
+    return place
+
+
+def _patterns(value: object, _: object) -> tuple[str, ...]:
+    """Return what is redacted: words, and regular expressions."""
+    patterns = _names(value, _)
+    try:
+        Redactor(patterns=patterns)
+    except ConfigError as error:
+        raise _RefusedError(str(error)) from None
+    return patterns
 
 
 def _day(value: object, _: object) -> str:
@@ -242,7 +297,11 @@ def _converter() -> cattrs.Converter:
     made = cattrs.Converter(forbid_extra_keys=True)
     for wanted in (int, float, str, bool):
         made.register_structure_hook(wanted, _of_type(wanted, wanted.__name__))
-    made.register_structure_hook(Tokens, _number(int, lambda number: number > 0, "> 0"))
+    made.register_structure_hook(Tokens, _size(1))
+    made.register_structure_hook(Size, _size(0))
+    made.register_structure_hook(Place, _place)
+    made.register_structure_hook(File, _file)
+    made.register_structure_hook(Patterns, _patterns)
     made.register_structure_hook(Whole, _number(int, lambda number: number >= 0, ">= 0"))
     made.register_structure_hook(Share, _number(float, lambda number: 0 < number <= 1, "above 0 and at most 1"))
     made.register_structure_hook(Portion, _number(float, lambda number: 0 <= number <= 1, "at least 0 and at most 1"))

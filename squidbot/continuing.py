@@ -146,7 +146,7 @@ class Means(NamedTuple):
     """What a new session is opened with; None: as the one that it goes on from."""
 
     model: str | None
-    window_tokens: int | None
+    window_tokens: int | str | None
     form: str | None
     scope: Scope | None
     mode: str | None

@@ -11,6 +11,7 @@ from squidbot.bootstrap import wire
 from squidbot.config import load_settings
 from squidbot.core import events
 from squidbot.core.arguments import (
+    an_id,
     anything,
     duration,
     flag,
@@ -112,13 +113,13 @@ class Engine:
     ) -> None:
         self.close()
 
-    @takes(session_id=text, model=text, window_tokens=optional(tokens), form=text, scope=whose, mode=optional(text))
+    @takes(session_id=an_id, model=text, window_tokens=optional(tokens), form=text, scope=whose, mode=optional(text))
     def session(  # noqa: PLR0913  # each may be left out
         self,
         session_id: str,
         *,
         model: str = "",
-        window_tokens: int | None = None,
+        window_tokens: int | str | None = None,
         form: str = "openai.chat",
         scope: Scope = NOBODY,
         mode: str | None = None,
@@ -128,14 +129,14 @@ class Engine:
         Nothing is written yet, but where a session that has `session.max_messages` goes on in another one.
 
         `model` is an alias of the settings; any other name is kept for reports and gets the default window.
-        `window_tokens`, input and output together, goes before both. A model with a file gets the largest window that
-        fits the devices (docs/models.md). `form` is how the host writes its messages: "openai.chat",
-        "anthropic.messages", "openai.responses", or one that an extension brings; what was recorded in another is sent
-        in this one, without what only its own provider can read. `scope` says whose durable facts the session's tool
-        `memory` sees: its user, its bot, and so on; where `history.isolation` parts transcripts by it, or by the model,
-        `Session.session_id` is the id of the one that was opened. `mode` is what the session works at
-        (docs/prompts.md), "off" for none; None goes on as was chosen for the session before, else as `prompt.mode`
-        says.
+        `window_tokens`, input and output together, as a number or as "32k", goes before both. A model with a
+        file gets the largest window that fits the devices (docs/models.md). `form` is how the host writes its
+        messages: "openai.chat", "anthropic.messages", "openai.responses", or one that an extension brings; what
+        was recorded in another is sent in this one, without what only its own provider can read. `scope` says
+        whose durable facts the session's tool `memory` sees: its user, its bot, and so on; where
+        `history.isolation` parts transcripts by it, or by the model, `Session.session_id` is the id of the one
+        that was opened. `mode` is what the session works at (docs/prompts.md), "off" for none; None goes on as
+        was chosen for the session before, else as `prompt.mode` says.
 
         Raises:
             ConfigError: a setting is out of its range, form or mode are unknown, or the model's file is not there.
@@ -161,8 +162,8 @@ class Engine:
         return rotated(opened, own, most)
 
     @takes(
-        session_id=text,
-        new_id=text,
+        session_id=an_id,
+        new_id=an_id,
         model=optional(text),
         window_tokens=optional(tokens),
         form=optional(text),
@@ -175,7 +176,7 @@ class Engine:
         new_id: str,
         *,
         model: str | None = None,
-        window_tokens: int | None = None,
+        window_tokens: int | str | None = None,
         form: str | None = None,
         scope: Scope | None = None,
         mode: str | None = None,
@@ -202,7 +203,7 @@ class Engine:
         share_session=flag,
         share_context_window=flag,
         clamp_tokens=optional(tokens),
-        session_id=optional(text),
+        session_id=optional(an_id),
         model=optional(text),
         mode=optional(text),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.accounts import USUAL_KEYS
 from squidbot.checks import structured
+from squidbot.core.budget.window import read_tokens
 from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import NAMES
 from squidbot.tables import Settings
@@ -30,11 +31,19 @@ def _log_name(text: str) -> str:
     return _SWITCH.get(text.strip().lower(), text.strip())
 
 
+def _tokens(text: str) -> int:
+    """Return a number of tokens, which may be written as in a file: 32768, 32k."""
+    try:
+        return int(text)
+    except ValueError:
+        return read_tokens(text.strip(), "tokens")
+
+
 # Each name that a source system reads from its environment, with our key and the type of its value (behaviours.md,
 # B-02, B-03, P-06, B-15, B-41, B-50).
 ALIASES: Final[Mapping[str, tuple[tuple[str, str], Callable[[str], int | float | str]]]] = {
-    "LLAMA_CPP_N_CTX": (("window", "default"), int),
-    "MAX_TOKENS": (("budget", "reserved_output_tokens"), int),
+    "LLAMA_CPP_N_CTX": (("window", "default"), _tokens),
+    "MAX_TOKENS": (("budget", "reserved_output_tokens"), _tokens),
     "PENGUIN_CONTEXT_SAFETY_FRACTION": (("window", "safety_fraction"), float),
     "SUMMARIZATION_SESSION_GAP_SECONDS": (("summary", "gap_seconds"), float),
     "SUMMARIZATION_MIN_MESSAGES": (("summary", "min_messages"), int),
@@ -74,8 +83,8 @@ def with_aliases(
 def _value(name: str, text: str, kind: Callable[[str], int | float | str]) -> int | float | str:
     try:
         return kind(text)
-    except ValueError:
-        raise ConfigError(f"invalid value {text!a:.40}, expected {kind.__name__} @ env {name}") from None
+    except (ValueError, ConfigError):
+        raise ConfigError(f"invalid value {text!a:.40}, expected {kind.__name__.strip('_')} @ env {name}") from None
 
 
 def check_secrets(raw: Mapping[str, object], source: str) -> None:

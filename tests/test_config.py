@@ -15,7 +15,7 @@ from squidbot.checks import KV_TYPES
 from squidbot.config import Loaded, load_settings
 from squidbot.core.budget.caps import Capped
 from squidbot.core.budget.ladder import Ladder
-from squidbot.core.errors import ConfigError, JournalFullError
+from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
 from squidbot.core.jobs.due import JobSettings
 from squidbot.core.journal.entry import Entry
 from squidbot.core.journal.rules import Rules
@@ -290,9 +290,6 @@ def test_journal_pattern_that_is_none_is_refused() -> None:
     """With what is wrong with it."""
     with pytest.raises(ConfigError, match="no regular expression"):
         squidbot.load({"journal": {"redact_patterns": ["["], "enabled": True}})
-    engine = squidbot.load({"journal": {"redact_patterns": ["["]}})
-    with engine, pytest.raises(ConfigError, match="no regular expression"):
-        engine.journal()
 
 
 def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
@@ -353,6 +350,9 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
     assert getattr(opened(settings).core.settings, field) == 3
 
 
+NO_FILE = "leave the key out to keep sessions in memory alone @ {}"
+UNTERMINATED = "missing ), unterminated subpattern at position 0 @ {}"
+SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,000) or Mi (1,048,576): "
 # -- what is refused ----------------------------------------------------------------------------------------------
 
 
@@ -387,6 +387,24 @@ def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, fiel
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
         ({"gpu": {"probe": 1}}, "invalid value for type, expected str @ {}"),
         ({"store": {"adapter": ["x"]}}, "invalid value for type, expected str @ {}"),
+        ({"store": {"path": ""}}, "must name a file, not ''; " + NO_FILE),
+        (
+            {"store": {"path": " "}},
+            "must name a file, not ' '; leave the key out to keep sessions in memory alone @ {}",
+        ),
+        ({"store": {"path": "\0bad"}}, "is no path, it has a null character: '\\x00bad' @ {}"),
+        ({"memory": {"path": "a\0"}}, "is no path, it has a null character: 'a\\x00' @ {}"),
+        ({"journal": {"folder": "\0"}}, "is no path, it has a null character: '\\x00' @ {}"),
+        ({"window": {"default": 10**23}}, f"must be at most 999999999999, not {10**23} @ {{}}"),
+        ({"window": {"default": float("nan")}}, "invalid value for type, expected int @ {}"),
+        (
+            {"budget": {"reserved_output_tokens": "-1k"}},
+            "'-1k' is no number of tokens; " + SIZES + "32000, 32k, 32Ki @ {}",
+        ),
+        (
+            {"memory": {"redact_patterns": ["("]}},
+            "pattern '(' of what is redacted is no regular expression: " + UNTERMINATED,
+        ),
     ],
 )
 def test_load_settings_names_value_and_path_when_a_value_is_wrong(settings: dict[str, Any], message: str) -> None:
@@ -398,10 +416,51 @@ def test_load_settings_names_value_and_path_when_a_value_is_wrong(settings: dict
     assert str(caught.value) == message.format(f"argument.{key}")
 
 
+def test_tokens_may_be_written_as_a_word() -> None:
+    """Wherever there is a number of them: "8k" is 8,000, "8Ki" 8,192, and 0 is what it was."""
+    given: dict[str, dict[str, object]] = {
+        "window": {"default": "32k", "min": "2Ki", "max": "1m"},
+        "models": {"m": {"context_window": "8Ki", "max_tokens": "1k"}},
+        "budget": {"reserved_output_tokens": "4k"},
+        "history": {"keep_recent_tokens": "2k"},
+        "pressure": {"compact_at_tokens": "0"},
+        "summary": {"source_tokens": "16k", "min_input_tokens": "1k"},
+        "memory": {"index_tokens": "1k", "profile_tokens": "0"},
+        "journal": {"summary_token_budget": "1k"},
+    }
+    settings = load_settings(given).settings
+    assert (settings.window.default, settings.window.min, settings.window.max) == (32_000, 2_048, 1_000_000)
+    assert (settings.model("m").context_window, settings.model("m").max_tokens) == (8_192, 1_000)
+    assert (settings.budget.reserved_output_tokens, settings.history.keep_recent_tokens) == (4_000, 2_000)
+    assert (settings.pressure.compact_at_tokens, settings.memory.profile_tokens) == (0, 0)
+    assert (settings.summary.source_tokens, settings.summary.min_input_tokens) == (16_000, 1_000)
+    assert (settings.memory.index_tokens, settings.journal.summary_token_budget) == (1_000, 1_000)
+    with squidbot.load(given) as engine:
+        assert engine.session("a", model="m").lease.window_tokens == 8_192
+        assert engine.session("a", window_tokens="9k").lease.window_tokens == 9_000
+
+
+WRONG_WINDOWS = [0, -5, True, 2.5, 1e23, 10**23, float("nan"), float("inf"), "x", "", [1], {}]
+
+
+@pytest.mark.parametrize("window", WRONG_WINDOWS)
+def test_a_window_that_is_none_is_refused_where_it_is_given(window: object) -> None:
+    """By the name of the argument, in one line."""
+    with squidbot.load({}) as engine, pytest.raises(ArgumentError, match=r"^window_tokens is .*32k.*$"):
+        engine.session("a", window_tokens=window)  # type: ignore[arg-type]  # what nobody checks
+
+
+@pytest.mark.parametrize("session_id", ["", " ", None, 5, b"a", "a\0", "a\ud800", "a" * 1025])
+def test_an_id_that_is_none_is_refused_where_it_is_given(session_id: object) -> None:
+    """Not when the store finds out, nor by a session that nobody can name."""
+    with squidbot.load({}) as engine, pytest.raises(ArgumentError, match=r"^session_id is .* 1 to 1,024 characters"):
+        engine.session(session_id)  # type: ignore[arg-type]  # what nobody checks
+
+
 def test_load_settings_names_the_model_when_one_of_its_values_is_wrong() -> None:
     """The alias stands in the path as it was written."""
     with pytest.raises(ConfigError) as caught:
-        load_settings({"models": {"qwen2.5:7b": {"context_window": "8k"}}})
+        load_settings({"models": {"qwen2.5:7b": {"context_window": [8]}}})
     assert str(caught.value) == "invalid value for type, expected int @ argument.models['qwen2.5:7b'].context_window"
 
 
@@ -646,7 +705,7 @@ def test_load_settings_reads_the_file_of_the_current_folder_when_none_is_named(
     (tmp_path / PATH).write_text("[window]\ndefault = 4096\n", encoding="utf-8")
     loaded = load_settings()
     assert (loaded.settings.window.default, loaded.source, loaded.folder) == (4096, PATH, tmp_path)
-    (tmp_path / PATH).write_text("[window]\ndefault = '4096'\n", encoding="utf-8")
+    (tmp_path / PATH).write_text("[window]\ndefault = [4096]\n", encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load_settings()
     assert str(caught.value) == "invalid value for type, expected int @ squidbot.toml.window.default"

@@ -61,7 +61,7 @@ def test_what_is_set_goes_before_the_environment() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("LLAMA_CPP_N_CTX", "8k", "invalid value '8k', expected int @ env LLAMA_CPP_N_CTX"),
+        ("LLAMA_CPP_N_CTX", "8x", "invalid value '8x', expected tokens @ env LLAMA_CPP_N_CTX"),
         ("LLAMA_CPP_N_CTX", "0", "must be > 0, not 0 @ env LLAMA_CPP_N_CTX.window.default"),
         (
             "PENGUIN_CONTEXT_SAFETY_FRACTION",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError, StoreError
+from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.messages import Usage
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def test_two_engines_share_a_session_when_they_share_a_file(tmp_path: Path) -> N
 
 def test_record_raises_when_the_session_id_is_refused() -> None:
     """Ids are 1 to 1,024 characters long."""
-    with pytest.raises(StoreError):
+    with pytest.raises(squidbot.SquidbotError, match="1 to 1,024 characters"):
         squidbot.load().session("").record("Hello")
 
 

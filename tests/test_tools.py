@@ -154,7 +154,8 @@ def test_no_room_is_told_as_text() -> None:
 def test_store_that_fails_is_no_answer() -> None:
     """A failure never becomes content: the host is told, not the model."""
     engine = squidbot.load({})
-    session = engine.session("")
+    session = engine.session("s")
+    session.core._state.shelf = session.core._state.shelf._replace(session_id="")
     with pytest.raises(StoreError):
         session.history({"action": "recall", "id": "m0"})
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
+from squidbot.checks import File
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.paper import Paper
@@ -43,7 +44,7 @@ def status(*, config: str | None, every: bool, store: str | None, as_json: bool)
     """
     loaded = load_settings(config)
     if store:
-        named = attrs.evolve(loaded.settings.store, path=str(Path(store).absolute()), adapter="sqlite3")
+        named = attrs.evolve(loaded.settings.store, path=File(str(Path(store).absolute())), adapter="sqlite3")
         loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named))
     found = found_here(loaded)
     if as_json:

@@ -11,6 +11,7 @@ import attrs
 import click
 
 from squidbot.bootstrap import wire
+from squidbot.checks import File, Place
 from squidbot.commands import options
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, StoreError
@@ -52,15 +53,15 @@ def opened(
     loaded, file = load_settings(), whose.pop("store", None)
     settings = loaded.settings
     if file:
-        settings = attrs.evolve(settings, memory=attrs.evolve(settings.memory, path=file, provider="sqlite3"))
+        settings = attrs.evolve(settings, memory=attrs.evolve(settings.memory, path=Place(file), provider="sqlite3"))
     name, path = provider_of(attrs.evolve(loaded, settings=settings))
     if name == "stdlib":
         raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
     # Else sessions have nothing to do with it: their store is neither opened nor made.
-    store = Store() if told is None else _sessions(loaded, Store(file) if file else settings.store)
-    kept = attrs.evolve(settings.memory, provider=name, path=path)
+    store = Store() if told is None else _sessions(loaded, Store(File(file)) if file else settings.store)
+    kept = attrs.evolve(settings.memory, provider=name, path=Place(path))
     wired = wire(attrs.evolve(loaded, settings=attrs.evolve(settings, memory=kept, store=store)))
     try:
         memories = wired.remembering.memories(wired.meter(), Scope(**whose))

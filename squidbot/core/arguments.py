@@ -11,7 +11,8 @@ from numbers import Integral, Real
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar, get_args
 
-from squidbot.core.errors import ArgumentError
+from squidbot.core.budget.window import read_tokens
+from squidbot.core.errors import ArgumentError, ConfigError
 from squidbot.core.messages import Category, Message, Role, StoredMessage, ToolCall
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "a_moment",
+    "an_id",
     "anything",
     "check_message",
     "duration",
@@ -49,6 +51,9 @@ LAST_SECOND: Final = 253_402_300_799
 # What any counter of ours, and every store, can hold.
 MOST: Final = 10**15
 ROLES: Final[tuple[str, ...]] = get_args(Role)
+# An id has something to read, no null character, and nothing that is no character.
+_ID: Final = re.compile(r"(?=.*\S)[^\0\ud800-\udfff]*", re.DOTALL)
+MOST_ID_CHARS: Final = 1024
 _MESSAGE: Final = re.compile(r"[\s\[(`'\"]*m([0-9]{1,15})[\s\])`'\"]*\Z")
 
 
@@ -169,7 +174,21 @@ def of_message(name: str, value: object) -> int:
     return int(value)
 
 
-tokens: Final = whole(1)
+def tokens(name: str, value: object) -> int:
+    """Return a number of tokens, given as one or as a text such as "32k"."""
+    try:
+        return read_tokens(value, name)
+    except ConfigError:
+        raise refused(name, value, 'a whole number of tokens, above 0, such as 32000 or "32k"') from None
+
+
+def an_id(name: str, value: object) -> str:
+    """Return what a session is called: what every store can hold, and somebody can name."""
+    if not isinstance(value, str) or not 1 <= len(value) <= MOST_ID_CHARS or not _ID.fullmatch(value):
+        raise refused(name, value, f"a text of 1 to {MOST_ID_CHARS:,} characters, such as 'support/42'")
+    return value
+
+
 # Of any size: who looks says what is out of range.
 number: Final = whole(-MOST)
 

@@ -68,9 +68,11 @@ class Hosted:
         """Check what can be checked without a file.
 
         Raises:
-            ConfigError: the budget is none.
+            ConfigError: the budget is none, or the path is.
         """
         self._host, self._form, self._identity = host, form, (telling, volatile, is_whole, read)
+        if store is not None and (not str(store).strip() or "\0" in str(store)):
+            raise ConfigError(f"path = {str(store)!r:.60}: name the file that keeps everything, such as 'mem.db'")
         self._budget = read_budget(budget)
         self._settings = settings if store is None else _with_store(settings, store)
         self._scope = scope

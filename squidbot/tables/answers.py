@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from squidbot.checks import NO_NAMES, Layout, Names, Verbosity, Whole
+from squidbot.checks import NO_NAMES, Layout, Names, Place, Verbosity, Whole
 from squidbot.core.budget.categories import WEIGHTS
 from squidbot.core.budget.complexity import WordLists
 
@@ -17,6 +17,7 @@ __all__ = ["Allocation", "Prompt", "Words"]
 
 VERBOSITY, LAYOUT = Verbosity("balanced"), Layout("none")
 SYSTEM, CONTEXT, DIALOG, OUTPUT = map(Whole, WEIGHTS)
+NO_FOLDER = Place("")
 
 
 @attrs.frozen
@@ -72,6 +73,6 @@ class Prompt:
     """`[prompt]`: the system text of a mode, and where the user's own ones are."""
 
     mode: str = "off"
-    folder: str = ""
+    folder: Place = NO_FOLDER
     says_notes: bool = False
     clock: bool = False

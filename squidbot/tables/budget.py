@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Rule, Whole
+from squidbot.checks import Rule, Size
 from squidbot.core.budget.caps import Caps, TrimRule
 
 __all__ = ["Budget"]
@@ -17,7 +17,7 @@ class Budget:
     """`[budget]`: how tokens are counted, the room for the answer, and the caps of document 001 by their own names."""
 
     counter: str = "classes"
-    reserved_output_tokens: Whole | None = None
+    reserved_output_tokens: Size | None = None
     policy: bool | None = None
     trim_rule: Rule = RULE
     context_budget_mode: str = "words"

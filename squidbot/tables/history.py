@@ -16,6 +16,7 @@ from squidbot.checks import (
     Scheduler,
     Scope,
     Share,
+    Size,
     Strategy,
     Tokens,
     UserMessages,
@@ -59,7 +60,7 @@ class Pressure:
     critical_fraction: Portion | None = None
     emergency_fraction: Portion | None = None
     notice: bool | None = None
-    compact_at_tokens: Whole | None = None
+    compact_at_tokens: Size | None = None
     compact_at_messages: Whole | None = None
     low_water_messages: Whole | None = None
     beside_summaries: bool | None = None
@@ -78,7 +79,7 @@ class History:
     isolation: Isolated = ISOLATION
     floor_turns: Whole | None = None
     min_recent_messages: Whole | None = None
-    keep_recent_tokens: Whole | None = None
+    keep_recent_tokens: Size | None = None
     pinned_fraction: Portion | None = None
     keep_fraction: Portion | None = None
     slim_fraction: Portion | None = None
@@ -114,11 +115,11 @@ class Summary:
     compact_blocks: Whole | None = None
     level_fraction: Portion | None = None
     max_tokens: Tokens | None = None
-    min_note_tokens: Whole | None = None
+    min_note_tokens: Size | None = None
     llm: str | None = None
     mode: Mode | None = None
     min_messages: Whole | None = None
-    min_input_tokens: Whole | None = None
+    min_input_tokens: Size | None = None
     source_tokens: Tokens | None = None
     backoff_seconds: Amount | None = None
     scheduler: Scheduler = SCHEDULER

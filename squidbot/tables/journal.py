@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Minutes, Names, Whole
+from squidbot.checks import Minutes, Patterns, Place, Size, Whole
 from squidbot.core.journal.digest import DIGEST_TOKENS
 from squidbot.core.journal.rules import MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, Rules
 
 __all__ = ["Journal"]
 
 # J-03.
-JOURNAL_TOKENS = Whole(DIGEST_TOKENS)
+JOURNAL_TOKENS = Size(DIGEST_TOKENS)
+JOURNAL_FOLDER = Place("notes/journal")
 JOURNAL_MINUTES = Minutes(20)
-JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Names(REDACT_PATTERNS)
+JOURNAL_MOST, JOURNAL_PATTERNS = Whole(MOST_ENTRIES_PER_DAY), Patterns(REDACT_PATTERNS)
 
 
 @attrs.frozen
@@ -24,12 +25,12 @@ class Journal:
     interval_minutes: Minutes = JOURNAL_MINUTES
     llm: str | None = None
     inject_latest_on_start: bool = True
-    summary_token_budget: Whole = JOURNAL_TOKENS
-    folder: str = "notes/journal"
+    summary_token_budget: Size = JOURNAL_TOKENS
+    folder: Place = JOURNAL_FOLDER
     max_entries_per_day: Whole = JOURNAL_MOST
     include_files: bool = True
     include_errors: bool = True
-    redact_patterns: Names = JOURNAL_PATTERNS
+    redact_patterns: Patterns = JOURNAL_PATTERNS
 
     @property
     def rules(self) -> Rules:

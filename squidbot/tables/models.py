@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import Amount, Api, GpuLayers, KvType, Lifetime, Options, Shares, Tokens, Variable, Whole
+from squidbot.checks import (
+    Amount,
+    Api,
+    GpuLayers,
+    KvType,
+    Lifetime,
+    Options,
+    Place,
+    Shares,
+    Size,
+    Tokens,
+    Variable,
+)
 
 __all__ = ["Model", "Prices"]
 
@@ -23,7 +35,7 @@ class Prices:
     write: Amount | None = None
     output: Amount | None = None
     ttl_seconds: Lifetime | None = None
-    least_tokens: Whole | None = None
+    least_tokens: Size | None = None
 
 
 @attrs.frozen
@@ -36,9 +48,9 @@ class Model:
     tokenizer: str | None = None
     parameters_billion: Amount | None = None
     adapter: str | None = None
-    path: str | None = None
+    path: Place | None = None
     repo_id: str | None = None
-    filename: str | None = None
+    filename: Place | None = None
     projector: str | None = None
     model: str | None = None
     url: str | None = None

@@ -152,6 +152,13 @@ def test_failures_that_differ_in_a_number_are_one_kind(tmp_path: Path, caplog: p
     one.close()
 
 
+@pytest.mark.parametrize("path", ["", " ", "mem\0.db"])
+def test_a_path_that_is_none_is_refused(path: str) -> None:
+    """Nothing is kept in memory alone that was to be kept."""
+    with pytest.raises(ConfigError, match=r"^path = .*: name the file that keeps everything"):
+        Hosted(path, host="a test", form="openai.chat", telling=dict)
+
+
 def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
     """Which of the two would say where?"""
     with pytest.raises(ConfigError, match="leave one out"):

@@ -227,6 +227,8 @@ def test_a_model_whose_class_can_t_be_swapped_stays_as_it_is(off: Opened, caplog
 
 def test_settings_and_wrong_ones_are_said(off: Opened) -> None:
     """A budget that is none is refused; a file of settings says where everything is kept."""
+    for budget, says in (("10", "256 tokens are the least"), ("much", "a number of tokens")):
+        assert says in command("on", "--budget", budget).output
     made = command("on", "--budget", "1.5")
     assert made.exit_code == 1
     assert "a number of tokens, or a share of the window below 1" in made.output

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALIBRATED_FRACTION",
+    "MOST_TOKENS",
     "Reserve",
     "WindowSettings",
     "default_reserve_tokens",
@@ -31,6 +32,7 @@ __all__ = [
     "open_lease",
     "parse_tokens",
     "read_budget",
+    "read_tokens",
     "room",
     "safety_fraction_for",
     "window_below",
@@ -111,6 +113,22 @@ def parse_tokens(text: str) -> int:
             "m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
         )
     return size
+
+
+def read_tokens(given: object, what: str) -> int:
+    """Return a number of tokens that is given as one, or as a text as `parse_tokens` takes it; always above 0.
+
+    Raises:
+        ConfigError: it is none; the text begins with `what`, which is how the user calls it.
+    """
+    if isinstance(given, str):
+        try:
+            return parse_tokens(given)
+        except ConfigError as error:
+            raise ConfigError(f"{what} = {error}") from None
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= MOST_TOKENS and given % 1 == 0:
+        return int(given)
+    raise ConfigError(f"{what} = {given!r:.60}: it must be > 0 tokens, whole, and below 10**12: 32000, '32k'")
 
 
 def read_budget(given: object) -> float | None:

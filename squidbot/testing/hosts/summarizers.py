@@ -11,7 +11,7 @@ import attrs
 
 from squidbot import engines
 from squidbot.bootstrap import wire
-from squidbot.checks import Whole
+from squidbot.checks import Size, Whole
 from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def summarized_by(model: Useless) -> Iterator[None]:
     """Have every engine that is opened meanwhile ask it for summaries."""
 
     def changed(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
-        summary = attrs.evolve(loaded.settings.summary, llm=NAME, min_messages=Whole(2), min_input_tokens=Whole(100))
+        summary = attrs.evolve(loaded.settings.summary, llm=NAME, min_messages=Whole(2), min_input_tokens=Size(100))
         other = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, summary=summary))
         return wire(other, [*extensions, model])
 
