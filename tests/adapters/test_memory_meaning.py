@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,6 +157,15 @@ def run(path: Path, name: str = "walrus", dies: str = "") -> subprocess.Complete
     return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two stores and their indexes, each written by a process that ended well."""
+    folder = tmp_path_factory.mktemp("written")
+    for name, word in (("facts.db", "walrus"), ("others.db", "heron")):
+        assert run(folder / name, word).returncode == 0
+    return folder
+
+
 def all_right(path: Path, name: str = "walrus", gone: int = 0, told: Sequence[str] = ()) -> None:
     """Say that each fact that was kept is found by its meaning, none that is gone, and what was told of it."""
     lines: list[str] = []
@@ -196,6 +206,7 @@ def test_everything_is_found_after_the_process_was_killed(dies: str, tmp_path: P
     assert not [*tmp_path.glob("*.part")]  # what was left unfinished may hold it, too
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there no process is killed by a signal")
 def test_forgotten_memory_is_in_no_file_when_the_process_was_killed_behind_forgetting(tmp_path: Path) -> None:
     """The index went first: what is made anew never had it."""
@@ -247,18 +258,18 @@ def test_forgotten_memory_is_in_no_file_beside_the_store(tmp_path: Path) -> None
     ids=["missing", "cut", "empty", "strange", "of-another-store"],
 )
 def test_index_file_is_made_anew_when_it_is_not_what_it_was(
-    spoils: Callable[[Path, Path], object], told: Sequence[str], tmp_path: Path
+    spoils: Callable[[Path, Path], object], told: Sequence[str], tmp_path: Path, written: Path
 ) -> None:
     """One clear line where it can't be read, and never a wrong hit; one of another store is seen by its stamp."""
     path, other = tmp_path / "facts.db", tmp_path / "others.db"
-    for each, name in ((path, "walrus"), (other, "heron")):
-        assert run(each, name).returncode == 0
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     (file,), (foreign,) = tmp_path.glob("facts.db.*.vectors"), tmp_path.glob("others.db.*.vectors")
     spoils(file, foreign)
     all_right(path, told=told)
     all_right(other, "heron")
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_two_processes_add_and_make_vectors_at_once(tmp_path: Path) -> None:
     """Each has an index of its own, and the file is that of one of them, whole."""
     path = tmp_path / "facts.db"

@@ -93,6 +93,7 @@ def test_two_processes_lose_nothing_when_they_write_one_session(tmp_path: Path) 
     assert len(notes) == 400
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_the_writer_is_killed(tmp_path: Path) -> None:
     """Killed at five random moments, the same file goes on; an exchange is there as a whole or not at all."""
     path, chance = tmp_path / "s.db", random.Random(7)  # noqa: S311  # repeatable

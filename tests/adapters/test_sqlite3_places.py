@@ -193,6 +193,7 @@ with SqliteMemoryStore(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_write_at_once_lose_nothing(store: SqliteMemoryStore, path: Path) -> None:
     """Each vector has a place of its own; the stamp is that of all; an index is brought up to it meanwhile."""
     truth = store.vectors_of("m", DIMENSIONS)

@@ -145,6 +145,7 @@ def test_no_secret_is_in_any_file(book: Daybook, before: str, behind: str, secre
     assert not any(secret.encode() in one.read_bytes() for one in book.folder.iterdir())
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(book: Daybook) -> None:
     """Three, one day: every entry whole and once, each writer's in its order; a reader beside them sees no damage."""
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, book.folder, name]) for name in "abc"]
@@ -158,6 +159,7 @@ def test_processes_that_write_at_once_lose_nothing(book: Daybook) -> None:
     assert all([one for one in said if one[0] == name] == [f"{name}{number}" for number in range(40)] for name in "abc")
 
 
+@pytest.mark.slow
 def test_killed_writer_leaves_all_that_it_was_told_of(book: Daybook) -> None:
     """Whenever it is killed: what `append` returned from is there, and nobody else is harmed."""
     for kept in range(1, 6):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 import squidbot
 from squidbot.chat.commands import COMMANDS
+from squidbot.cli import main
 from squidbot.core.journal.entry import Entry
 
 from .conftest import COMMAND, ROOT
@@ -21,8 +25,28 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def run(folder: Path, environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run it in the folder, with standard input."""
+def run(
+    folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run it in the folder, with standard input: in this process, which has imported all that it needs."""
+    monkeypatch.chdir(folder)
+    for name in set(os.environ) - {*environment, "PYTEST_CURRENT_TEST"}:
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(str(folder.parent / "lib"))
+    monkeypatch.delitem(sys.modules, "scripted_chat", raising=False)
+
+    def called(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        done = CliRunner().invoke(main, ["chat", *arguments], input=given, env=environment, prog_name="squidbot")
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    return called
+
+
+@pytest.fixture
+def start(folder: Path, environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run it in the folder as a process of its own."""
 
     def started(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -40,9 +64,11 @@ def run(folder: Path, environment: dict[str, str]) -> Callable[..., subprocess.C
     return started
 
 
-def test_one_question_prints_the_answer_alone(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    """It is one turn of the session; - takes all of standard input as the question."""
-    ran = run("-p", "hello  there")
+def test_one_question_prints_the_answer_alone(
+    start: Callable[..., subprocess.CompletedProcess[str]], run: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    """It is one turn of the session, whose process ends; - takes all of standard input as the question."""
+    ran = start("-p", "hello  there")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "You said: hello  there \n", "")
     assert run("--print", "-", given="two\nlines").stdout == "You said: two\nlines \n"
     assert run("-p", "first").stdout == "The first thing you said was: hello  there \n"

@@ -185,6 +185,7 @@ def test_answers_come_where_nothing_can_be_written(
     assert files(folder) == []
 
 
+@pytest.mark.slow
 def test_killed_terminal_shows_at_the_next_start_what_had_come(terminal: Callable[..., Terminal], folder: Path) -> None:
     """A real terminal, killed in mid-answer: the last words are there again, with why they end."""
     first = terminal()

@@ -266,6 +266,7 @@ with squidbot.load({"store": {"path": sys.argv[1]}, "history": {"isolation": "mo
 """
 
 
+@pytest.mark.slow
 def test_processes_that_bring_the_same_at_once_bring_it_once(tmp_path: Path) -> None:
     """C26: whoever comes first."""
     said = tuple(Exchange(f"question {number}", "answer", float(number)) for number in range(1, 60))

@@ -34,6 +34,7 @@ def states(path: Path) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_file_is_found_as_it_was_or_as_it_is_when_the_indexer_is_killed(tmp_path: Path) -> None:
     """SIGKILL at random moments: never both, never neither, and the next run makes it whole."""
     notes = tmp_path / "notes"
@@ -79,6 +80,7 @@ def both_at_once(command: list[str]) -> list[int]:
     return [int(each) for each in said]
 
 
+@pytest.mark.slow
 def test_two_programs_that_index_at_once_leave_each_file_once(tmp_path: Path) -> None:
     """One of them comes too late for sure, as often as the files change, and begins again; none gives up."""
     notes = tmp_path / "notes"

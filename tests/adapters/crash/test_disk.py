@@ -39,6 +39,7 @@ def filled(path: Path, limit_bytes: int) -> tuple[int, int]:
     return exchanges, refusals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit_kib", [70, 200, 4500] if FULL else [70, 200])
 def test_nothing_is_lost_when_no_file_may_grow(limit_kib: int, tmp_path: Path) -> None:
     """The log, or the file that it is written back to, meets a limit: a typed error, all is readable, it goes on."""

@@ -22,6 +22,7 @@ STRACE = shutil.which("strace")
 WRITES = ("pwrite64", "write", "ftruncate", "fdatasync", "fsync", "unlink")
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_the_writer_is_killed_at_any_moment(tmp_path: Path) -> None:
     """SIGKILL at random moments, from the creation of the file on; the same file each ten times, then a new one."""
     chance = random.Random(5)  # noqa: S311  # repeatable

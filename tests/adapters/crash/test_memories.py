@@ -8,6 +8,8 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
@@ -51,6 +53,7 @@ def pairs_in(path: Path) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 def test_four_processes_lose_nothing_when_they_add_to_a_file_without_memories_at_once(tmp_path: Path) -> None:
     """A file of before, which holds a session: each of them finds it without tables, one makes these, all go on."""
     path = tmp_path / "s.db"
@@ -67,6 +70,7 @@ def test_four_processes_lose_nothing_when_they_add_to_a_file_without_memories_at
     show(f"{WRITERS * PAIRS} pairs in {time.monotonic() - began:.1f} s; add ms: p50 {told[len(told) // 2]}")
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_the_one_who_adds_is_killed_at_any_moment(tmp_path: Path) -> None:
     """SIGKILL at random moments, from the creation of the file on; the same file each ten times, then a new one."""
     chance = random.Random(5)  # noqa: S311  # repeatable

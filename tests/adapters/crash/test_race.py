@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
 
@@ -18,6 +20,7 @@ WRITERS = 4
 EXCHANGES = 1000 if FULL else 25
 
 
+@pytest.mark.slow
 def test_four_processes_lose_nothing_when_they_write_one_session_through_the_engine(tmp_path: Path) -> None:
     """Each keeps its own order (V24).
 

@@ -124,6 +124,7 @@ with files.write(Path(sys.argv[1]), {"model": "m"}) as out:
 """
 
 
+@pytest.mark.slow
 def test_process_killed_while_it_saves_leaves_the_file_and_nothing_for_long(tmp_path: Path) -> None:
     """The old file is whole; what was being written is gone with the next save."""
     truth, path = truth_of(30), tmp_path / "vectors"
