@@ -16,7 +16,8 @@ OF_THIS_RUN = ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTHO
 OWN = {"hermes": "tests/plugins/alone"}
 
 
-@pytest.mark.parametrize("which", ["not slow", pytest.param("slow", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["not slow", "slow"])
 @pytest.mark.parametrize("group", OWN)
 def test_a_host_passes_its_tests_in_an_environment_of_its_own(group: str, which: str) -> None:
     """It is made by uv, away from the tree, with the host and what tests it; nothing of it is skipped."""
