@@ -20,6 +20,7 @@ from squidbot.core.journal.progress import tell, told_of
 from squidbot.core.past import REQUEST, tokens_used
 from squidbot.core.ports import Claims
 from squidbot.core.scopes import scope_at, scopes_of
+from squidbot.journals import hold
 from squidbot.waiting import wait
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class ByJournal:
     def ask(self, session_id: str, occasion: Occasion) -> None:
         """Make an entry due."""
         with self._lock:
-            self._asked[session_id] = occasion
+            hold(self._asked, session_id, occasion)
 
     def waits(self, one: Watched, order: Order) -> bool:
         """Return whether an entry is due, or a heartbeat."""
@@ -133,7 +134,8 @@ class ByJournal:
             if kept is not None:
                 yield kept
                 if not kept.succeeded:
-                    self._rests[session_id] = order.at + self._interval_seconds
+                    with self._lock:
+                        hold(self._rests, session_id, order.at + self._interval_seconds)
                     return
         tell(store, session_id, stored, order.at, wait)
 
@@ -182,7 +184,8 @@ class ByJournal:
         """Tell what is going on, once for each state of a session."""
         if stored == self._beats.get(one.session_id):
             return
-        self._beats[one.session_id] = stored
+        with self._lock:
+            hold(self._beats, one.session_id, stored)
         since = f"entry {told.entries}" if told.entries else "the beginning"
         cause = f"{stored - told.until_seq:,} messages since {since}"
         one.wired.relay.notify(Event(events.JOURNAL_HEARTBEAT, one.session_id, cause, one.lease.lease_id))

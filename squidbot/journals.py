@@ -9,9 +9,10 @@ from __future__ import annotations
 import glob
 import json
 import re
+import threading
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.adapters.stdlib.daybook import PAGE, Daybook
 from squidbot.core import events
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Isolation
     from squidbot.core.ports import Observer
 
-__all__ = ["Journals", "Telling", "folder_of", "indexed_of", "journal_of"]
+__all__ = ["Journals", "Telling", "folder_of", "hold", "indexed_of", "journal_of"]
 
 NOBODY = Scope()
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+# Of journals, sessions and faults so many, the newest, are held in memory; others are looked up, or told, anew.
+MOST_HELD = 1_000
 # Of a name in the name of a folder.
 NAME_CHARS = 40
 
@@ -76,6 +81,14 @@ def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str
     return files, (*apart, f"{every}/{PAGE}", f"{own}/{PAGE}")
 
 
+def hold(held: dict[Key, Value], key: Key, value: Value) -> None:
+    """Hold a value as the newest one; the oldest goes where there are too many. For one thread at a time."""
+    held.pop(key, None)
+    held[key] = value
+    if len(held) > MOST_HELD:
+        del held[next(iter(held))]
+
+
 class Journals:
     """The journals of one engine. Threads may share it; nothing is made until an entry is kept."""
 
@@ -86,6 +99,7 @@ class Journals:
         self._opened: dict[Path, Telling] = {}
         # The newest entry of each folder, and by what it is seen that it still is.
         self._newest: dict[Path, tuple[State, Entry | None]] = {}
+        self._lock = threading.Lock()
 
     @property
     def enabled(self) -> bool:
@@ -107,10 +121,13 @@ class Journals:
         """
         book = journal_of(self._loaded, None, scope)
         state = book.state()
-        held = self._newest.get(book.folder)
+        with self._lock:
+            held = self._newest.get(book.folder)
         if held is None or held[0] != state:
             found = self.of(scope).latest(1).entries
-            held = self._newest[book.folder] = state, (found[0] if found else None)
+            held = state, (found[0] if found else None)
+            with self._lock:
+                hold(self._newest, book.folder, held)
         return held[1]
 
     def place(self, scope: Scope = NOBODY) -> str:
@@ -122,13 +139,16 @@ class Journals:
         return self._loaded.settings.journal.rules.redactor.redacted(text)
 
     def of(self, scope: Scope = NOBODY) -> Telling:
-        """Return the journal of a scope, the same each time.
+        """Return the journal of a scope, the same each time, as long as it is one of those that are held.
 
         Raises:
             ConfigError: one of `journal.redact_patterns` is none.
         """
         book = journal_of(self._loaded, None, scope)
-        return self._opened.setdefault(book.folder, Telling(book, self._observer))
+        with self._lock:
+            journal = self._opened.get(book.folder) or Telling(book, self._observer)
+            hold(self._opened, book.folder, journal)
+        return journal
 
 
 class Telling:
@@ -138,7 +158,7 @@ class Telling:
         """Take a journal, and who is told."""
         self._journal = journal
         self._observer = observer
-        self._told: set[str] = set()
+        self._told: dict[str, None] = {}
 
     @takes(entry=instance(Entry, called="an Entry"))
     def append(self, entry: Entry) -> Appended:
@@ -192,5 +212,5 @@ class Telling:
     def _tell(self, faults: tuple[str, ...]) -> None:
         for fault in faults:
             if fault not in self._told:
-                self._told.add(fault)
+                hold(self._told, fault, None)
                 self._observer.notify(Event(events.DEGRADED, "", f"journal: {fault}"))

@@ -12,8 +12,10 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.core import events
 from squidbot.core.errors import JournalFullError
 from squidbot.core.journal.entry import Entry
+from squidbot.journaling import ByJournal, Occasion
 from squidbot.journals import Telling
 from squidbot.testing import check_journal
+from squidbot.working import Order, Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,3 +97,23 @@ def test_journal_that_tells_is_one(tmp_path: Path) -> None:
     """It keeps all that a journal promises."""
     numbers = count()
     check_journal(lambda: Telling(Daybook(tmp_path / str(next(numbers))), Host()))
+
+
+def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of journals, sessions and faults the newest are held; the others are looked up again."""
+    monkeypatch.setattr("squidbot.journals.MOST_HELD", 3)
+    settings = {"journal": {"enabled": True, "folder": str(tmp_path)}, "summary": {"scheduler": "none"}}
+    with squidbot.load(settings) as engine:
+        journals, work = engine.wired.journals, ByJournal(60.0)
+        for number in range(8):
+            scope = squidbot.Scope(user=f"u{number}")
+            engine.journal(scope).append(Entry(EVENING, f"entry {number}"))
+            assert journals.newest(scope) is not None
+            work.ask(f"s{number}", Occasion("request"))
+            session = engine.session(f"s{number}", scope=scope)
+            session.record({"role": "user", "content": "Hello"}, "Hello!", now=EVENING)
+            Worker(work).work(session, Order(reason="schedule", now=EVENING + 1.0))
+        assert [len(journals._opened), len(journals._newest), len(work._beats)] == [3, 3, 3]  # how much
+        first = journals.newest(squidbot.Scope(user="u0"))
+        assert first is not None
+        assert first.summary == "Hello; Hello!"
