@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["backup", "doctor"]
 
+# Of one session's records that can't be read.
+MOST_SAID = 5
+
 
 @click.command()
 @click.option("--repair", metavar="TARGET", help="Save what can be saved into a new file; the store stays as it is.")
@@ -30,14 +33,16 @@ def doctor(*, repair: str | None, store: str | None, as_json: bool) -> None:
 
     path = file_of(store)
     health = rows.check(path, proves_words=True)
+    unread = _unread(store) if health.whole else {}
     repaired = rows.repair(path, repair) if repair is not None else None
     if as_json:
         made = asdict(repaired) | {"messages": repaired.messages} if repaired else None
-        options.print_json({**asdict(health), "whole": health.whole, "repaired": made})
+        whole = health.whole and not unread
+        options.print_json({**asdict(health), "unreadable": unread, "whole": whole, "repaired": made})
     else:
-        _print(health, repaired)
+        _print(health, repaired, unread)
     lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
-    lost = lost or bool(health.damaged_memories)
+    lost = lost or bool(health.damaged_memories or unread)
     click.get_current_context().exit(DAMAGED_DATA if lost else 0)
 
 
@@ -59,12 +64,18 @@ def backup(*, target: str, store: str | None, as_json: bool) -> None:
         click.echo(f"{line(target)}: {count(sessions, 'session')}")
 
 
-def _print(health: Health, repaired: Repaired | None) -> None:
+def _unread(store: str | None) -> dict[str, list[str]]:
+    """Return what the engine can't read of sessions whose rows are whole, by session: calls of these fail with it."""
+    from squidbot.commands.reading.records import unreadable  # noqa: PLC0415  # only doctor needs it
+
+    with opened(store) as place:
+        found = {name: list(unreadable(place.store, name)) for name, _ in place.sessions()}
+    return {name: said for name, said in found.items() if said}
+
+
+def _print(health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> None:
     paper = Paper()
-    lost = f"{count(health.damaged, 'message')} lost"
-    if health.damaged_memories:
-        lost += f", {count(len(health.damaged_memories), 'memory', 'memories')} too"
-    verdict = "whole" if health.whole else f"DAMAGED, {lost}"
+    verdict = "whole" if health.whole and not unread else f"DAMAGED, {_lost_of(health, unread)}"
     stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
     if health.memories:
         stored += f", {count(health.memories, 'memory', 'memories')}"
@@ -75,6 +86,7 @@ def _print(health: Health, repaired: Repaired | None) -> None:
     for session in health.sessions:
         if not session.whole:
             paper.say(f"- {session.session_id}: {_lost(session)}")
+    _print_unread(paper, unread)
     if repaired is not None:
         saved = count(repaired.messages, "message")
         if repaired.memories:
@@ -83,6 +95,20 @@ def _print(health: Health, repaired: Repaired | None) -> None:
     elif not health.whole:
         paper.say("squidbot doctor --repair TARGET saves what can be saved into a new store")
     paper.print()
+
+
+def _lost_of(health: Health, unread: dict[str, list[str]]) -> str:
+    lost = f"{count(health.damaged, 'message')} lost"
+    if health.damaged_memories:
+        lost += f", {count(len(health.damaged_memories), 'memory', 'memories')} too"
+    return f"{lost}, but records can't be read" if unread else lost
+
+
+def _print_unread(paper: Paper, unread: dict[str, list[str]]) -> None:
+    for name, said in unread.items():
+        paper.say(f"- {name}: {'; '.join(said[:MOST_SAID])}{'; and more' if len(said) > MOST_SAID else ''}")
+    if unread:
+        paper.say("these are as they were written, in a copy, too: a backup from before has the session without them")
 
 
 def _lost(session: SessionHealth) -> str:

@@ -211,6 +211,19 @@ def _found(shelf: Shelf, facts: Facts) -> tuple[Withdrawn, Erasure] | None:
     return gone, Erasure((0, 0), tuple(graves), tuple(plans), records, unnoticed=tuple(unnoticed))
 
 
+def places_in(record: Record) -> tuple[list[int], list[int]]:
+    """Return the messages and the plans that tell facts, as one record of the kind "told" has them.
+
+    Raises:
+        DamagedStoreError: it can't be read.
+    """
+    try:
+        body = json.loads(record.body)
+        return [*body["rows"]], [*body["plans"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedStoreError(f"record {record.number} of what was told can't be read: {error}") from error
+
+
 def _places(shelf: Shelf) -> tuple[list[int], frozenset[int]]:
     """Return the messages and the plans that tell facts.
 
@@ -220,12 +233,9 @@ def _places(shelf: Shelf) -> tuple[list[int], frozenset[int]]:
     seqs: set[int] = set()
     plans: set[int] = set()
     for record in shelf.transcripts.records(shelf.session_id, TOLD):
-        try:
-            body = json.loads(record.body)
-            seqs.update(body["rows"])
-            plans.update(body["plans"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise DamagedStoreError(f"record {record.number} of what was told can't be read: {error}") from error
+        rows, told = places_in(record)
+        seqs.update(rows)
+        plans.update(told)
     return sorted(seqs), frozenset(plans)
 
 

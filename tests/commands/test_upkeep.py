@@ -8,10 +8,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import squidbot
+from squidbot.core.messages import Record
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from click.testing import Result
+
+
+# A pin of what is no message.
+SAYS_NOTHING = {"with-pin": '{"seq": "m3", "on": true}'}
 
 
 def hurt() -> None:
@@ -57,10 +64,28 @@ def test_doctor_says_where_search_hides_what_is_there(copied: Callable[..., Resu
         connection.execute(f"INSERT INTO {words}(rowid, terms) VALUES(64, 'walrus')")
     result = copied("doctor")
     assert result.exit_code == 4
-    assert "DAMAGED, 0 messages lost" in result.output
+    assert "DAMAGED, 0 messages lost" in " ".join(result.output.split())
     assert "what search finds messages by is damaged, and may hide some" in " ".join(result.output.split())
     assert copied("doctor", "--repair", "saved.db").exit_code == 0
     assert copied("doctor", "--store", "saved.db").exit_code == 0
+
+
+def test_doctor_reads_every_record_as_the_engine_does(copied: Callable[..., Result]) -> None:
+    """A row that is as it was written, and says nothing, is damage: the session can't be used."""
+    kinds = "pin plan request lease learned-window goal marked context key told withdrawn snapshot descent scope model"
+    names = [f"with-{kind}" for kind in (*kinds.split(), "journaled", "fragment", "ledger", "brought")]
+    with squidbot.load({"store": {"path": "kept.db"}}) as engine:
+        for name in names:
+            engine.wired.store.append(
+                name, 0, (), [Record(name.removeprefix("with-"), 0, SAYS_NOTHING.get(name, "no JSON"))]
+            )
+    result = copied("doctor")
+    assert result.exit_code == 4
+    assert "kept.db: DAMAGED, 0 messages lost, but records can't be read" in " ".join(result.output.split())
+    assert "- with-pin: pin 0 can't be read: " in result.output
+    made = json.loads(copied("doctor", "--json").output)
+    assert not made["whole"]
+    assert sorted(made["unreadable"]) == sorted(names)
 
 
 def test_doctor_overwrites_nothing(copied: Callable[..., Result]) -> None:

@@ -7,6 +7,7 @@
 | listing   | what a store holds, session by session |
 | entries   | messages with what is said in them |
 | requests  | recorded requests |
+| records   | records that the engine can't read |
 | sending   | a request as it is sent, part by part |
 | explained | what the next request holds, run by run, and why; the budget |
 | parts     | what each part of a request uses of its share, by tier |
