@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from inspect import Parameter, signature
 from numbers import Integral, Real
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar, get_args
 
 from squidbot.core.budget.window import read_tokens
@@ -134,9 +133,10 @@ def duration(name: str, value: object) -> float:
     return float(value)
 
 
-def path(name: str, value: object) -> str | PathLike[str]:
+def path(name: str, value: object) -> object:
     """Return the path of a file or a folder."""
-    if not isinstance(value, str | PathLike) or "\0" in fspath(value):
+    spelled = value if isinstance(value, str) or not hasattr(value, "__fspath__") else value.__fspath__()
+    if not isinstance(spelled, str) or "\0" in spelled:
         raise refused(name, value, "a path")
     return value
 
