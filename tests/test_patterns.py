@@ -1,0 +1,435 @@
+"""Every regular expression of the package is linear: found by the syntax tree, so a new one is covered unlisted.
+
+Attacks come from each pattern's own parse tree: what its quantifiers take, again and again, behind what leads to them,
+with an end that fails.
+"""
+
+# ruff: noqa: ANN401  # a parse tree of `re` has no types
+from __future__ import annotations
+
+import ast
+import contextlib
+import gc
+import importlib
+import re
+import signal
+import time
+from functools import cache
+from itertools import product
+from pathlib import Path
+from re import _compiler, _constants, _parser  # type: ignore[attr-defined]  # the only parse tree there is
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+import squidbot
+from squidbot.core.finding.words import may_have_phrase
+from squidbot.core.redaction import Redactor, _compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+ROOT = Path(squidbot.__file__).parent
+METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
+REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
+SINGLE = (_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN, _constants.CATEGORY)
+# One of each kind that patterns tell apart; those that a pattern names are added.
+KINDS = [*" \n\ta\0Z5_-.,:;'\"`/\\(<>[]{}=+*#@!?|~$%&^\r\x00\x85", "\u00e9", "\u4e2d", "\u3002", "\u2019", "\u0301"]
+# Neither letters nor signs, then a letter, then neither: whatever a pattern ends in, this is not it.
+END = "\0a\0"
+FIRST_CHARS, MOST_RATIO, MOST_BYTES = 600, 6.0, 1_000_000
+# Slower than any linear pattern of ours, so worth a closer look; a quadratic one takes over 1 ms for 800 characters.
+SUSPECT_SECONDS = 4e-7 * FIRST_CHARS
+ATTACKS_A_PATTERN = 24
+
+
+class Found(NamedTuple):
+    """A pattern, and by which methods it is used; `most_chars` where its caller gives it no longer text."""
+
+    where: str
+    pattern: re.Pattern[Any]
+    methods: frozenset[str]
+    most_chars: int = MOST_BYTES
+
+
+# What is written into these patterns is known when they run only; so here is what each comes to. A call that is new
+# and can't be read fails the test, and is added.
+AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
+    "accounts._blamed": [r"\bname\b"],
+    "adapters.gpus.figures.found_json": [r"^[ \t]*[\[{]"],
+    "adapters.gpus.memory._group_limits": [r"^cache ([0-9]{1,20})$"],
+    "adapters.sqlite3.views.__init__": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],
+    "chat.starting._numbers": [re.compile(r"aa(?:-([1-9][0-9]{0,8}))?(?:@(?:user|team):.*)?", re.DOTALL)],
+    "core.finding.words.has_phrase": [r"a[\W_]*b[\W_]*a", r"(?<![a-z0-9])a[\W_]+a(?![a-z0-9])"],
+    "core.finding.words.may_have_phrase": [],  # tried below
+    "core.history.hits._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],
+    "core.jobs.checking._stands_in": [r"(?<!\w)aa(?!\w)"],
+    "core.memory.rules._rule": [],  # stand in RULES, which is walked
+    "core.redaction._compiled": [shape for _, shape in _compiled()],
+    "core.redaction._behind": [named for _, named in Redactor()._named],
+    "core.redaction._own": [],  # what a user sets
+    "core.redaction.__post_init__": [],  # what a user sets
+    "plugins.hermes.lists._unthought": [re.compile("</think>", re.IGNORECASE)],
+}
+# Called without their names: PyYAML's resolvers, the rules, what a Markdown block begins with.
+CALLED_BY = dict.fromkeys(
+    (
+        *("adapters.yaml._Dumper", "adapters.yaml._Loader", "adapters.yaml._class"),
+        *("core.memory.rules.RULES", "core.memory.extract.RULES"),
+        *("core.memory.pieces.blocks._FENCE", "core.memory.pieces.blocks._TABLE", "core.memory.pieces.blocks._ITEM"),
+    ),
+    "match",
+)
+# Callers give these no longer texts.
+SHORT = {"replay.metrics._LITERAL": 400}
+
+
+def modules() -> Iterator[tuple[str, ast.Module, dict[str, Any]]]:
+    """Yield (name below the package, tree, names) of each file; of one that can't be imported, what can be read."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+        source = path.read_text()
+        if name.endswith("__main__") or not re.search(r"\bre\b", source):
+            continue  # importing all there is takes seconds
+        tree = ast.parse(source)
+        space: dict[str, Any] = {"__name__": name, "__package__": name.rpartition(".")[0]}
+        try:
+            space = vars(importlib.import_module(name))
+        except ImportError:
+            for node in tree.body:
+                if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign):
+                    body: list[ast.stmt] = [ast.ImportFrom("__future__", [ast.alias("annotations")], 0), node]
+                    with contextlib.suppress(Exception):
+                        exec(compile(ast.fix_missing_locations(ast.Module(body, [])), name, "exec"), space)  # noqa: S102
+        yield name.removeprefix("squidbot."), tree, space
+
+
+def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
+    """Yield the patterns that a value is, holds, or calls."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(getattr(value, "__self__", None), re.Pattern):
+        yield value.__self__  # type: ignore[attr-defined]
+    elif depth < 5:
+        held: list[object] = []
+        if isinstance(value, dict):
+            held = [*value, *value.values()]
+        elif isinstance(value, tuple | list | set | frozenset):
+            held = list(value)
+        elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+            held = [getattr(value, name, None) for name in value.__dataclass_fields__]
+        for each in held:
+            yield from patterns_in(each, depth + 1)
+
+
+def uses(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
+    """Return by which methods each name is used in a module, and by which what has no name there, as `one.pattern`."""
+    named: dict[str, set[str]] = {}
+    others: set[str] = set()
+    bare = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    counted: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            if isinstance(node.value, ast.Name):
+                named.setdefault(node.value.id, set()).add(node.attr)
+                counted[node.value.id] = counted.get(node.value.id, 0) + 1
+            if not (isinstance(node.value, ast.Name) and node.value.id == "re"):
+                others.add(node.attr)
+    loads: dict[str, int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            loads[node.id] = loads.get(node.id, 0) + 1
+    # One that is handed on, too, is used as all that has no name is.
+    for name in bare:
+        if loads[name] > counted.get(name, 0):
+            named.setdefault(name, set()).update(others or {"finditer"})
+    return named, others
+
+
+def function_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """Yield (function, call) of each use of `re` inside of a function."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and isinstance(node.func.value, ast.Name)
+                    and node.func.value.id == "re"
+                    and node.func.attr in METHODS | {"compile"}
+                ):
+                    yield function.name, node
+
+
+def read(call: ast.Call, space: dict[str, Any]) -> re.Pattern[Any]:
+    """Return the pattern of a call of `re` whose arguments a module's names are enough for."""
+    at = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(call.func.attr, 2)  # type: ignore[attr-defined]
+    flags = next((each.value for each in call.keywords if each.arg == "flags"), None)
+    flags = call.args[at] if len(call.args) > at else flags
+    arguments = [call.args[0], *([flags] if flags is not None else [])]
+    return re.compile(*(eval(compile(ast.Expression(each), "", "eval"), dict(space)) for each in arguments))  # noqa: S307
+
+
+@cache
+def all_patterns() -> tuple[list[Found], list[str]]:
+    """Return the patterns of the package, each once, and the calls that can't be read and are not listed."""
+    found: dict[tuple[object, int], Found] = {}
+
+    def add(where: str, pattern: re.Pattern[Any], methods: set[str]) -> None:
+        key = (pattern.pattern, pattern.flags)
+        before = found[key].methods if key in found else frozenset()
+        first = found[key].where if key in found else where
+        found[key] = Found(first, pattern, before | methods, SHORT.get(first, MOST_BYTES))
+
+    unread = []
+    for module, tree, space in modules():
+        named, others = uses(tree)
+        for name, value in list(space.items()):
+            where = f"{module}.{name}"
+            own = value.__module__ == space["__name__"] if isinstance(value, type) else not name.startswith("__")
+            values = list(vars(value).values()) if isinstance(value, type) else [value]
+            for pattern in patterns_in(values) if own else ():
+                by = {CALLED_BY[where]} if where in CALLED_BY else named.get(name) or others or {"finditer"}
+                add(where, pattern, by)
+        for function, call in function_calls(tree):
+            where = f"{module}.{function}"
+            try:
+                add(where, read(call, space), {call.func.attr} & METHODS or {"finditer"})  # type: ignore[attr-defined]
+            except (NameError, AttributeError, TypeError, re.error):
+                unread += [] if where in AT_RUN_TIME else [f"{where}: {ast.unparse(call)[:80]}"]
+    for where, written in AT_RUN_TIME.items():
+        for each in written:
+            add(where, each if isinstance(each, re.Pattern) else re.compile(each, re.MULTILINE), {"finditer"})
+    return list(found.values()), unread
+
+
+# -- attacks ----------------------------------------------------------------------------------------------------------
+
+
+def below(op: object, value: Any) -> list[Any]:
+    """Return the sequences inside of a node of a parse tree."""
+    if op in REPEATS:
+        return [value[2]]
+    if op is _constants.SUBPATTERN:
+        return [value[3]]
+    if op is _constants.BRANCH:
+        return list(value[1])
+    if op is _constants.ATOMIC_GROUP:
+        return [value]
+    return [value[1]] if op in (_constants.ASSERT, _constants.ASSERT_NOT) else []
+
+
+class Attacker:
+    """Makes texts that a pattern may take long for."""
+
+    def __init__(self, pattern: re.Pattern[Any]) -> None:
+        self._flags = pattern.flags & ~re.DEBUG
+        self._tree = _parser.parse(pattern.pattern, self._flags)
+        self._one: dict[str, re.Pattern[Any]] = {}
+        self._groups: dict[int, str] = {}
+        self._bytes = isinstance(pattern.pattern, bytes)
+        self._chars = self._kinds()
+
+    def units(self) -> list[tuple[str, str]]:
+        """Return (what leads to it, what is repeated), the likeliest first."""
+        quantifiers = list(self._quantifiers(self._tree, ""))
+        heads = list(dict.fromkeys(["", *(head for head, _ in quantifiers), self._example(self._tree, 1)]))
+        bodies = list(dict.fromkeys([*(body for _, some in quantifiers for body in some if body), *self._chars]))
+        units = [(head, body) for body, head in product(bodies, heads)]
+        units += [("", head + body) for body, head in product(["", *bodies], heads[1:])]
+        units += [("", one + other) for one, other in product(self._chars, self._chars) if one != other]
+        return list(dict.fromkeys(unit for unit in units if unit[1]))
+
+    def text(self, unit: tuple[str, str], chars: int) -> Any:
+        """Return an attack of so many characters, and its end."""
+        head, body = unit
+        text = (head + body * (chars // len(body) + 1))[:chars] + END
+        return text.encode("latin-1", "replace") if self._bytes else text
+
+    def _kinds(self) -> list[str]:
+        singles = list({repr(node): node for node in self._singles(self._tree)}.values())
+        written = [chr(value) for op, value in singles if op is _constants.LITERAL]
+        for op, value in singles:
+            for kind, what in value if op is _constants.IN else ():
+                if kind in (_constants.LITERAL, _constants.RANGE):
+                    written += [chr(what)] if kind is _constants.LITERAL else [chr(what[0])]
+        seen: dict[tuple[bool, ...], str] = {}
+        for char in dict.fromkeys([*KINDS, *written]):
+            if not "\ud800" <= char <= "\udfff" and (not self._bytes or char < "\x80"):
+                seen.setdefault(tuple(self._takes(node, char) for node in singles), char)
+        return list(dict.fromkeys([*seen.values(), " ", "\n", "a"]))
+
+    def _singles(self, sequence: Any) -> Iterator[tuple[Any, Any]]:
+        for op, value in sequence:
+            if op in SINGLE:
+                yield op, value
+            for inner in below(op, value):
+                yield from self._singles(inner)
+
+    def _takes(self, node: tuple[Any, Any], char: str) -> bool:
+        key = repr(node)
+        if key not in self._one:
+            self._one[key] = _compiler.compile(_parser.SubPattern(self._tree.state, [node]), self._flags)
+        one = self._one[key]
+        try:
+            return one.match(char) is not None
+        except TypeError:
+            return one.match(char.encode("latin-1")) is not None
+
+    def _example(self, sequence: Any, pick: int = 0) -> str:
+        """Return a text that a sequence takes, or nearly."""
+        said = ""
+        for op, value in sequence:
+            if op is _constants.LITERAL:
+                said += chr(value)
+            elif op in SINGLE:
+                fit = [char for char in [*KINDS, *self._chars] if self._takes((op, value), char)] or ["a"]
+                said += fit[pick % len(fit)]
+            elif op in REPEATS:
+                said += self._example(value[2], pick) * min(max(value[0], pick), 64)
+            elif op is _constants.SUBPATTERN:
+                self._groups[value[0]] = self._example(value[3], pick)
+                said += self._groups[value[0]]
+            elif op is _constants.BRANCH:
+                said += self._example(value[1][pick % len(value[1])], pick)
+            elif op is _constants.ATOMIC_GROUP:
+                said += self._example(value, pick)
+            elif op is _constants.GROUPREF:
+                said += self._groups.get(value, "")
+        return said
+
+    def _quantifiers(self, sequence: Any, head: str) -> Iterator[tuple[str, list[str]]]:
+        for op, value in sequence:
+            if op in REPEATS and value[1] > 8:
+                yield head, [self._example(value[2], pick) for pick in range(3)]
+            for inner in below(op, value):
+                yield from self._quantifiers(inner, head)
+            head += self._example([(op, value)])
+
+
+def run(found: Found, method: str, text: Any) -> None:
+    """Use a pattern once."""
+    if method in {"finditer", "findall"}:
+        for _ in found.pattern.finditer(text):
+            pass
+    elif method in {"sub", "subn"}:
+        found.pattern.sub(text[:0], text)
+    else:
+        getattr(found.pattern, method)(text)
+
+
+def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
+    """Return the CPU seconds of this thread, the best of some times; 10 for what doesn't come to an end."""
+
+    def late(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    best = 10.0
+    before = signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, best)
+    try:
+        for _ in range(times):
+            start = time.thread_time()
+            run(found, method, text)
+            best = min(best, time.thread_time() - start)
+    except TimeoutError:
+        return 10.0
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return best
+
+
+def ratio(found: Found, method: str, attacker: Attacker, unit: tuple[str, str]) -> float:
+    """Return time(4n) / time(n), n so large that 3 ms can be told from noise; measured again before it is believed."""
+    chars, most = FIRST_CHARS, found.most_chars // 4
+    while chars < most and seconds(found, method, attacker.text(unit, chars)) < 3e-3:
+        chars = min(most, 2 * chars)
+    worst = 0.0
+    for _ in range(3):
+        shorter = seconds(found, method, attacker.text(unit, chars), 3)
+        worst = seconds(found, method, attacker.text(unit, 4 * chars), 3) / max(shorter, 1e-6)
+        if worst <= MOST_RATIO:
+            return worst
+    return worst
+
+
+def spread(units: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+    """Return the first half, and of the others some, evenly."""
+    if len(units) <= most:
+        return units
+    rest = units[most // 2 :]
+    return [*units[: most // 2], *rest[:: len(rest) // (most // 2) + 1]]
+
+
+def superlinear(most_attacks: int) -> list[str]:
+    """Return the patterns that are more than linear in an attack."""
+    bad = []
+    gc.disable()
+    try:
+        for found in all_patterns()[0]:
+            attacker = Attacker(found.pattern)
+            units = spread(attacker.units(), most_attacks)
+            chars = min(FIRST_CHARS, found.most_chars)
+            for method in sorted(found.methods):
+                took = [(seconds(found, method, attacker.text(unit, chars)), unit) for unit in units]
+                for _, unit in sorted(each for each in took if each[0] > SUSPECT_SECONDS)[-3:]:
+                    if found.most_chars == MOST_BYTES:
+                        grows = ratio(found, method, attacker, unit)
+                    else:
+                        grows = 100 * seconds(found, method, attacker.text(unit, found.most_chars), 3) / 0.5
+                    if grows > MOST_RATIO:
+                        bad.append(f"{found.where}.{method}: {unit!r} x {grows:.0f}")
+                        break
+    finally:
+        gc.enable()
+    return bad
+
+
+def test_every_call_of_re_is_read() -> None:
+    """A pattern that is made at run time is listed with what it comes to."""
+    found, unread = all_patterns()
+    assert not unread
+    assert len(found) > 250
+    assert {each.where for each in found} >= {"core.notes.quotes._NO_OUTPUT", "adapters.llama_cpp.model._THOUGHT"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"\s*(?:ok)?\s*\Z", "match"),
+        (r"^\s*[-*]\s", "finditer"),
+        (r"(?:a|\w)*!", "search"),
+        (r"exceed\w*.{0,40}\bx", "search"),
+        (r"<a>.*?</a>", "finditer"),
+        (r"(?P<x>.+?)\s+over\s+(?P<y>.+)\Z", "match"),
+    ],
+)
+def test_attacks_show_what_is_not_linear(pattern: str, method: str) -> None:
+    """Each kind of fault that was found in the package, in one pattern."""
+    found = Found("here", re.compile(pattern, re.MULTILINE), frozenset({method}))
+    attacker = Attacker(found.pattern)
+    worst = max(spread(attacker.units(), 60), key=lambda unit: seconds(found, method, attacker.text(unit, 200)))
+    assert ratio(found, method, attacker, worst) > MOST_RATIO
+
+
+def test_patterns_are_linear() -> None:
+    """In the likeliest attacks of each."""
+    assert superlinear(ATTACKS_A_PATTERN) == []
+
+
+@pytest.mark.slow
+def test_patterns_are_linear_in_all_attacks() -> None:
+    """All that are made."""
+    assert superlinear(100_000) == []
+
+
+@pytest.mark.parametrize("gap", ["\\\\n", "\\n", "\\\\\\\\n", " ", "_", "\\"])
+def test_gaps_in_json_are_linear(gap: str) -> None:
+    """Whatever escapes stand between the words of a phrase: they could be read in very many ways."""
+    start = time.thread_time()
+    assert not may_have_phrase("a" + gap * 200, ("a", "b"))
+    assert may_have_phrase("n" + gap * 100_000 + "!", ("n", "b")) or gap == "\\"
+    assert may_have_phrase("a" + gap * 3 + "b", ("a", "b"))
+    assert time.thread_time() - start < 1
