@@ -10,7 +10,7 @@ import click
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO, DAMAGED_DATA, complain
 from squidbot.commands.paper import Paper
-from squidbot.commands.texts import clock, count, line
+from squidbot.commands.texts import block, clock, count, line
 from squidbot.config import load_settings
 from squidbot.core.errors import NotFoundError
 from squidbot.core.journal.entry import LISTS
@@ -96,7 +96,7 @@ def _of_day(book: Journal, day: str, tag: str, agent: str, limit: int | None) ->
 
 
 def _print_markdown(read: Read) -> None:
-    click.echo("\n".join(map(as_markdown, read.entries)), nl=False)
+    click.echo(block("\n".join(map(as_markdown, read.entries))), nl=False)
 
 
 def _print(entries: Sequence[Entry]) -> None:

@@ -17,7 +17,7 @@ from squidbot.commands.noted import notes
 from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.reading.memories import as_lines, from_lines
 from squidbot.commands.reindex import reindex
-from squidbot.commands.texts import count, line
+from squidbot.commands.texts import block, count, line
 from squidbot.commands.whose import opened, scoped
 from squidbot.core.errors import RecallError, SquidbotError
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, View
@@ -117,7 +117,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool
     if as_json:
         options.print_json({"forgotten": ids, "sessions": sorted(sessions)})
         return
-    click.echo("\n".join(for_people(one.text) for one in told))
+    click.echo(block("\n".join(for_people(one.text) for one in told)))
     if sessions:
         count_of = count(len(sessions), "session")
         click.echo(f"taken out of what {count_of} {'was' if len(sessions) == 1 else 'were'} told")
@@ -190,7 +190,7 @@ def _show(told: Told, *, as_json: bool) -> None:
     if as_json:
         options.print_json({"memories": [as_json_fact(one) for one in told.memories], "text": told.text})
     else:
-        click.echo(for_people(told.text))
+        click.echo(block(for_people(told.text)))
 
 
 def for_people(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 from squidbot.core.history import when
 from squidbot.core.history.when import stamp
 
-__all__ = ["NO_TIME", "ago", "clock", "count", "line", "lines", "percent", "seqs", "shorter", "span"]
+__all__ = ["NO_TIME", "ago", "block", "clock", "count", "line", "lines", "percent", "seqs", "shorter", "span"]
 
 NO_TIME = "-"
 
@@ -22,6 +22,11 @@ def line(text: str) -> str:
 def lines(text: str) -> list[str]:
     """Return a text as lines that a terminal shows as they are: tabs become spaces, and what it might obey a mark."""
     return [line(one.expandtabs(4)) for one in text.splitlines()]
+
+
+def block(text: str) -> str:
+    """Return a text of several lines as a terminal may show it; the way out for stored text that is not on paper."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text.replace("\r\n", "\n"))
 
 
 def shorter(text: str, chars: int) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.commands import texts as ways
 from squidbot.commands.texts import clock
 from squidbot.core.portable import Media, Outcome, Words
 
@@ -85,11 +86,11 @@ def _markdown(entry: Entry, _: Left) -> Iterator[str]:
     tools = ", ".join(tool or call_id for call_id, tool in entry.answers)
     who = f"{row.role} {tools}".rstrip()
     when = f", {clock(row.time)}" if row.time is not None else ""
-    yield f"## {entry.handle} {who}{when}\n"
+    yield f"## {entry.handle} {ways.line(who)}{when}\n"
     if entry.text:
-        yield (_fenced(entry.text) if entry.answers else entry.text) + "\n"
+        yield ways.block(_fenced(entry.text) if entry.answers else entry.text) + "\n"
     for call in entry.calls:
-        yield f"Calls `{call.name}`:\n\n{_fenced(_pretty(call.arguments), 'json')}\n"
+        yield f"Calls `{ways.line(call.name)}`:\n\n{ways.block(_fenced(_pretty(call.arguments), 'json'))}\n"
 
 
 FORMS: dict[str, Callable[[Entry, Left], Iterator[str]]] = {
