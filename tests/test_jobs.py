@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM
     from squidbot.hookspecs import Register
 
-GOOD = "<summary>They went through it step by step, and explained why.</summary>"
+GOOD = "<summary>Each question got its answer, after a look at it.</summary>"
 
 
 class Heard:
@@ -448,7 +448,7 @@ def answer(system, prompt):
     with open(sys.argv[2], "a", encoding="utf-8") as asked:
         asked.write(prompt.splitlines()[0] + prompt.splitlines()[-1] + "\\n")
     time.sleep(0.05)
-    return "<summary>They went through it step by step, and explained why.</summary>"
+    return "<summary>Each question got its answer, after a look at it.</summary>"
 
 with squidbot.load({"store": {"path": sys.argv[1]}}) as engine:
     session = engine.session("s", window_tokens=16_384)

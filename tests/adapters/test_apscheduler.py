@@ -70,7 +70,7 @@ class Brings:
     @squidbot.hookimpl
     def register_adapters(self, register: Register) -> None:
         """Offer it."""
-        answer = "<summary>They went through it step by step, and explained why.</summary>"
+        answer = "<summary>Each question got its answer, after a look at it.</summary>"
         register.llm("mine", lambda _: ScriptedLLM(answer))
 
 

@@ -31,7 +31,7 @@ from squidbot.core.errors import LLMError
 from squidbot.testing.models import ScriptedLLM
 
 ANSWERS = {
-    "good": "<summary>They went through it step by step, and explained why.</summary>",
+    "good": "<summary>Each question got its answer, after a look at it.</summary>",
     "bad": "Error: 503 Service Unavailable",
     "busy": LLMError("rate-limit", "too many requests"),
 }

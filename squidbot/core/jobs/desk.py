@@ -278,7 +278,7 @@ class Desk:
         shown = source.shown(self._settings.source_tokens)
         completion = self._completed(summarizer.summarize(job, shown, left), shown)
         answer = cleaned(completion.text)
-        check_answer(answer, f"{source.whole()}\n{shown}")
+        check_answer(answer, source.whole(), shown)
         text = f"{header}\n{answer}"
         bound = meter.message(text).bound
         if bound > job.limit_tokens or bound >= job.said_tokens:

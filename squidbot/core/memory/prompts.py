@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 from squidbot.core.errors import LLMError
 from squidbot.core.finding.matching import telling
 from squidbot.core.finding.words import terms
-from squidbot.core.jobs.checking import check_answer, cleaned
+from squidbot.core.jobs.checking import check_words, cleaned
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.facts import Candidate
 from squidbot.core.memory.own_words import own_words
@@ -255,7 +255,7 @@ def _checked_text(entry: _Entry, said: Utterance, redactor: Redactor) -> str:
         raise _NoEvidenceError(f"it has more than {FACT_CHARS} characters")
     text = safe(cleaned(entry.text), FACT_CHARS)
     try:
-        check_answer(text, f"{said.text} {said.speaker} The user's")
+        check_words(text, f"{said.text} {said.speaker} The user's")
         own = telling(text)
     except (LLMError, ValueError) as error:
         raise _NoEvidenceError(str(error)) from error

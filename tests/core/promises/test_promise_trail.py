@@ -48,7 +48,7 @@ def test_last_action_on_each_file_stands_in_the_request(window: int, model: bool
     for turn in range(2 * FILES):
         host.run(touching(turn))
         if model:
-            desk_of(host.store, setup).run(writer("<summary>Explained all of it.</summary>"), limit=2)
+            desk_of(host.store, setup).run(writer("<summary>Explained it by edit_file, read_file.</summary>"), limit=2)
     text = "\n".join(map(rendered, sent(requests(host.calls)[-1])))
     found = [number for number in range(FILES) if _trail(text, number) == done(FILES + number)]
     assert found == list(range(FILES))
