@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, get_args
 
+from squidbot.core import events
 from squidbot.core.contexts import Documents
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import DEGRADED, Event
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
     from squidbot.core.goals.book import GoalBook
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
+    from squidbot.core.memory.facts import Candidate
     from squidbot.extending import Place
 
 __all__ = ["Lookups"]
+
+# Of the newest messages so many are looked through for the sentence that a model wants kept as a trait.
+_SPOKEN = 256
 
 
 class Lookups:
@@ -78,8 +83,28 @@ class Lookups:
         # In words or tokens: nothing has more words than tokens.
         limit_tokens = min(memories.limit_tokens, *self._history.free())
         caller = caller_in(wired.store, session_id, now, write=wired.loaded.settings.memory.write)
+        caller = caller._replace(trait=self._trait, learned=self._told_trait)
         told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
         return self._handed(told, "memory")
+
+    def _trait(self, sentence: str) -> Candidate | None:
+        """Return the trait that a sentence is, where the newest messages of the session's user have it; None else."""
+        from squidbot.core.memory.extract import trait_in  # noqa: PLC0415  # few calls need it
+        from squidbot.core.memory.facts import utterances  # noqa: PLC0415
+        from squidbot.core.scopes import scope_at, scopes_of  # noqa: PLC0415
+
+        wired, session_id = self._wired, self._place.session_id
+        last_seq = wired.store.head(session_id)[0] - 1
+        scopes = scopes_of(wired.store, session_id)
+        rows = wired.store.read(session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
+        mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
+        found = (trait_in(one, sentence, wired.remembering.redactor) for one in utterances(mine, wired.codecs))
+        return next(filter(None, found), None)
+
+    def _told_trait(self, trait: Candidate, memory_id: str) -> None:
+        place = self._place
+        cause = f"m{trait.first_seq}, {memory_id}: {trait.sentence or trait.text}"
+        self._wired.relay.notify(Event(events.TRAIT_LEARNED, place.session_id, cause, scope=place.scope))
 
     def reindex(self) -> Answer:
         """Return what a model's call of the tool `reindex_workspace` answers, where the settings allow it.

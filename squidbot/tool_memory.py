@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.asking import MOST_HITS, Added, Asked
+from squidbot.core.memory.facts import ABOUT, TRAIT
 from squidbot.tools import Answer, defined, given, shown, text_of, whole_number
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Category
     from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.facts import Candidate
     from squidbot.core.memory.telling import Told
     from squidbot.core.ports import TranscriptStore
 
@@ -63,11 +66,21 @@ _MORE: Final[dict[str, object]] = {
 
 
 class Caller(NamedTuple):
-    """Who calls the tool: when, in seconds since 1970, in which message, and whether it may change memories."""
+    """Who calls the tool.
+
+    Attributes:
+        now: when, in seconds since 1970.
+        source: in which message; None where none is stored.
+        write: whether it may change memories.
+        trait: the trait that a sentence is, where it stands in the user's own words; None: none is looked for.
+        learned: called with a trait that is stored.
+    """
 
     now: float
     source: Source | None = None
     write: bool = False
+    trait: Callable[[str], Candidate | None] | None = None
+    learned: Callable[[Candidate, str], None] | None = None
 
 
 def caller_in(transcripts: TranscriptStore, session_id: str, now: float, *, write: bool) -> Caller:
@@ -108,7 +121,8 @@ def reindex_tool(form: str = "openai.chat") -> dict[str, object]:
 def answer_memory(memories: Memories, arguments: Mapping[str, object] | str, caller: Caller) -> Answer:
     """Return what a call of the tool answers; wrong arguments, and an answer for which there is no room, are told.
 
-    `arguments` are as the model wrote them: an object, or its JSON text. What it adds has the trust "assistant".
+    `arguments` are as the model wrote them: an object, or its JSON text. What it adds has the trust "assistant", and is
+    no trait, unless the user said the same sentence: what a tool printed may have made the model call.
 
     Raises:
         StoreError: the store failed; that is no answer for a model.
@@ -134,7 +148,17 @@ def _add(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Tol
     category = _category(asked) or "background"
     replaces = text_of(asked, "replaces") if asked.get("replaces") else ""
     text = text_of(asked, "text", "content", "query")
-    return memories.add(Added(text, category, replaces, source=caller.source), caller.now)
+    added = Added(text, category, replaces, source=caller.source)
+    trait = caller.trait(text) if caller.trait else None
+    if trait is None:
+        return memories.add(added, caller.now)
+    tags = (TRAIT, ABOUT + trait.slot) if trait.slot else (TRAIT,)
+    reason = f"the model called the tool memory with the user's words, {trait.reason}"
+    own = replace(added, text=trait.text, category=trait.category, trust="user", tags=tags, reason=reason)
+    told = memories.add(own, caller.now)
+    if caller.learned and any(one.time == caller.now for one in told.memories):
+        caller.learned(trait, told.memories[0].memory_id)
+    return told
 
 
 def _list(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Told:

@@ -12,7 +12,6 @@
 | prompts   | facts found by a language model: what it is asked, and what is taken of its answer |
 | rules     | the rules |
 | wording   | small pieces of English that rules are made with |
-| own_words | what of a message its author says himself |
 | facts     | what facts are made from, and what they are before they are memories |
 | turns     | messages of a session, found as memories are |
 | heads     | what stands in a request unasked: the index, cold-start facts, profile and traits |

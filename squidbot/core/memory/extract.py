@@ -1,7 +1,8 @@
 """Facts found by rule in what was said: few, and only what its author plainly says of himself or of the work.
 
-Questions, conditions, reports of what others said, quotations, code, pasted texts and made-up scenes say nothing. Tools
-say nothing, whatever stands in their output. The assistant says decisions that it marks, as background.
+Questions, conditions, reports of what others said, quotations, code, pasted texts and made-up scenes say nothing, and
+how the assistant is to be is said by a sentence that stands alone. Tools say nothing, whatever stands in their output.
+The assistant says decisions, as background, and marks none.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.markers import marked_lines
 from squidbot.core.memory.facts import Candidate
-from squidbot.core.memory.own_words import QUOTED, own_words, sentences
 from squidbot.core.memory.rules import RULES
 from squidbot.core.memory.telling import safe
-from squidbot.core.memory.wording import ahead, conjugated, key_of, sentence_of, trimmed, turned
+from squidbot.core.memory.wording import ahead, conjugated, key_of, sentence_of, trimmed, turned, words_of
+from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Category, Trust
     from squidbot.core.memory.facts import Utterance
-    from squidbot.core.memory.own_words import Sentence
     from squidbot.core.memory.rules import Rule
+    from squidbot.core.own_words import Sentence
 
-__all__ = ["extract"]
+__all__ = ["extract", "trait_in"]
 
 # Of one message no more are kept: who says more in one has pasted it.
 MOST_FACTS = 12
@@ -127,26 +128,42 @@ def _is_said(candidate: Candidate, found: Sequence[Candidate]) -> bool:
 def _without_secrets(candidate: Candidate, redactor: Redactor) -> Candidate | None:
     text = safe(redactor.redacted(candidate.text), MARKED_CHARS)
     if redactor.mark not in text or redactor.mark in candidate.text:
-        return replace(candidate, text=text)
+        return replace(candidate, text=text, sentence=safe(redactor.redacted(candidate.sentence), MARKED_CHARS))
     # A slot is made of the words of its fact, so it would hold the secret, too.
     left = text.replace(redactor.mark, " ").split()
-    return replace(candidate, text=text, slot="", ends=()) if len(left) >= _LEAST_WORDS else None
+    left_over = replace(candidate, text=text, slot="", ends=(), sentence=text)
+    return left_over if len(left) >= _LEAST_WORDS else None
 
 
 def _of_one(said: Utterance) -> Iterator[Candidate]:
     """Yield what one message says."""
     if said.role not in ("user", "assistant"):
         return
-    words = own_words(said.text)
-    for line in marked_lines(words):
+    # An assistant may have read a marked line anywhere.
+    marks = own_marks(said.text) if said.role == "user" else []
+    for line in marked_lines("\n".join(marks)):
         if line.marker in _MARKED:
             category, importance = _MARKED[line.marker]
-            text = sentence_of(line.said.replace(QUOTED, "\u2026"))
-            kind = category if said.role == "user" else "background"
-            yield replace(_made(said, f"marked [{line.marker}]"), text=text, category=kind, importance=importance)
-    for sentence in sentences(words):
+            made = replace(_made(said, f"marked [{line.marker}]"), text=sentence_of(line.said))
+            yield replace(made, category=category, importance=importance)
+    is_alone = stands_alone(said.text)
+    for sentence in sentences(own_words(said.text)):
         if QUOTED not in sentence.text and not sentence.text.startswith("["):
-            yield from _of_sentence(sentence, said)
+            found = _of_sentence(sentence, said)
+            yield from (one for one in found if is_alone or not one.trait)
+
+
+def trait_in(said: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> Candidate | None:
+    """Return the trait that a sentence is, where the same sentence stands among a user's own words; None else.
+
+    It need not stand alone: somebody has chosen it, who may have been talked into it, so the words have to be there.
+    """
+    wanted = words_of(sentence)
+    for one in sentences(own_words(said.text)) if said.role == "user" else ():
+        if wanted == words_of(one.text) and QUOTED not in one.text:
+            found = (_without_secrets(each, redactor) for each in _of_sentence(one, said) if each.trait)
+            return next(filter(None, found), None)
+    return None
 
 
 def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[Candidate]:
@@ -193,7 +210,7 @@ def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[Candidate]:
         rules = (rule for rule in RULES if said.role == "user" or rule.name == "decision")
         found = next(filter(None, (_by(rule, ahead(clause).strip(), said) for rule in rules)), None)
         if found is not None and (found.lasts or not is_passing):
-            yield replace(found.candidate, changes=changes or found.candidate.changes)
+            yield replace(found.candidate, changes=changes or found.candidate.changes, sentence=whole)
 
 
 class _Found(NamedTuple):

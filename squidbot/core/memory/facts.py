@@ -57,6 +57,7 @@ class Candidate:
         changes: whether its words say that something is new.
         trait: whether it is about how the assistant is to be.
         replaces: the memory that it takes the place of, where that is known; "" else.
+        sentence: the words that say it, without secrets; "" where it has them as they are.
     """
 
     text: str
@@ -73,6 +74,7 @@ class Candidate:
     changes: bool = False
     trait: bool = False
     replaces: str = ""
+    sentence: str = ""
 
 
 def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> list[Utterance]:

@@ -14,7 +14,7 @@ from squidbot.core.events import Event
 from squidbot.core.memories import Mark, View
 from squidbot.core.memory.deciding import Learned, Place, learned
 from squidbot.core.memory.extract import extract
-from squidbot.core.memory.facts import utterances
+from squidbot.core.memory.facts import TRAIT, utterances
 from squidbot.core.memory.prompts import KNOWN_SHOWN
 from squidbot.core.memory.rules import VERSION
 from squidbot.core.messages import Category
@@ -258,7 +258,10 @@ class Study:
                 if self.memories.mark(self.session_id, unread.reader) == was:
                     raise
                 return None
-            return self._told(self._without_forgotten(Studied(done, made.memories, made.passed), held))
+            kept = self._without_forgotten(Studied(done, made.memories, made.passed), held)
+            said = {one.text: one.sentence or one.text for one in held}
+            self._tell_traits(kept, said)
+            return self._told(kept)
         raise StoreError(f"{MOST_TRIES} times something was forgotten meanwhile; nothing was learned of {_named(done)}")
 
     def _standing(self, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -328,6 +331,13 @@ class Study:
             beside = "".join(f"; {count} {why}" for why, count in sorted(passed.items()))
             self._notify(events.FACTS_LEARNED, f"{_named(done.unread)}: {learnt}{beside}")
         return done
+
+    def _tell_traits(self, done: Studied, sentences: Mapping[str, str]) -> None:
+        """Tell the host each standing order that was learned, once: who sees that it is none can forget it."""
+        for one in done.memories:
+            if TRAIT in one.tags:
+                where = f"m{one.sources[0].first_seq}, {one.memory_id}"
+                self._notify(events.TRAIT_LEARNED, f"{where}: {sentences.get(one.text, one.text)}")
 
     def _failed(self, unread: Unread, now: float, why: str) -> Studied:
         self.rests.failed(self.session_id, now)

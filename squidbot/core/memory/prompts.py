@@ -13,10 +13,10 @@ from squidbot.core.finding.words import terms
 from squidbot.core.jobs.checking import check_words, cleaned
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.facts import Candidate
-from squidbot.core.memory.own_words import own_words
 from squidbot.core.memory.telling import safe
 from squidbot.core.memory.wording import words_of
 from squidbot.core.notes.quotes import clip, one_line
+from squidbot.core.own_words import own_words
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
