@@ -26,6 +26,8 @@ try:
         ModelRequest,
         ModelResponse,
         SystemPromptPart,
+        ToolCallPart,
+        ToolReturnPart,
     )
     from pydantic_ai.tools import RunContext, Tool
     from pydantic_ai.toolsets import FunctionToolset
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.run import AgentRunResult
 
     from squidbot.core.memories import Scope
     from squidbot.hosting.conversations import Conversation
@@ -61,6 +64,8 @@ NO_ID: Final = (
     "squidbot keeps each run by itself: pydantic-ai makes up an id for each, as long as no conversation_id is passed"
 )
 RIVAL: Final = "squidbot records, and has the model see, what {} leaves of the messages of a run: leave that out"
+# What pydantic-ai answers to the call that a structured answer is.
+FINAL: Final = "Final result processed."
 # So often a request that is too long is made shorter.
 MOST_ATTEMPTS: Final = 3
 
@@ -145,14 +150,24 @@ class Squidbot(AbstractCapability[Any]):
         self._safely("recording a reply", ctx, lambda: self._conversation(ctx).after(_payload(response), usage), None)
         return response
 
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Record what became of the calls that ended the run: a structured answer is one, and no request follows it."""
+        ended = [_payload(each) for each in _ended(result)]
+        if ended:
+            self._safely("recording the end of a run", ctx, lambda: self._conversation(ctx).said(ended), None)
+        return result
+
     def _seen(self, ctx: RunContext[Any], asked: ModelRequestContext) -> list[ModelMessage]:
         system, said = _system(asked.messages), _without_system(asked.messages)
-        instructions = [part.content for part in asked.model_request_parameters.instruction_parts or ()]
+        parameters = asked.model_request_parameters
+        instructions = [part.content for part in parameters.instruction_parts or ()]
         texts = [*(part.content for part in system), *instructions]
-        tools = [
+        tools: list[dict[str, object]] = [
             {"name": each.name, "description": each.description or "", "parameters": each.parameters_json_schema}
-            for each in asked.model_request_parameters.function_tools
+            for each in (*parameters.function_tools, *parameters.output_tools)
         ]
+        if parameters.output_object is not None:
+            tools.append({"name": "output", "parameters": parameters.output_object.json_schema})
         listed = Made(len(said), lambda place: _payload(said[place]))
         made = self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
         return _natives(made, system)
@@ -236,6 +251,21 @@ def _without_system(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         elif said:
             left.append(replace(each, parts=said))  # type: ignore[arg-type]  # of the same kind
     return left
+
+
+def _ended(result: AgentRunResult[Any]) -> list[ModelMessage]:
+    """Return what a run has said behind the model's last reply: results of the calls that ended it.
+
+    A stream keeps them to the list that its caller gets, so that its structured answer is taken from the reply.
+    """
+    listed = result.all_messages()
+    place = next((at for at in range(len(listed), 0, -1) if isinstance(listed[at - 1], ModelResponse)), 0)
+    if not place or listed[place:]:
+        return _without_system(listed[place:]) if place else []
+    # Public as "output_tool_name" where a result is written as JSON; without it the call is settled as any other.
+    name = getattr(result, "_output_tool_name", None)
+    calls = [part for part in listed[-1].parts if isinstance(part, ToolCallPart) and part.tool_name == name]
+    return [ModelRequest([ToolReturnPart(name, FINAL, calls[0].tool_call_id)])] if name and calls else []
 
 
 def _payload(message: ModelMessage) -> dict[str, object]:

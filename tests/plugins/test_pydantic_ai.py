@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
 import pytest
-from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic import BaseModel, Field
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+from squidbot.plugins.pydantic_ai import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
@@ -16,7 +21,11 @@ from .points import POINTS
 from .program_pydantic_ai import HOST, KEEPING
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models.function import AgentInfo
 
     from squidbot.testing.hosts import Host
 
@@ -38,3 +47,75 @@ def test_every_message_goes_there_and_back(tmp_path: Path) -> None:
     for payload in stored:
         (message,) = ModelMessagesTypeAdapter.validate_json(f"[{payload}]")
         assert json.loads(ModelMessagesTypeAdapter.dump_json([message]))[0] == json.loads(payload)
+
+
+ANSWER = {"city": "Bern", "weather": "sun"}
+
+
+class City(BaseModel):
+    """What the agent is to return."""
+
+    city: str
+
+
+class Report(City):
+    """What the agent is to return, with much to be said of it."""
+
+    weather: str = Field(description="sun and rain " * 300)
+
+
+class Structured:
+    """An agent with an output type, whose model answers by the tool for it."""
+
+    def __init__(self, path: Path, output: type = City) -> None:
+        self.seen: list[list[ModelMessage]] = []
+        model = FunctionModel(self.answer, stream_function=self.stream)
+        self.squidbot = Squidbot(path, budget=8_000)
+        self.agent = Agent(model, output_type=output, capabilities=[self.squidbot])
+
+    def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        """Answer a request."""
+        self.seen.append(messages)
+        if not info.output_tools:
+            return ModelResponse([TextPart("Bern")])
+        return ModelResponse([ToolCallPart(info.output_tools[0].name, ANSWER)])
+
+    async def stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[dict[int, DeltaToolCall]]:
+        """Answer a request in one piece."""
+        self.seen.append(messages)
+        yield {0: DeltaToolCall(info.output_tools[0].name, json.dumps(ANSWER), tool_call_id=f"c{len(self.seen)}")}
+
+    async def run(self, way: str, text: str = "where?") -> None:
+        """Run a turn."""
+        if way == "run":
+            await self.agent.run(text, conversation_id="o")
+        elif way == "stream":
+            async with self.agent.run_stream(text, conversation_id="o") as streamed:
+                await streamed.get_output()
+        else:
+            async with self.agent.iter(text, conversation_id="o") as nodes:
+                async for _ in nodes:
+                    pass
+
+
+@pytest.mark.parametrize("way", ["run", "stream", "iter"])
+def test_a_structured_answer_is_a_finished_call(way: str, tmp_path: Path) -> None:
+    """Without message_history the model sees of earlier answers what pydantic-ai says of them, not "cancelled"."""
+    program = Structured(tmp_path / "mem.db")
+    for _ in range(3):
+        asyncio.run(program.run(way))
+    program.squidbot.hosted.close()
+    returned = [part.content for each in program.seen[-1] for part in each.parts if isinstance(part, ToolReturnPart)]
+    assert returned == ["Final result processed."] * 2
+
+
+def test_the_schema_of_the_output_is_counted(tmp_path: Path) -> None:
+    """A provider is sent the form of the output, too: it takes room from what was said."""
+    winds, fitting = "wind " * 350, {}
+    for output in (str, Report):
+        program = Structured(tmp_path / f"{output.__name__}.db", output)
+        for text in (winds, "And in spring?" + " rain" * 350):
+            asyncio.run(program.run("run", text))
+        program.squidbot.hosted.close()
+        fitting[output] = any(winds in str(part) for each in program.seen[-1] for part in each.parts)
+    assert fitting == {str: True, Report: False}
