@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from squidbot.extras import missing
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain.agents.structured_output import AutoStrategy, ToolStrategy
     from langchain.tools import ToolRuntime  # noqa: TC002  # the host reads it from the signature
     from langchain_core.exceptions import ContextOverflowError
     from langchain_core.messages import AIMessage, BaseMessage, message_to_dict, messages_from_dict
@@ -136,10 +137,11 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         window = profile.get("max_input_tokens")
         talk = self.hosted.conversation(thread, _model_name(request.model), window)
         listed = request.messages
+        tools = [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools]
         made = talk.before(
             Made(len(listed), lambda place: message_to_dict(listed[place])),
             system=request.system_prompt or "",
-            tools=[each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools],
+            tools=[*tools, *_schemas(request.response_format)],
         )
         return messages_from_dict(made)
 
@@ -150,16 +152,18 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         return None if made is None else sent.override(messages=messages_from_dict(made))  # type: ignore[arg-type]
 
     def _after(self, thread: str, response: ModelResponse[Any]) -> None:
-        replies = [each for each in response.result if isinstance(each, AIMessage)]
-        if thread and replies:
-            reply = replies[0]
+        place = next((at for at, each in enumerate(response.result) if isinstance(each, AIMessage)), None)
+        if thread and place is not None:
+            reply = cast("AIMessage", response.result[place])
+            # A structured answer is a call, and the host's answer to it comes with it.
+            further = [message_to_dict(each) for each in response.result[place + 1 :]]
             used = reply.usage_metadata
             read = (used.get("input_token_details") or {}).get("cache_read", 0) if used else 0
             usage = Usage(used["input_tokens"], used["output_tokens"], read) if used and used["input_tokens"] else None
             self.hosted.safely(
                 "recording a reply",
                 thread,
-                lambda: self._conversation(thread).after(message_to_dict(reply), usage),
+                lambda: self._conversation(thread).after(message_to_dict(reply), usage, further),
                 None,
             )
 
@@ -212,6 +216,18 @@ def _refuse_server_held(request: ModelRequest[Any]) -> None:
         held.append("use_previous_response_id")
     if held:
         raise server_held(held[0])
+
+
+def _schemas(form: object) -> list[dict[str, object]]:
+    """Return what the model is sent of the form that its answer is to have: a tool, or a schema, for each."""
+    if isinstance(form, AutoStrategy):
+        form = ToolStrategy(form.schema)
+    specs = getattr(form, "schema_specs", None) or [getattr(form, "schema_spec", None)]
+    return [
+        {"name": each.name, "description": each.description or "", "parameters": each.json_schema}
+        for each in specs
+        if each is not None
+    ]
 
 
 def _telling(payload: Mapping[str, object]) -> object:

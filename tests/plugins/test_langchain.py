@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from langchain_core.messages import message_to_dict, messages_from_dict
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, message_to_dict, messages_from_dict
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import BaseModel, Field
 
 from squidbot.core.errors import ConfigError
+from squidbot.plugins.langchain import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import Model, Setting
 from squidbot.testing.hosts.opened import CHAT, opened
@@ -18,6 +24,7 @@ from .points import POINTS
 from .program_langchain import HOST, KEEPING, Program
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from squidbot.testing.hosts import Host
@@ -58,3 +65,65 @@ def test_settings_that_have_the_provider_hold_the_conversation_are_refused(key: 
         program.run("Hi", CHAT)
     assert program.mind.requests == []
     program.close()
+
+
+class City(BaseModel):
+    """What the agent is to return."""
+
+    city: str
+
+
+class Report(City):
+    """What the agent is to return, with much to be said of it."""
+
+    weather: str = Field(default="", description="sun and rain " * 500)
+
+
+class Structured(BaseChatModel):
+    """A model that answers by the tool for the answer, or as JSON."""
+
+    seen: list[list[BaseMessage]] = []  # noqa: RUF012  # pydantic copies it
+    name: str = ""
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake"
+
+    def bind_tools(self, tools: Sequence[Any], **_: object) -> Structured:
+        """Take any."""
+        del tools
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
+        self.seen.append(messages)
+        answer = {"city": "Bern"}
+        call = {"name": self.name, "args": answer, "id": f"c{len(self.seen)}"}
+        reply = AIMessage("", tool_calls=[call]) if self.name else AIMessage(json.dumps(answer))
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+
+def structured(path: Path, form: Any, *texts: str, name: str = "") -> list[BaseMessage]:  # noqa: ANN401  # any strategy
+    """Run turns of an agent whose answers have a form, and return what the model was sent last."""
+    model, squidbot = Structured(name=name), Squidbot(path, budget=8_000)
+    agent = create_agent(model, middleware=[squidbot], response_format=form)
+    for text in texts:
+        made = agent.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": CHAT}})
+        assert made["structured_response"].city == "Bern"
+    squidbot.hosted.close()
+    return model.seen[-1]
+
+
+def test_a_structured_answer_is_a_finished_call(tmp_path: Path) -> None:
+    """Without a checkpointer the model sees of earlier answers what the host says of them, not "cancelled"."""
+    sent = structured(tmp_path / "mem.db", ToolStrategy(City), "where?", "and now?", name="City")
+    (returned,) = (each.text for each in sent if isinstance(each, ToolMessage))
+    assert returned.startswith("Returning structured response")
+
+
+@pytest.mark.parametrize(("form", "fits"), [(City, True), (Report, False), (ProviderStrategy(Report), False)])
+def test_the_schema_of_the_answer_is_counted(form: Any, fits: bool, tmp_path: Path) -> None:  # noqa: ANN401, FBT001  # any strategy
+    """A provider is sent the form of the answer, too: it takes room from what was said."""
+    winds = "wind " * 350
+    name = "" if isinstance(form, ProviderStrategy) else form.__name__
+    sent = structured(tmp_path / "mem.db", form, winds, "And in spring?" + " rain" * 350, name=name)
+    assert any(winds in each.text for each in sent) is fits

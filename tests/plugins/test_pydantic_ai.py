@@ -61,7 +61,7 @@ class City(BaseModel):
 class Report(City):
     """What the agent is to return, with much to be said of it."""
 
-    weather: str = Field(description="sun and rain " * 300)
+    weather: str = Field(description="sun and rain " * 500)
 
 
 class Structured:
