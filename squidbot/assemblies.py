@@ -14,7 +14,7 @@ from squidbot.codecs.usage import read_usage
 from squidbot.core.messages import Message, StoredMessage, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
@@ -128,12 +128,18 @@ class Assembly:
         """
         return [message for one in self._sent for message in one]
 
-    def read(self, loads: Callable[[str], object], first: int = 0) -> list[dict[str, object]]:
-        """Return the messages of the request's parts from `first` on, each payload as `loads` reads it.
+    def read(self, loads: Callable[[str], object], without: Collection[int] = ()) -> list[dict[str, object]]:
+        """Return the messages of the request's parts, each payload as `loads` reads it; not of those at some places.
 
         A reader that knows payloads again has most of them read already: from one request to the next few are new.
         """
-        return [message for payload in self.core.payloads[first:] for message in _each(loads(payload))]
+        payloads = self.core.payloads
+        return [
+            message
+            for place, payload in enumerate(payloads)
+            if place not in without
+            for message in _each(loads(payload))
+        ]
 
     @property
     def stable(self) -> tuple[int, ...]:

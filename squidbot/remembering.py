@@ -38,6 +38,9 @@ __all__ = ["NOBODY", "Remembering", "Vectors", "provider_of", "vectors_path", "w
 
 _LOG = logging.getLogger("squidbot")
 NOBODY = Scope()
+LOST = (
+    "facts are gone when this process ends: the store {adapter!r} keeps sessions alone; name a file for facts @ {place}"
+)
 # Of a model's name in the name of a file.
 NAME_CHARS = 48
 
@@ -194,10 +197,19 @@ class Remembering:
                 name, path = provider_of(self._loaded)
                 place = f"{self._loaded.source}.memory.provider"
                 made = make("memory provider", self._registry.memories, name, path, place)
+                self._warn_of_loss(name)
                 if self._loaded.settings.memory.embedder != "none":
                     self._meaning = self._by_meaning(made, name, path)
                 self._words, self._store = made, self._meaning or made
             return self._store
+
+    def _warn_of_loss(self, name: str) -> None:
+        """Say where sessions last and facts do not: a store of an extension keeps sessions alone."""
+        memory, adapter = self._loaded.settings.memory, self._loaded.settings.store.adapter
+        if name == "stdlib" and memory.provider == "auto" and adapter not in {None, "sqlite3", "stdlib"}:
+            cause = LOST.format(adapter=adapter, place=f"{self._loaded.source}.memory.path")
+            _LOG.warning("%s", cause)
+            self._observer.notify(Event(events.DEGRADED, "", cause))
 
     def may_hold(self) -> bool:
         """Return whether anything may be remembered; looks, and makes no file and no table for it."""

@@ -243,6 +243,21 @@ def test_extension_adapters_are_used_when_settings_name_them() -> None:
     assert engine.session("t", form="acme.shouting").assemble("Hello").core.parts[0].codec == "acme.shouting"
 
 
+def test_facts_beside_an_extensions_store_are_said_to_die_with_the_process(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It keeps sessions, not facts: once, where the first fact is asked for, and not where a file is named for them."""
+    settings: dict[str, object] = {"store": {"adapter": "mine"}, "observers": ["mine"]}
+    for memory, lines in (({}, 1), ({"path": str(tmp_path / "facts.db")}, 0)):
+        mine = Adapters()
+        caplog.clear()
+        with squidbot.load({**settings, "memory": memory}, extensions=[mine]) as engine:
+            assert engine.memories().relevant("squid", 3, 0.0) == []
+            assert engine.memories().relevant("squid", 3, 0.0) == []
+        assert [line for line in caplog.messages if "name a file for facts @" in line] == caplog.messages[:lines]
+        assert mine.seen.names.count("degraded") == lines
+
+
 def test_load_refuses_two_extensions_when_they_offer_the_same_name() -> None:
     """Which one would be used is not left to chance."""
     with pytest.raises(ConfigError, match=r"^two extensions offer the store mine; load one of them$"):

@@ -49,6 +49,7 @@ UNSAID: Mapping[str, object] = {
     "mode_told": "",
     "reserve": None,
     "usage": None,
+    "again": 0,
 }
 
 
@@ -67,7 +68,8 @@ class Past(NamedTuple):
     """What is carried from one request to the next.
 
     Attributes:
-        number: how many requests have been recorded before this one.
+        number: how many records of requests there are before this one; again: how many of these and this one only
+            repeat a request with what was reported for it since.
         cost: of the request, as counted; outside: what system text, tools and head cost of it.
         system, tools: hashes of the host's system text and tools; "" for none.
         told: (name, hash) of the head's sections as the model was last told.
@@ -92,6 +94,7 @@ class Past(NamedTuple):
     """
 
     number: int = -1
+    again: int = 0
     cost: Cost = NOTHING
     outside: Cost = NOTHING
     system: str = ""
@@ -117,6 +120,11 @@ class Past(NamedTuple):
     reserve: Reserve | None = None
     added: Added | None = None
     sent: tuple[Part, ...] = ()
+
+    @property
+    def requests(self) -> int:
+        """How many requests have been recorded, this one among them."""
+        return self.number + 1 - self.again
 
     @property
     def known(self) -> bool:
@@ -207,6 +215,7 @@ class Past(NamedTuple):
             "mode_chosen": self.mode_chosen,
             "mode_told": self.mode_told,
             "reserve": self.reserve,
+            "again": self.again,
             "usage": [usage.input_tokens, usage.output_tokens, usage.cached_tokens] if usage else None,
         }
         said = {name: value for name, value in body.items() if name not in UNSAID or value != UNSAID[name]}
@@ -223,6 +232,7 @@ class Past(NamedTuple):
             body = {**UNSAID, **json.loads(record.body)}
             return cls(
                 number=record.number,
+                again=body["again"],
                 cost=Cost(*body["cost"]),
                 outside=Cost(*body["outside"]),
                 system=body["system"],

@@ -309,7 +309,8 @@ class State:
         if self.waiting is None:
             return self._reported(rows, usage) if self.unreported and usage is not None else None
         # Another writer may have recorded a request since this one was made.
-        left = self.waiting.recorded(sent, rows)._replace(number=self.past.number + 1)
+        past = self.past
+        left = self.waiting.recorded(sent, rows)._replace(number=past.number + 1, again=past.again)
         left = left if self.waiting.number == left.number else left._replace(added=None)
         self._unbilled = left
         return self._billed(left, rows, usage)._replace(added=None, sent=())
@@ -317,7 +318,8 @@ class State:
     def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> Past:
         """Return what the newest request leaves, recorded already, with what was reported since."""
         known = self._unbilled if self._unbilled and self._unbilled.number == self.past.number else self.past
-        return self._billed(known, rows, usage)._replace(number=self.past.number + 1, added=None, sent=())
+        number, again = self.past.number + 1, self.past.again + 1
+        return self._billed(known, rows, usage)._replace(number=number, again=again, added=None, sent=())
 
     def _billed(self, left: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> Past:
         """Return a past with what its usage has taught; nothing stands by it where there is none to believe."""

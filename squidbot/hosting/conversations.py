@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs.fields import adopted, as_object
@@ -16,7 +17,7 @@ from squidbot.hosting.matching import first_new, first_unknown, identity
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from squidbot.core.messages import Message, Role, Usage
+    from squidbot.core.messages import Message, Part, Role, Usage
     from squidbot.core.ports import Codec
     from squidbot.sessions import Assembly, Session
 
@@ -182,12 +183,12 @@ class Conversation:
     def _sent(self, made: Assembly) -> list[dict[str, object]]:
         self._newest = made
         read, own = self._form.read, self._given[0]
-        first = made.core.parts[0]
+        first, gone = made.core.parts[0], _whole_gone(made.core.parts)
         if not own or first.kind is not Kind.SYSTEM or not (first.text or "").startswith(own):
-            return made.read(read)
+            return made.read(read, without=gone)
         # The host sends its own system text; what stands behind it, the text of a mode, is ours.
         ours = (first.text or "")[len(own) :].strip()
-        return [*([as_object(self._made("system", ours))] if ours else []), *made.read(read, 1)]
+        return [*([as_object(self._made("system", ours))] if ours else []), *made.read(read, without={0, *gone})]
 
     def _made(self, role: Role, text: str) -> str:
         return self._form.codec.adopt(Portable(role, (Words(text),)))
@@ -219,3 +220,20 @@ class Conversation:
         if codec != self._form.codec.tag:
             return ""
         return self._form.identity(as_object(payload))
+
+
+def _whole_gone(parts: Sequence[Part]) -> set[int]:
+    """Return the places of forgotten messages that a request can do without, so that nothing hints at them.
+
+    Runs of them go where calls and results stay together, and users and model still take turns.
+    """
+    gone: set[int] = set()
+    for is_gone, run in groupby(range(len(parts)), lambda place: parts[place].kind is Kind.FORGOTTEN):
+        places = [*run]
+        calls = {call_id for place in places for call_id in parts[place].call_ids}
+        results = {call_id for place in places for call_id in parts[place].result_ids}
+        before = parts[places[0] - 1].role if places[0] else "system"
+        behind = parts[places[-1] + 1].role if places[-1] + 1 < len(parts) else ""
+        if is_gone and calls == results and before != behind and (before != "system" or behind in {"user", ""}):
+            gone.update(places)
+    return gone

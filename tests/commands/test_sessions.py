@@ -40,6 +40,19 @@ def test_sessions_json_has_numbers_as_numbers(run: Callable[..., Result]) -> Non
     assert (by_id["empty"]["first_time"], by_id["empty"]["plan"], by_id["empty"]["damaged"]) == (None, None, None)
 
 
+def test_a_request_is_counted_once_though_its_usage_comes_later(run: Callable[..., Result], tmp_path: Path) -> None:
+    """What came with a request is recorded before its answer is: the usage makes a second record, no second request."""
+    with squidbot.load({"store": {"path": str(tmp_path / "mem.db")}}) as engine:
+        session = engine.session("s")
+        for text in ("Hi", "And?"):
+            session.record(session.assemble(text).incoming)
+            session.record(
+                {"role": "assistant", "content": "Yes."}, usage={"prompt_tokens": 20, "completion_tokens": 2}
+            )
+    (told,) = json.loads(run("sessions", "--json", "--store", str(tmp_path / "mem.db")).output)["sessions"]
+    assert told["requests"] == 2
+
+
 def test_sessions_limits_and_says_how_many_there_are_more(run: Callable[..., Result]) -> None:
     """The older ones are counted."""
     result = run("sessions", "--limit", "1")

@@ -86,6 +86,11 @@ def _text(item: dict[str, Any]) -> str:
     return json.dumps(item)
 
 
+def shown(run: Any) -> list[str]:  # noqa: ANN401  # a program that is open
+    """Return the texts that the model was sent last, without the system's."""
+    return [each.text for each in run.model.requests[-1].messages if each.role != "system"]
+
+
 def test_a_program_takes_back_what_was_said(tmp_path: Path) -> None:
     """The newest message, and all of it: for good; what is said again is recorded again."""
     with opened(HOST, tmp_path / "mem.db") as run:
@@ -95,11 +100,13 @@ def test_a_program_takes_back_what_was_said(tmp_path: Path) -> None:
         assert popped["content"][0]["text"] == SAID
         assert asyncio.run(session.pop_item()) == {"role": "user", "content": FACT}
         run.say(FACT)
+        assert shown(run) == [FACT], "nothing hints at what was taken back"
         assert FACT.encode() in run.whole()
         assert [role for role, text in run.said() if text in {FACT, SAID}] == ["user", "assistant"]
         asyncio.run(session.clear_session())
         assert not any(word in row.payload for row, _ in rows(run.path, CHAT) for word in ("walrus", "Sorting"))
         assert run.say("Hello!") == SAID
+        assert shown(run) == ["Hello!"]
         assert asyncio.run(run.program.squidbot.session("none").pop_item()) is None  # type: ignore[attr-defined]
 
 
@@ -210,6 +217,8 @@ def test_what_can_t_be_is_refused_when_options_are_made(tmp_path: Path) -> None:
     squid = Squidbot(tmp_path / "mem.db")
     with pytest.raises(ConfigError, match="conversation_id is empty"):
         squid.options("")
+    with pytest.raises(ConfigError, match=r"session = SQLiteSession: .* leave yours out"):
+        squid.options(CHAT, session=SQLiteSession("mine"))
     with pytest.raises(ConfigError, match="extra_body"):
         squid.options(CHAT, run_config={"model_settings": {"extra_body": {"previous_response_id": "x"}}})
     assert squid.options(CHAT, run_config={"workflow_name": "mine"})["run_config"].workflow_name == "mine"

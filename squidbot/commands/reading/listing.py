@@ -118,4 +118,7 @@ def _times(place: Opened, session_id: str, messages: int) -> tuple[float | None,
 def _requests(place: Opened, session_id: str) -> tuple[int, int | None]:
     """Return how many requests are recorded, and what the newest cost."""
     newest = place.store.last_record(session_id, REQUEST)
-    return (newest.number + 1, Past.of(newest).cost.bound) if newest else (0, None)
+    if newest is None:
+        return 0, None
+    past = Past.of(newest)
+    return past.requests, past.cost.bound

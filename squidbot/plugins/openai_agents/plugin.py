@@ -32,6 +32,10 @@ __all__ = ["Options", "Squidbot"]
 
 _LOG: Final = logging.getLogger("squidbot")
 OTHER_SESSION: Final = "squidbot's run configuration came without its session: pass both, **squid.options(...)"
+ONE_SESSION: Final = (
+    "session = {}: a run has one session, and here squidbot is it; leave yours out: "
+    "squid.session(conversation_id).get_items() reads all that was said"
+)
 NO_RUN: Final = "squidbot has no conversation here: run the agent with **squid.options(conversation_id)"
 
 
@@ -77,14 +81,23 @@ class Squidbot:
         self._waiting: dict[str, list[Item]] = {}
         self._told: set[str] = set()
 
-    def options(self, conversation_id: str, *, run_config: RunConfig | Mapping[str, object] | None = None) -> Options:
+    def options(
+        self,
+        conversation_id: str,
+        *,
+        run_config: RunConfig | Mapping[str, object] | None = None,
+        session: object = None,
+    ) -> Options:
         """Return what a run of the conversation is given; `run_config` is the program's own.
 
         Raises:
-            ConfigError: the id is empty; the configuration would leave the conversation with the provider.
+            ConfigError: the id is empty; there is a `session` beside ours; the configuration would leave the
+                conversation with the provider.
         """
         if not conversation_id:
             raise ConfigError("conversation_id is empty: it is what a conversation is kept by")
+        if session is not None:
+            raise ConfigError(ONE_SESSION.format(type(session).__name__))
         given = RunConfig(**run_config) if isinstance(run_config, Mapping) else run_config or RunConfig()
         refuse_held(given.model_settings)
         self.warn(*rivals(given))
