@@ -56,7 +56,7 @@ class Documents:
 class Policy:
     """Assembles under the caps on history and total. The host's system text and tools are outside of them (Q-07).
 
-    So is the turn in flight: history is what was said before it. `told` are the fallbacks that were told of already.
+    So is the current turn: history is what was said before it. `told` are the fallbacks that were told of already.
     """
 
     caps: Caps

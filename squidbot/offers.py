@@ -9,7 +9,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.extras import extra_of, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.context import Definition
@@ -106,14 +106,15 @@ class Registry:
         _add("codec", self.codecs, codec.tag, codec)
 
 
-def check_offered(kind: str, offers: Iterable[str], name: str, source: str) -> None:
+def check_offered(kind: str, offers: Collection[str], name: str, source: str) -> None:
     """Check that somebody offers what settings name.
 
     Raises:
         ConfigError: nobody does; the text says what there is, and which of these is nearest.
     """
-    every = sorted(offers)
-    if name not in every:
+    if name not in offers:
+        # A name that begins with "_" is squidbot's own, and no user's.
+        every = sorted(each for each in offers if not each.startswith("_"))
         known = ", ".join(every) or "none"
         raise ConfigError(
             f"no {kind} {name!r}, known: {known}; others come with extensions{meant([name], every)} @ {source}"

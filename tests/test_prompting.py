@@ -127,7 +127,7 @@ def test_mode_that_changes_is_an_event_and_labels_the_turns_before() -> None:
 
 
 def test_mode_changes_at_the_next_turn_where_a_tool_loop_is_open() -> None:
-    """The prefix of the turn in flight stays, and the tools do."""
+    """The prefix of the current turn stays, and the tools do."""
     one = session(prompt={"mode": "developer"})
     first = one.assemble("Run it", tools=TOOLS)
     one.record(first.incoming, CALLING)

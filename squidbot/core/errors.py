@@ -60,7 +60,7 @@ class BudgetError(SquidbotError):
     """A request, or a section of one, can't be made to fit.
 
     Attributes:
-        culprit: what takes the room: "system", "tools", "pins", "turn in flight", or a section's name.
+        culprit: what takes the room: "system", "tools", "pins", "current turn", or a section's name.
         cost: what the culprit and all that must stand beside it costs, in `unit`.
         budget: the room there is, in `unit`.
         unit: "tokens" or "words".
@@ -73,11 +73,18 @@ class BudgetError(SquidbotError):
         """Name the culprit, the amounts in `unit`, and the key to change; `detail` says more of the culprit."""
         lead = detail or f"{culprit} cost"
         super().__init__(f"{lead} {cost} of {budget} {unit}; make it smaller or raise {key}")
+        self._detail = detail
         self.culprit = culprit
         self.cost = cost
         self.budget = budget
         self.unit = unit
         self.key = key
+
+    def to_raise(self, key: str) -> BudgetError:
+        """Return the same error for a user who sets this limit by another name, such as an argument of a plugin."""
+        return BudgetError(
+            self.culprit, cost=self.cost, budget=self.budget, unit=self.unit, key=key, detail=self._detail
+        )
 
 
 class ContextOverflowError(SquidbotError):
@@ -110,8 +117,8 @@ class InvalidRequestError(SquidbotError):
     """
 
     def __init__(self, rule: str, message: str) -> None:
-        """Name the rule that is broken and where."""
-        super().__init__(f"{rule}: {message}")
+        """Name the rule that is broken and where; the id is for programs, the text for people."""
+        super().__init__(message)
         self.rule = rule
 
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
-# "rollover": only the turn in flight is wanted, or fits.
+# "rollover": only the current turn is wanted, or fits.
 CAUSES = frozenset(
     {
         "opened",

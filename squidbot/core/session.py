@@ -81,7 +81,7 @@ class Session:
         reply; messages that are recorded already need not be passed.
 
         Raises:
-            BudgetError: no request with system text, tools, pins and the turn in flight fits the window.
+            BudgetError: no request with system text, tools, pins and the current turn fits the window.
             InvalidRequestError: there is nothing to answer.
             StoreError: the store failed.
         """

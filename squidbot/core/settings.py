@@ -90,7 +90,7 @@ class HistorySettings:
         cap: what the caps of document 001 leave for history; None where they don't hold.
         says_notes: whether a line in front of the first notes asks the model to say when it answers from them (B-19).
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
-            "summaries", of what was said before the turn in flight notes alone; "none", nothing but that turn.
+            "summaries", of what was said before the current turn notes alone; "none", nothing but that turn.
         most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
         category_weights: of system text, context, dialogue, output: what has more than its share gives way first, in
             the order of C14 (P-08); None: no category has a share.
@@ -148,12 +148,12 @@ class HistorySettings:
 
     @property
     def strict(self) -> bool:
-        """Whether no message of the user's gives way, where more than the turn in flight is sent at all."""
+        """Whether no message of the user's gives way, where more than the current turn is sent at all."""
         return self.user_messages == "strict" and not self.only_in_flight
 
     @property
     def only_in_flight(self) -> bool:
-        """Whether nothing but the turn in flight is sent as it was said, and what is pinned."""
+        """Whether nothing but the current turn is sent as it was said, and what is pinned."""
         return self.scope in {"none", "summaries"}
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import threading
 from collections import OrderedDict
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core import events
 from squidbot.core.budget.window import read_budget
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.leases import newest_lease
 from squidbot.core.memories import Scope
@@ -26,12 +27,20 @@ if TYPE_CHECKING:
     from squidbot.hosting.toolkit import Tool
     from squidbot.sessions import Session
 
-__all__ = ["Hosted"]
+__all__ = ["REQUEST", "Hosted"]
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _LOG: Final = logging.getLogger("squidbot")
+# What failed, in `safely`, where a request goes out as the program made it.
+REQUEST: Final = "prepare this request"
+PASS, RAISE = "pass", "raise"
+# The key that an error names where the window of a session is too small.
+WINDOW_KEY: Final = "window.default"
+# Engines that were opened before this process was forked. They are never closed, nor collected: closing a connection to
+# SQLite that crossed a fork destroys the file, as using it does.
+_LEFT: Final[list[object]] = []
 # How many conversations are held at once; one that was let go is read again from the store.
 MOST_HELD: Final = 64
 # Of how many it is known which model they had last, where that is not stored yet.
@@ -47,7 +56,9 @@ class Hosted:
 
     `store` is the file that keeps everything; None: as `settings` say, which are a squidbot.toml, a mapping of its
     form, or None for the one in this folder. `budget` is the largest request and its answer in tokens, or a share of
-    the model's window (`read_budget`); where the window is known to be smaller, the window counts. `form`, `telling`,
+    the model's window (`read_budget`); where the window is known to be smaller, the window counts; the user knows it
+    as `budget_key`. `on_error` says what becomes of a failure of ours: "pass", the program goes on without squidbot, or
+    "raise"; None: "pass", and the user has no such choice. `form`, `telling`,
     `volatile`, `is_whole` and `read` are the host's: see `Form`.
     """
 
@@ -64,19 +75,28 @@ class Hosted:
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
+        on_error: str | None = None,
+        budget_key: str = "budget=",
     ) -> None:
-        """Check what can be checked without a file.
+        """Check what can be checked without a file; `open` finds what else is wrong.
 
         Raises:
-            ConfigError: the budget is none, or the path is.
+            ConfigError: the budget is none, the path is, or `on_error` is unknown.
         """
+        if on_error not in {None, PASS, RAISE}:
+            raise ConfigError(f"on_error = {on_error!r}: say {PASS!r} to go on without squidbot, or {RAISE!r} to stop")
         self._host, self._form, self._identity = host, form, (telling, volatile, is_whole, read)
         if store is not None and (not str(store).strip() or "\0" in str(store)):
             raise ConfigError(f"path = {str(store)!r:.60}: name the file that keeps everything, such as 'mem.db'")
         self._budget = read_budget(budget)
         self._settings = settings if store is None else _with_store(settings, store)
+        # Whether the user has written settings, and so knows their keys.
+        self._is_set_up = settings is not None or (store is None and Path("squidbot.toml").is_file())
         self._scope = scope
+        self._on_error, self._budget_key = on_error, budget_key
+        self._choice = '; to stop instead, pass on_error="raise"' if on_error else ""
         self._engine: Engine | None = None
+        self._pid = os.getpid()
         # By id, model, and the window that the host knows.
         self._held: OrderedDict[tuple[str, str, int | None], Conversation] = OrderedDict()
         self._newest: OrderedDict[str, tuple[str, str, int | None]] = OrderedDict()
@@ -85,18 +105,31 @@ class Hosted:
 
     @property
     def engine(self) -> Engine:
-        """The engine, opened at first need.
+        """The engine, opened at first need, and again in a process that was forked since.
 
         Raises:
             ConfigError: a setting is wrong.
             StoreError: the store can't be opened.
         """
         with self._lock:
+            if self._pid != os.getpid():
+                _LEFT.append((self._engine, [*self._held.values()]))
+                self._engine, self._pid = None, os.getpid()
+                self._held.clear()
             if self._engine is None:
                 from squidbot.engines import load  # noqa: PLC0415  # a plugin is constructed in no time
 
                 self._engine = load(self._settings)
             return self._engine
+
+    def open(self) -> None:
+        """Read the settings and open the store now: what is wrong with them is found where a program starts.
+
+        Raises:
+            ConfigError: a setting is wrong.
+            StoreError: the store can't be opened.
+        """
+        self.engine.wired.store.head("any")
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -129,6 +162,7 @@ class Hosted:
             StoreError: the store can't be opened.
         """
         with self._lock:
+            engine = self.engine
             key = session_id, model, window_tokens
             newest = self._newest.get(session_id, key)
             if not model and window_tokens is None:
@@ -138,7 +172,7 @@ class Hosted:
                 made = self._opened(*key)
                 if newest in self._held:  # calls of one conversation follow each other, whatever model they are for
                     made.lock = self._held[newest].session.lock
-                codec = self.engine.wired.codecs[self._form]
+                codec = engine.wired.codecs[self._form]
                 held = self._held[key] = Conversation(made, Form(codec, *self._identity))
             self._newest[session_id] = key
             _keep(self._newest, session_id, MOST_NEWEST)
@@ -160,19 +194,53 @@ class Hosted:
                 for key in [each for each in self._held if each[0] == session_id]:
                     del self._held[key]
 
-    def safely(self, what: str, session_id: str, act: Callable[[], Value], otherwise: Value) -> Value:
+    def safely(
+        self, what: str, session_id: str, act: Callable[[], Value], otherwise: Value, *, passes: bool = False
+    ) -> Value:
         """Return what comes of an act of ours, or `otherwise` where it fails: the host goes on without squidbot (H1).
 
-        One event, and one line in the log for each kind of failure, say so. What ends a program passes.
+        `what` is what was tried, as in "squidbot could not ...". One event, and one line in the log for each kind of
+        failure, say so. What ends a program passes. Where the user wants failures raised they are, but for one that
+        `passes`, such as that of a tool, which the model is told of.
+
+        Raises:
+            Exception: what `act` raised, where the user wants it.
         """
         try:
             return act()
-        except Exception as error:  # noqa: BLE001  # a raising plugin would kill the host's run
-            cause = f"squidbot failed at {what} in {self._host}, which goes on without it: {_said(error)}"
-            self._tell_once(cause)
+        except Exception as error:
+            told = self._in_users_words(error)
+            goes_on = "it is sent unchanged" if what == REQUEST else "the program goes on"
+            cause = f"squidbot could not {what} in {self._host}; {goes_on}: {_said(told)}"
+            if self._on_error == RAISE and not passes:
+                if told is error:
+                    raise
+                raise told from error
+            # Who has the choice hears of it once, with the first failure.
+            self._tell_once(cause, self._choice)
+            self._choice = ""
             if self._engine is not None:
                 self._engine.wired.relay.notify(Event(events.DEGRADED, session_id, cause))
             return otherwise
+
+    def answer(
+        self, tool: str, session_id: str, talk: Callable[[], Conversation], arguments: Mapping[str, object]
+    ) -> str:
+        """Return what a call of one of our tools answers, as text for the model; that it failed is text, too."""
+        from squidbot.hosting import toolkit  # noqa: PLC0415  # a plugin is constructed in no time
+
+        failed = toolkit.OUT_OF_ORDER.format(tool)
+        return self.safely(
+            f"answer {tool}", session_id, lambda: toolkit.call(talk().session, tool, arguments), failed, passes=True
+        )
+
+    def _in_users_words(self, error: Exception) -> Exception:
+        """Return an error that names what this user can change, who may have written no settings."""
+        if not isinstance(error, BudgetError) or not error.key.startswith(WINDOW_KEY):
+            return error
+        if self._budget is not None:
+            return error.to_raise(f"{self._budget_key}{self._budget:.12g}, which holds the answer, too")
+        return error if self._is_set_up else error.to_raise(f"{self._budget_key}, or take a model with a larger window")
 
     def close(self) -> None:
         """Close the engine, if it was opened; a second call does nothing."""
@@ -219,15 +287,15 @@ class Hosted:
             return tokens
         return int(budget)
 
-    def _tell_once(self, text: str) -> None:
-        """Log something, each kind of it once."""
+    def _tell_once(self, text: str, advice: str = "") -> None:
+        """Log something, each kind of it once, and some advice behind it."""
         with self._lock:
             kind = _NUMBER.sub("0", text)
             is_new = kind not in self._told
             self._told[kind] = None
             _keep(self._told, kind, MOST_TOLD)
         if is_new:
-            _LOG.warning("%s", text)
+            _LOG.warning("%s%s", text, advice)
 
 
 def _keep(known: OrderedDict[Key, Value], newest: Key, most: int) -> None:
@@ -262,4 +330,5 @@ def _with_store(settings: str | Path | Mapping[str, object] | None, store: str |
 
 
 def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    text = " ".join(str(error).split())
+    return (text if isinstance(error, SquidbotError) else f"{type(error).__name__}: {text}")[:300]

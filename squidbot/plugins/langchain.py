@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from squidbot.extras import missing
 
@@ -28,7 +28,7 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.hosted import REQUEST, Hosted
 from squidbot.hosting.listing import Made
 from squidbot.hosting.refusals import server_held
 
@@ -66,10 +66,12 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
     request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
     whose durable facts are found. The conversation is the thread; without a thread_id nothing is kept, which is
-    said once.
+    said once. `on_error="raise"` stops a run where
+    squidbot fails; "pass" sends the request as the program made it, and the log says why.
 
     Raises:
-        ConfigError: the budget is none; a run would leave its messages with the provider.
+        ConfigError: an argument or a setting is wrong; a run would leave its messages with the provider.
+        StoreError: the store can't be opened.
     """
 
     def __init__(
@@ -79,8 +81,9 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
+        on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
-        """Nothing is opened yet."""
+        """Read the settings and open the store."""
         super().__init__()
         self.hosted = Hosted(
             path,
@@ -90,8 +93,10 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             budget=budget,
             settings=settings,
             scope=scope,
+            on_error=on_error,
         )
-        offered = self.hosted.safely("its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        self.hosted.open()
+        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
         self.tools: Sequence[BaseTool] = [self._tool(each) for each in offered]
         self._told: set[str] = set()
 
@@ -128,7 +133,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         thread = self._thread()
         if not thread:
             return "", request
-        seen = self.hosted.safely("a request", thread, lambda: self._seen(thread, request), None)
+        seen = self.hosted.safely(REQUEST, thread, lambda: self._seen(thread, request), None)
         return thread, request if seen is None else request.override(messages=seen)  # type: ignore[arg-type]
 
     def _seen(self, thread: str, request: ModelRequest[Any]) -> list[BaseMessage]:
@@ -148,7 +153,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
     def _shorter(self, thread: str, sent: ModelRequest[Any]) -> ModelRequest[Any] | None:
         if not thread:
             return None
-        made = self.hosted.safely("a shorter request", thread, lambda: self._conversation(thread).shorter(), None)
+        made = self.hosted.safely("shorten a request", thread, lambda: self._conversation(thread).shorter(), None)
         return None if made is None else sent.override(messages=messages_from_dict(made))  # type: ignore[arg-type]
 
     def _after(self, thread: str, response: ModelResponse[Any]) -> None:
@@ -161,7 +166,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             read = (used.get("input_token_details") or {}).get("cache_read", 0) if used else 0
             usage = Usage(used["input_tokens"], used["output_tokens"], read) if used and used["input_tokens"] else None
             self.hosted.safely(
-                "recording a reply",
+                "record a reply",
                 thread,
                 lambda: self._conversation(thread).after(message_to_dict(reply), usage, further),
                 None,
@@ -192,13 +197,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             thread = str(runtime.config.get("configurable", {}).get("thread_id") or "")
             if not thread:
                 return f"<{NO_THREAD}>"
-            failed = toolkit.OUT_OF_ORDER.format(tool.name)
-            return self.hosted.safely(
-                tool.name,
-                thread,
-                lambda: toolkit.call(self._conversation(thread).session, tool.name, arguments),
-                failed,
-            )
+            return self.hosted.answer(tool.name, thread, lambda: self._conversation(thread), arguments)
 
         return StructuredTool.from_function(
             call, name=tool.name, description=tool.description, args_schema=json.loads(json.dumps(tool.schema))

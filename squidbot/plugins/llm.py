@@ -30,7 +30,7 @@ from squidbot.codecs.usage import read_usage
 from squidbot.core.budget.window import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.hosting import switches, toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.hosted import REQUEST, Hosted
 from squidbot.hosting.listing import Made
 from squidbot.hosting.refusals import is_too_long
 from squidbot.hosting.switches import Switch
@@ -96,6 +96,7 @@ def opened(switch: Switch) -> Hosted:
         is_whole=True,
         budget=switch.budget,
         settings=switch.settings or None,
+        budget_key="--budget of `llm squidbot on`: ",
     )
 
 
@@ -185,20 +186,20 @@ class _Run:
         self._id = conversation.id
         setattr(response, MARK, self._id)
         self._system = [each for each in prompt.messages if each.role == "system"]
-        self.prompt = hosted.safely("a request", self._id, lambda: _prompt_of(prompt, self._seen()), prompt)
+        self.prompt = hosted.safely(REQUEST, self._id, lambda: _prompt_of(prompt, self._seen()), prompt)
 
     def retries(self, error: Exception) -> bool:
         """Say whether to ask again, with less: nothing has come yet, and the provider calls the request too long."""
         if self._hosted is None or self.has_begun or self._attempts >= MOST_ATTEMPTS:
             return False
-        made = self._hosted.safely("a shorter request", self._id, lambda: self._shorter(error), None)
+        made = self._hosted.safely("shorten a request", self._id, lambda: self._shorter(error), None)
         self._attempts, self.prompt = self._attempts + 1, made or self.prompt
         return made is not None
 
     def end(self) -> None:
         """Record what the model has said."""
         if self._hosted is not None:
-            self._hosted.safely("recording a reply", self._id, self._recorded, None)
+            self._hosted.safely("record a reply", self._id, self._recorded, None)
             delattr(self._response, MARK)
 
     def _seen(self) -> list[llm.Message]:
@@ -290,7 +291,7 @@ class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
     def method_tools(cls) -> list[llm.Tool]:
         """Return the tools as llm lists them."""
         it = _hosted()
-        made = it.safely("its tools", "", lambda: it.tools, toolkit.TOOLS) if it else toolkit.TOOLS
+        made = it.safely("offer its tools", "", lambda: it.tools, toolkit.TOOLS) if it else toolkit.TOOLS
         return [_tool(each) for each in made]
 
 
@@ -299,12 +300,7 @@ def _tool(tool: toolkit.Tool) -> llm.Tool:
         hosted, talk_id = getattr(llm_tool_call, MARK, (None, ""))
         if hosted is None:
             return f"<{UNKNOWN}>"
-        name, failed = tool.name, toolkit.OUT_OF_ORDER.format(tool.name)
-        return str(
-            hosted.safely(
-                name, talk_id, lambda: toolkit.call(hosted.conversation(talk_id).session, name, arguments), failed
-            )
-        )
+        return str(hosted.answer(tool.name, talk_id, lambda: hosted.conversation(talk_id), arguments))
 
     schema = json.loads(json.dumps(tool.schema))
     return llm.Tool(f"Squidbot_{tool.name}", tool.description, schema, call, "squidbot")
@@ -368,7 +364,7 @@ def switch_on(budget: str | None, store: str | None, settings: str | None) -> No
     where = str(Path(store).absolute()) if store else "" if settings else str(folder / STORE)
     try:
         made = Switch(where, read_budget(budget), str(Path(settings).absolute()) if settings else "")
-        opened(made)
+        opened(made).open()
     except SquidbotError as error:
         raise click.ClickException(str(error)) from error
     switches.write(folder / SWITCH, made)
@@ -391,11 +387,16 @@ def tell_status() -> None:
 def _print_status() -> None:
     try:
         switch = switched()
-        engine = opened(switch).engine
-        engine.wired.store.head("any")  # opens it
-    except SquidbotError as error:
-        click.echo(f"squidbot is not active: {error}; llm squidbot on")
+    except ConfigError as error:
+        why = f": {error}" if (_folder() / SWITCH).exists() else ""
+        click.echo(f"squidbot is off{why}. Turn it on with: llm squidbot on")
         return
+    try:
+        opened(switch).open()
+    except SquidbotError as error:
+        click.echo(f"squidbot is on, and can't keep conversations: {error}")
+        return
+    engine = opened(switch).engine
     models = [model for each in llm.get_models_with_aliases() for model in (each.model, each.async_model) if model]
     ours = [model for model in models if is_managed(model)]
     click.echo(f"squidbot is active for {len(ours)} of {len(models)} models")

@@ -81,10 +81,11 @@ class Squidbot:
     """A server over one store; `server` is the host's own object, to be run or mounted.
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `scope` says whose durable
-    facts are found and added. Nothing is opened before the first call.
+    facts are found and added.
 
     Raises:
-        ConfigError: a store and a file of settings are given.
+        ConfigError: a store and a file of settings are given, or a setting is wrong.
+        StoreError: the store can't be opened.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Squidbot:
     ) -> None:
         """Offer the tools."""
         self.hosted = Hosted(path, host="MCP", form="openai.chat", telling=dict, settings=settings, scope=scope)
+        self.hosted.open()
         self.served = Served(self.hosted, scope or Scope())
         self.server: MCPServer[object] = _Server(
             "squidbot", instructions=INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING"

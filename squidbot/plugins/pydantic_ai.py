@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from squidbot.extras import missing
@@ -36,7 +36,7 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.hosted import REQUEST, Hosted
 from squidbot.hosting.listing import Made
 from squidbot.hosting.refusals import server_held
 
@@ -76,10 +76,12 @@ class Squidbot(AbstractCapability[Any]):
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
     request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
-    whose durable facts are found. The conversation is the run's `conversation_id`.
+    whose durable facts are found. The conversation is the run's `conversation_id`. `on_error="raise"` stops a run where
+    squidbot fails; "pass" sends the request as the program made it, and the log says why.
 
     Raises:
-        ConfigError: the budget is none; a run would leave its messages with the provider.
+        ConfigError: an argument or a setting is wrong; a run would leave its messages with the provider.
+        StoreError: the store can't be opened.
     """
 
     def __init__(
@@ -89,8 +91,9 @@ class Squidbot(AbstractCapability[Any]):
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
+        on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
-        """Nothing is opened yet."""
+        """Read the settings and open the store."""
         # The capability is a dataclass of keywords, and has these whether they are set or not.
         self.id, self.description, self.defer_loading = "squidbot", None, False
         self.hosted = Hosted(
@@ -102,13 +105,15 @@ class Squidbot(AbstractCapability[Any]):
             budget=budget,
             settings=settings,
             scope=scope,
+            on_error=on_error,
         )
+        self.hosted.open()
         self._made_up: set[str] = set()
         self._has_warned: set[str] = set()
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
-        offered = self.hosted.safely("its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
         return FunctionToolset([self._tool(each) for each in offered], id="squidbot")
 
     async def before_model_request(
@@ -116,8 +121,8 @@ class Squidbot(AbstractCapability[Any]):
     ) -> ModelRequestContext:
         """Record what is new, and have the model see what fits; the list of the run stays as it is."""
         _refuse_server_held(request_context)
-        self._safely("a warning", ctx, lambda: self._warn(ctx, request_context.messages), None)
-        told = self._safely("a request", ctx, lambda: self._seen(ctx, request_context), None)
+        self._safely("warn", ctx, lambda: self._warn(ctx, request_context.messages), None)
+        told = self._safely(REQUEST, ctx, lambda: self._seen(ctx, request_context), None)
         return request_context if told is None else replace(request_context, messages=told)
 
     async def prepare_model_request(
@@ -126,7 +131,7 @@ class Squidbot(AbstractCapability[Any]):
         """Have the model see less where the attempt before was too long."""
         if request_context.attempt < 2:
             return request_context
-        shorter = self._safely("a shorter request", ctx, lambda: self._conversation(ctx).shorter(), None)
+        shorter = self._safely("shorten a request", ctx, lambda: self._conversation(ctx).shorter(), None)
         if shorter is None:
             return request_context
         return replace(request_context, messages=_natives(shorter, _system(request_context.messages)))
@@ -147,14 +152,14 @@ class Squidbot(AbstractCapability[Any]):
         del request_context
         used = response.usage
         usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
-        self._safely("recording a reply", ctx, lambda: self._conversation(ctx).after(_payload(response), usage), None)
+        self._safely("record a reply", ctx, lambda: self._conversation(ctx).after(_payload(response), usage), None)
         return response
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Record what became of the calls that ended the run: a structured answer is one, and no request follows it."""
         ended = [_payload(each) for each in _ended(result)]
         if ended:
-            self._safely("recording the end of a run", ctx, lambda: self._conversation(ctx).said(ended), None)
+            self._safely("record the end of a run", ctx, lambda: self._conversation(ctx).said(ended), None)
         return result
 
     def _seen(self, ctx: RunContext[Any], asked: ModelRequestContext) -> list[ModelMessage]:
@@ -191,10 +196,7 @@ class Squidbot(AbstractCapability[Any]):
 
     def _tool(self, tool: toolkit.Tool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
-            failed = toolkit.OUT_OF_ORDER.format(tool.name)
-            return self._safely(
-                tool.name, ctx, lambda: toolkit.call(self._conversation(ctx).session, tool.name, arguments), failed
-            )
+            return self.hosted.answer(tool.name, str(ctx.conversation_id), lambda: self._conversation(ctx), arguments)
 
         return Tool.from_schema(
             call, name=tool.name, description=tool.description, json_schema=dict(tool.schema), takes_ctx=True

@@ -152,7 +152,7 @@ def test_wrong_wishes_are_one_line(run: Callable[..., subprocess.CompletedProces
     assert run("-p", "  ").returncode == 2
     ran = run("-p", "-", given="word " * 30_000)
     assert ran.returncode == 1
-    assert ran.stderr.startswith("squidbot: turn in flight")
+    assert ran.stderr.startswith("squidbot: current turn")
 
 
 def test_demonstration_needs_no_settings_and_keeps_nothing(

@@ -250,7 +250,7 @@ def test_window_that_a_refusal_has_shown_is_known_to_the_next_process(tmp_path: 
 
 def test_what_fits_no_window_is_refused_before_it_is_recorded(held: Held) -> None:
     """And named."""
-    with pytest.raises(BudgetError, match="turn in flight"):
+    with pytest.raises(BudgetError, match="current turn"):
         held.talk.say("word " * 20_000)
     assert held.rows() == []
 

@@ -145,7 +145,7 @@ def test_explain_says_that_no_request_fits(copied: Callable[..., Result]) -> Non
     result = copied("explain", "support/42")
     assert result.exit_code == 0
     assert "no request can be made now: " in result.output
-    assert "turn in flight" in json.loads(copied("explain", "support/42", "--json").output)["unfit"]
+    assert "current turn" in json.loads(copied("explain", "support/42", "--json").output)["unfit"]
     assert copied("show", "support/42", "--request").exit_code == 3
 
 

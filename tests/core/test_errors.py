@@ -33,7 +33,7 @@ def test_budget_error_says_how_much_of_how_much_and_what_to_change() -> None:
     )
 
 
-def test_broken_rule_is_named_in_front() -> None:
-    """R1 to R11."""
+def test_broken_rule_is_named_for_programs_alone() -> None:
+    """A user has no list of rules to look it up in."""
     error = errors.InvalidRequestError("R1", "no result")
-    assert (str(error), error.rule) == ("R1: no result", "R1")
+    assert (str(error), error.rule) == ("no result", "R1")

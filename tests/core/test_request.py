@@ -59,12 +59,12 @@ def test_first_request_has_its_head_in_front() -> None:
         (Inputs(system="rule " * 9000), "system text"),
         (Inputs(tools="tool " * 9000), "tools"),
         (Inputs(sections=(Section("memory", "fact " * 9000),)), "memory document"),
-        (Inputs(), "turn in flight"),
+        (Inputs(), "current turn"),
     ],
 )
 def test_request_that_can_not_fit_names_what_takes_the_room(given: Inputs, culprit: str) -> None:
     """The largest part, in tokens, with the key to change."""
-    text = "word " * 9000 if culprit == "turn in flight" else "hello"
+    text = "word " * 9000 if culprit == "current turn" else "hello"
     with pytest.raises(BudgetError, match=f"^{culprit}: ") as raised:
         opened(InMemoryStore(), Setup(4096)).assemble([user(text)], given)
     assert raised.value.cost > raised.value.budget

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
+import os
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,7 +15,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, StoreError
-from squidbot.hosting.hosted import MOST_HELD, Hosted
+from squidbot.hosting.hosted import MOST_HELD, REQUEST, Hosted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -306,12 +308,90 @@ def test_a_failure_stays_inside_and_is_told_once(tmp_path: Path, caplog: pytest.
         raise KeyboardInterrupt
 
     with caplog.at_level(logging.WARNING, "squidbot"):
-        assert [one.safely("a request", "a", fails, "as it was") for _ in range(3)] == ["as it was"] * 3
+        assert [one.safely(REQUEST, "a", fails, "as it was") for _ in range(3)] == ["as it was"] * 3
     assert [event.name for event in told] == [events.DEGRADED] * 3
-    assert "a request in a test, which goes on without it: StoreError: the disk is full" in told[0].cause
+    assert told[0].cause == "squidbot could not prepare this request in a test; it is sent unchanged: the disk is full"
     assert len(caplog.records) == 1
     with pytest.raises(KeyboardInterrupt):
-        one.safely("a request", "a", ends, "")
+        one.safely(REQUEST, "a", ends, "")
+    one.close()
+
+
+def test_a_user_who_would_rather_stop_gets_the_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of a request, and of a reply; a tool tells its model, as ever. The first line of those who go on says how."""
+
+    def fails() -> str:
+        raise StoreError("the disk is full")
+
+    going = Hosted(tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, on_error="pass")
+    assert [going.safely(what, "a", fails, "") for what in (REQUEST, "record a reply")] == ["", ""]
+    assert [line.endswith('; to stop instead, pass on_error="raise"') for line in caplog.messages] == [True, False]
+    stopping = Hosted(tmp_path / "b.db", host="a test", form="openai.chat", telling=dict, on_error="raise")
+    for what in (REQUEST, "record a reply"):
+        with pytest.raises(StoreError, match="the disk is full"):
+            stopping.safely(what, "a", fails, "")
+    assert "out of order" in stopping.answer("history", "a", fails, {})  # type: ignore[arg-type]  # it fails
+    with pytest.raises(ConfigError, match=r"on_error = 'rise': say 'pass' .* or 'raise' to stop"):
+        Hosted(tmp_path / "c.db", host="a test", form="openai.chat", telling=dict, on_error="rise")
+    going.close()
+    stopping.close()
+
+
+@pytest.mark.parametrize(
+    ("budget", "settings", "words"),
+    [
+        (2_000, None, r"make it smaller or raise budget=2000, which holds the answer, too$"),
+        (None, None, r"raise budget=, or take a model with a larger window$"),
+        (None, {"window": {"default": 2_000}}, r"raise window\.default or models"),
+    ],
+)
+def test_a_message_that_is_too_large_is_said_with_what_the_user_wrote(
+    budget: int | None, settings: dict[str, object] | None, words: str, tmp_path: Path
+) -> None:
+    """An argument of the plugin, or a key of the settings that they have."""
+    one = Hosted(
+        tmp_path / "a.db",
+        host="a test",
+        form="openai.chat",
+        telling=dict,
+        on_error="raise",
+        budget=budget,
+        settings=settings,
+    )
+    large = {"role": "user", "content": "Where is the boat? " * 9_000}
+    with pytest.raises(BudgetError, match=words):
+        one.safely(REQUEST, "a", lambda: one.conversation("a").before([large]), [])
+    one.close()
+
+
+def test_a_store_that_cannot_be_opened_is_found_at_the_start(tmp_path: Path) -> None:
+    """Not in the log of the first turn."""
+    (tmp_path / "a.db").write_text("this is no database, and never was" * 99)
+    with pytest.raises(StoreError, match=r"a\.db"):
+        hosted(tmp_path / "a.db").open()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+def test_a_process_that_was_forked_opens_the_store_anew(tmp_path: Path) -> None:
+    """Servers open a program, and fork their workers from it: a connection must not cross."""
+    one = hosted(tmp_path / "mem.db")
+    one.open()
+    one.conversation("a").before([USER])
+    context = multiprocessing.get_context("fork")
+    receive, send = context.Pipe(duplex=False)
+
+    def work() -> None:
+        try:
+            send.send(one.conversation("a").before([USER, REPLY, USER]))
+        except BaseException as error:  # noqa: BLE001  # the parent tells it
+            send.send(repr(error))
+
+    worker = context.Process(target=work)
+    worker.start()
+    assert receive.recv() == [USER, REPLY, USER]
+    worker.join()
+    one.conversation("a").before([USER, REPLY, USER, REPLY])
+    assert one.engine.wired.store.head("a")[0] == 4
     one.close()
 
 

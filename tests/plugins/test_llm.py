@@ -169,7 +169,7 @@ def test_a_switch_that_says_nothing_of_use_is_told_once(
         assert off.say("Hi") == SAID
         assert off.say("Hi") == SAID
     assert len(caplog.records) == 1
-    assert "squidbot is not active: " in command("status").output
+    assert "squidbot is off: " in command("status").output
     assert not off.path.exists()
 
 
@@ -177,7 +177,7 @@ def test_nothing_changes_until_it_is_switched_on(off: Opened) -> None:
     """H4, C17: installed alone it swaps no class and opens no file; `status` says why, and the tools do."""
     program: Any = off.program
     program.tools = [plugin.Squidbot()]
-    assert command("status").output == "squidbot is not active: it is not switched on; llm squidbot on\n"
+    assert command("status").output == "squidbot is off. Turn it on with: llm squidbot on\n"
     assert type(llm.get_model("fake")) is Plain
     assert "squidbot status" in off.say("RECALL it.")
     assert not list(off.path.parent.glob("squidbot*"))
@@ -186,7 +186,7 @@ def test_nothing_changes_until_it_is_switched_on(off: Opened) -> None:
     assert (type(model) is Plain, isinstance(model, Plain), str(model)) == (False, True, "Plain: fake")
     off.say(FACT)
     assert len(words(off)) == 6, "what was said before comes along with llm's own list"
-    assert "it is not switched on" in command("off").output
+    assert "squidbot is off." in command("off").output
     off.say("And now?")
     assert "is active for" in command("on").output
     assert len(words(off)) == 6, "while it was off nothing was recorded"
@@ -237,7 +237,12 @@ def test_settings_and_wrong_ones_are_said(off: Opened) -> None:
     assert "mine.db" in command("on", "--settings", str(folder / "mine.toml"), "--budget", "0.5").output
     (folder / "mine.toml").write_text("[stor]\n")
     plugin.opened.cache_clear()
-    assert "squidbot is not active: " in command("status").output
+    assert "squidbot is on, and can't keep conversations: " in command("status").output
+    made = command("on", "--settings", str(folder / "mine.toml"))
+    assert (made.exit_code, "stor" in made.output) == (1, True), "what is wrong with settings is said at once"
+    (folder / "broken.db").write_text("this is no database, and never was" * 99)
+    made = command("on", "--store", str(folder / "broken.db"))
+    assert (made.exit_code, "broken.db" in made.output) == (1, True), "and a store that can't be opened"
 
 
 def test_a_window_that_the_model_tells_is_taken(off: Opened) -> None:

@@ -1,4 +1,4 @@
-"""Settings that are wrong stop nothing in any host: they are said, and what is right goes on to be recorded."""
+"""What is wrong with settings is found when a program is made; `llm`, which loads plugins for each command, goes on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.core.errors import ConfigError, StoreError
 from squidbot.testing.hosts import FACT, SAID
 from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.opened import home, opened
@@ -17,13 +18,23 @@ if TYPE_CHECKING:
 
     from squidbot.testing.hosts import Host
 
-HOSTS = [program_langchain.HOST, program_llm.HOST, program_openai_agents.HOST, program_pydantic_ai.HOST]
+HOSTS = [program_langchain.HOST, program_openai_agents.HOST, program_pydantic_ai.HOST]
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
-def test_wrong_settings_are_said_and_stop_nothing(host: Host, tmp_path: Path) -> None:
-    """C8, C17: a key that there is none of, and then the same file with settings that are right."""
+def test_wrong_settings_and_stores_are_found_at_the_start(host: Host, tmp_path: Path) -> None:
+    """Not in the log of the first turn: a key that there is none of, and a file that is no store."""
     path = home(tmp_path, "one")
+    with pytest.raises(ConfigError, match="countre"), opened(host, path, settings={"budget": {"countre": "bytes"}}):
+        pass
+    path.write_text("this is no database, and never was" * 99)
+    with pytest.raises(StoreError, match=path.name), opened(host, path):
+        pass
+
+
+def test_wrong_settings_are_said_and_stop_no_command(tmp_path: Path) -> None:
+    """And then the same file with settings that are right."""
+    host, path = program_llm.HOST, home(tmp_path, "one")
     with opened(host, path, settings={"budget": {"countre": "bytes"}}) as run:
         run.model.budget = None
         with listening() as told:

@@ -134,7 +134,7 @@ class Opened:
 class _Looking:
     """The store of a SQLite file as these commands open it: never made where there is none."""
 
-    name = "sqlite3-looking"
+    name = "_sqlite3-looking"
 
     def __init__(self, *, writes: bool, makes: bool = False) -> None:
         self._writes = writes

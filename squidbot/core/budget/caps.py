@@ -107,7 +107,7 @@ class Capped(NamedTuple):
     """What of the caps is left for the history of one call, in their unit.
 
     Attributes:
-        history: what is sent raw of what was said before the turn in flight may cost.
+        history: what is sent raw of what was said before the current turn may cost.
         total: what that and notes may cost together: what the documents leave of the total.
         notes: what notes may cost.
         min_recent_messages: newest messages that are kept whatever they cost.

@@ -26,7 +26,7 @@ class Kept(NamedTuple):
     """What the caps leave raw.
 
     Attributes:
-        atoms: how many of the newest atoms, those of the turn in flight included.
+        atoms: how many of the newest atoms, those of the current turn included.
         limits: (seq, what it may cost in the unit of the caps) of each message that is cut, in order.
         notes: what notes may cost, in that unit.
     """
@@ -78,7 +78,7 @@ def floor_of(standing: Standing, behind_seq: int, caps: Capped) -> int:
 
 
 def history_of(standing: Standing) -> int:
-    """Return what is sent raw, or cut, of what was said before the turn in flight, in the unit of the caps."""
+    """Return what is sent raw, or cut, of what was said before the current turn, in the unit of the caps."""
     cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
     tail = (atom.sent_cost.estimate for atom in standing.tail.as_sent if atom.last_seq < standing.turn)
     return sum(spent(one.parts).estimate for one in cut) + sum(tail)

@@ -19,7 +19,7 @@ class Floors(NamedTuple):
     Attributes:
         tail: the atoms that are sent raw, oldest first.
         stored: how many messages the store holds; later ones came with this call.
-        in_flight_seq: the message that opened the turn in flight.
+        in_flight_seq: the message that opened the current turn.
         settings: the floors that are set.
     """
 

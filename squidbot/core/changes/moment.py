@@ -23,7 +23,7 @@ _PINNED_KEY = "history.pinned_fraction"
 # Beside these, by what is too much.
 _MORE = {"user messages": ", or set history.user_messages to graceful"}
 # What is too much where nothing else is: what must be sent of the newest turn.
-IN_FLIGHT = "turn in flight"
+IN_FLIGHT = "current turn"
 # How many pins an error names.
 MOST_NAMED = 8
 _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
@@ -164,7 +164,7 @@ def _marked_count(standing: Standing) -> str:
 
 
 def _stays(part: Part, standing: Standing) -> bool:
-    """Return whether a part is a message of the user's from before the turn in flight, pinned ones aside."""
+    """Return whether a part is a message of the user's from before the current turn, pinned ones aside."""
     return is_user_part(part) and part.first_seq < standing.turn and not _is_pinned(part, standing)
 
 

@@ -56,6 +56,11 @@ def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin,
     inside.inactive = inactive()
     if inside.inactive:
         inside.say_once(f"squidbot is not active in hermes: {inside.inactive}")
+        return
+    try:
+        inside.hosted.open()
+    except Exception as error:  # noqa: BLE001  # hermes goes on without squidbot, and each request tries again
+        inside.say_once(f"squidbot can't keep conversations of hermes: {error}")
 
 
 def inactive() -> str:

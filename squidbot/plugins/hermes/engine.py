@@ -67,7 +67,7 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
     def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401  # hermes's
         """Take the session that an agent goes on with, and find where its conversation began."""
         if session_id and session_id != self._session_id:
-            began = self._inside.hosted.safely("a session", session_id, lambda: _began(session_db, session_id), "")
+            began = self._inside.hosted.safely("find a session", session_id, lambda: _began(session_db, session_id), "")
             self._begin(session_id, began or session_id)
 
     def on_session_start(self, session_id: str, **told: Any) -> None:  # noqa: ANN401  # hermes's
@@ -89,17 +89,12 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         hosted = self._inside.hosted
         return [
             {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
-            for each in hosted.safely("its tools", "", lambda: hosted.tools, toolkit.TOOLS)
+            for each in hosted.safely("offer its tools", "", lambda: hosted.tools, toolkit.TOOLS)
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:
         """Return what a tool answers: as text, which costs less than the JSON that hermes takes, too."""
-        return self._inside.hosted.safely(
-            name,
-            self.conversation_id,
-            lambda: toolkit.call(self._talk().session, name, args),
-            toolkit.OUT_OF_ORDER.format(name),
-        )
+        return self._inside.hosted.answer(name, self.conversation_id, self._talk, args)
 
     # -- shorter ------------------------------------------------------------------------------------------------------
 
@@ -123,7 +118,7 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         """
         del current_tokens, focus_topic, memory_context
         kept = self._inside.hosted.safely(
-            "a shorter list", self.conversation_id, lambda: self._kept(messages, by_hand=force), None
+            "shorten the list", self.conversation_id, lambda: self._kept(messages, by_hand=force), None
         )
         made = lists.shortened(messages, lambda each: kept is None or str(lists.telling(each)) in kept)
         if made != list(messages):

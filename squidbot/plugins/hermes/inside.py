@@ -13,7 +13,7 @@ from tools.skill_provenance import is_background_review
 
 from squidbot.core.messages import Usage
 from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.hosting.hosted import REQUEST, Hosted
 from squidbot.plugins.hermes import lists, wire
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Inside:
             read=wire.read,
             budget=budget,
             settings=settings,
+            budget_key="squidbot.budget in config.yaml: ",
         )
         self._engines: WeakValueDictionary[str, Leads] = WeakValueDictionary()
         self._lists: OrderedDict[str, Sequence[Mapping[str, Any]]] = OrderedDict()
@@ -117,7 +118,7 @@ class Inside:
         if engine is None or messages is None:
             return next_call(request)
         seen = self.hosted.safely(
-            "a request",
+            REQUEST,
             engine.conversation_id,
             lambda: self._seen(engine, request, messages, api_mode, str(base_url or "")),
             request,
@@ -138,7 +139,7 @@ class Inside:
         if engine is None:
             return
         self.hosted.safely(
-            "recording a reply",
+            "record a reply",
             engine.conversation_id,
             lambda: self._recorded(engine, lists.reply(assistant_message, finish_reason, _visible), usage),
             None,

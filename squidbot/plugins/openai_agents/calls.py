@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from squidbot.hosting.hosted import REQUEST
 from squidbot.hosting.refusals import is_too_long
 from squidbot.plugins.openai_agents.told import usage_of
 
@@ -47,13 +48,13 @@ class Call:
     ) -> ModelInputData:
         """Return what the model is sent: what fits, or what the host would send where squidbot fails."""
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
-        seen = self.session.safely("a request", lambda: self.session.seen(system or "", tools(), model), None)
+        seen = self.session.safely(REQUEST, lambda: self.session.seen(system or "", tools(), model), None)
         return await self._sent(listed if seen is None else seen)
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
         """Return what to ask again with; None where the error says nothing of the length, or nothing is shorter."""
         act = self.session.shorter
-        made = self.session.safely("a shorter request", lambda: act() if is_too_long(error) else None, None)
+        made = self.session.safely("shorten a request", lambda: act() if is_too_long(error) else None, None)
         return None if made is None else await self._sent(made)
 
     def replied(self, response: ModelResponse, reported: object) -> None:
@@ -63,14 +64,14 @@ class Call:
         def act() -> None:
             self.session.replied(response.to_input_items(), usage_of(reported), waits=self._waits)
 
-        self.session.safely("recording a reply", act, None)
+        self.session.safely("record a reply", act, None)
 
     def broke_off(self, text: str) -> None:
         """Record what came of a reply that did not come to its end; what guardrails have not seen is nobody's word."""
         if text and not self._waits:
             content = [{"type": "output_text", "text": text, "annotations": []}]
             said: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
-            self.session.safely("recording a reply", lambda: self.session.replied([said], None, waits=False), None)
+            self.session.safely("record a reply", lambda: self.session.replied([said], None, waits=False), None)
 
     async def filtered(self, made: ModelInputData) -> ModelInputData:
         """Return what the program's own filter makes of a request."""

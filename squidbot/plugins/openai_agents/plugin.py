@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from agents import FunctionTool, RunConfig
 
@@ -51,10 +51,12 @@ class Squidbot:
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
     request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
-    whose durable facts are found.
+    whose durable facts are found. `on_error="raise"` stops a run where
+    squidbot fails; "pass" sends the request as the program made it, and the log says why.
 
     Raises:
-        ConfigError: the budget is none.
+        ConfigError: an argument or a setting is wrong.
+        StoreError: the store can't be opened.
     """
 
     def __init__(
@@ -64,8 +66,9 @@ class Squidbot:
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
         scope: Scope | None = None,
+        on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
-        """Nothing is opened yet."""
+        """Read the settings and open the store."""
         self.hosted = Hosted(
             path,
             host="openai-agents",
@@ -74,8 +77,10 @@ class Squidbot:
             budget=budget,
             settings=settings,
             scope=scope,
+            on_error=on_error,
         )
-        offered = self.hosted.safely("its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        self.hosted.open()
+        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
         self.tools: list[FunctionTool] = [_tool(self, each) for each in offered]
         # What could not be recorded, by conversation: it is with the next attempt.
         self._waiting: dict[str, list[Item]] = {}

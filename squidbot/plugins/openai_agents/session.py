@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from squidbot.hosting import toolkit
 from squidbot.plugins.openai_agents.stored import stored
 from squidbot.plugins.openai_agents.told import CODEC, model_name, told
 
@@ -68,7 +67,7 @@ class RunSession:
         """Record what a run has said and done, durably; what it begins with is recorded with its first request."""
         self._has_begun = self._is_due = True
         if not self._is_cleared:
-            self.safely("recording", lambda: self._add([dict(each) for each in items]), None)
+            self.safely("record", lambda: self._add([dict(each) for each in items]), None)
 
     async def pop_item(self) -> None:
         """Return None: what was said stays; a program takes it back by `Squidbot.session`."""
@@ -88,7 +87,7 @@ class RunSession:
         is_due, self._is_due = self._is_due, False
         if is_due and not self._has_begun and listed:
             # A run that was interrupted goes on without reading its session; what it was told last is recorded.
-            newest: list[Item] = self.safely("reading", lambda: stored(self._hosted, self.session_id, 1), [])
+            newest: list[Item] = self.safely("read", lambda: stored(self._hosted, self.session_id, 1), [])
             self._has_begun = bool(newest) and told(listed[-1]) == told(newest[-1])
         return is_due and self._has_begun
 
@@ -133,12 +132,11 @@ class RunSession:
 
     def answer(self, tool: str, arguments: str) -> str:
         """Return what a call of one of the tools answers."""
-
-        def act() -> str:
+        try:
             given = json.loads(arguments or "{}")
-            return toolkit.call(self._conversation().session, tool, given if isinstance(given, dict) else {})
-
-        return self.safely(tool, act, toolkit.OUT_OF_ORDER.format(tool))
+        except ValueError:
+            given = {}
+        return self._hosted.answer(tool, self.session_id, self._conversation, given if isinstance(given, dict) else {})
 
     def safely(self, what: str, act: Callable[[], Value], otherwise: Value) -> Value:
         """Return what comes of an act of ours, or `otherwise` where it fails."""

@@ -94,7 +94,7 @@ def test_recall_is_refused_while_results_are_awaited() -> None:
     store, one = talked()
     one.session.record(user("look"), assistant("", ("z", "read", "{}")))
     stood = store.head("s")
-    with pytest.raises(InvalidRequestError, match="R1: m163 awaits results"):
+    with pytest.raises(InvalidRequestError, match=r"^m163 awaits results"):
         one.history.recall("m4")
     assert store.head("s") == stood
     assert one.history.expand("m4").pieces[0].seq == 4

@@ -88,7 +88,7 @@ def test_cut_messages_stand_behind_a_pinned_answer_as_another_process_sends_them
 
 
 def test_scope_holds_in_a_lease_that_is_opened_and_a_second_try_makes_no_event() -> None:
-    """Notes alone, and the turn in flight, from its first request on."""
+    """Notes alone, and the current turn, from its first request on."""
     given = {6: [Act("lease", 1), Act("crash", 0)]}
     host = acting(tame(8, 60), given, VARIANTS.index(HistorySettings(scope="summaries")))
     opened_by = next(one for one in host.sent if one.event and one.event.cause == "opened")

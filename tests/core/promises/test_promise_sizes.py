@@ -101,6 +101,6 @@ def test_argument_of_one_line_of_16_megabytes_is_cut_and_stays_json() -> None:
 def test_user_message_of_16_megabytes_is_refused_with_its_size() -> None:
     """A user's text is never cut: the error says how much it is, and the session goes on."""
     session = opened(InMemoryStore(), Setup(8192))
-    with pytest.raises(BudgetError, match=r"^turn in flight: \d{6,}; with all"):
+    with pytest.raises(BudgetError, match=r"^current turn: \d{6,}; with all"):
         session.assemble([user("0123456789abcdef" * MEGABYTE)])
     assert session.assemble([user("hello")]).payloads
