@@ -321,7 +321,7 @@ def test_what_leaves_room_is_obeyed() -> None:
     """A third of the room, and not more, is left by what a host hides: a turn above it stays an error."""
     session = opened(_poisoned(2000), SMALL, "s", heard := Heard())
     assert session.assemble([user("short")]).certified_tokens > 2000
-    with pytest.raises(BudgetError, match=r"turn in flight: \d+; .* of 1072 tokens"):
+    with pytest.raises(BudgetError, match=r"current turn: \d+; .* of 1072 tokens"):
         session.assemble([user("word " * 1500)])
     assert events.USAGE_DROPPED not in heard.names()
 

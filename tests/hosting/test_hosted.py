@@ -360,7 +360,7 @@ def test_a_message_that_is_too_large_is_said_with_what_the_user_wrote(
     )
     large = {"role": "user", "content": "Where is the boat? " * 9_000}
     with pytest.raises(BudgetError, match=words):
-        one.safely(REQUEST, "a", lambda: one.conversation("a").before([large]), [])
+        one.safely(REQUEST, "a", lambda: len(one.conversation("a").before([large])), 0)
     one.close()
 
 
