@@ -394,7 +394,7 @@ def _print_status() -> None:
     try:
         opened(switch).open()
     except SquidbotError as error:
-        click.echo(f"squidbot is on, and can't keep conversations: {error}")
+        click.echo(f"squidbot is on, but can't work: {error}")
         return
     engine = opened(switch).engine
     models = [model for each in llm.get_models_with_aliases() for model in (each.model, each.async_model) if model]

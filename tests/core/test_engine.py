@@ -128,7 +128,7 @@ def test_recording_nothing_writes_nothing() -> None:
 
 def test_nothing_to_answer_is_refused() -> None:
     """R5, with what to do."""
-    with pytest.raises(InvalidRequestError, match=r"^R5: nothing has been said; give the user's message"):
+    with pytest.raises(InvalidRequestError, match=r"^nothing has been said; give the user's message"):
         opened(InMemoryStore(), SMALL).assemble()
 
 
