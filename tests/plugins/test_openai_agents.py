@@ -229,7 +229,7 @@ def test_a_tool_without_arguments_to_read_says_so(tmp_path: Path) -> None:
     with opened(HOST, tmp_path / "mem.db") as run:
         native = _calls("memory_search", "no JSON")
         run.scripted(lambda heard: Step("", native=native) if heard.number == 1 else None)
-        assert "out of order" in run.say("Hello!")
+        assert "the arguments of memory_search are not JSON; call it again" in run.say("Hello!")
 
 
 def _calls(name: str, arguments: str) -> list[Any]:

@@ -135,7 +135,7 @@ class RunSession:
         try:
             given = json.loads(arguments or "{}")
         except ValueError:
-            given = {}
+            return f"<squidbot refused: the arguments of {tool} are not JSON; call it again>"
         return self._hosted.answer(tool, self.session_id, self._conversation, given if isinstance(given, dict) else {})
 
     def safely(self, what: str, act: Callable[[], Value], otherwise: Value) -> Value:
