@@ -280,7 +280,7 @@ def test_turns_go_on_and_the_engine_closes_while_a_model_hangs(scheduler: str, f
         never.wait(60.0)
         return GOOD
 
-    settings = {**named(scheduler), "store": {"path": str(tmp_path / file) if file else ""}}
+    settings = {**named(scheduler), **({"store": {"path": str(tmp_path / file)}} if file else {})}
     engine = squidbot.load(settings, extensions=[heard := Heard(), Brings(ScriptedLLM(hangs))])
     session = engine.session("s", window_tokens=16_384)
     talk(session, 50)
