@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Assembly", "Said", "Session"]
 
-# What reading a stranger's object may raise, whatever it is.
 # What a provider counts.
 COUNT = whole(0)
+# What reading a stranger's object may raise, whatever it is.
 FOREIGN = (ValueError, TypeError, AttributeError, KeyError, RecursionError)
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
@@ -233,8 +233,8 @@ class Session:
         """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
 
         Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
-        kept whatever happens, and the reply behind it. Messages are texts, dicts, objects of the
-        provider's SDK, or lists of these. `usage` is what the provider reported for the newest request, as its own
+        kept whatever happens, and the reply behind it. Messages are texts, dicts, objects of the provider's SDK, or
+        lists of these. `usage` is what the provider reported for the newest request, as its own
         object or ours: it corrects the counting. `now` and `sender` are as in `assemble`. `key` is what a client calls
         them: what is recorded under it already is returned, and nothing is stored.
 
@@ -346,8 +346,7 @@ class Session:
 
         With them go the durable facts that nothing else says. A mark stands in the place of each. What other messages
         say of them stays, and so do backups and exports made before. `seqs` are their numbers, or their ids as they are
-        shown, "m3". `reason` is kept beside the ids; it must not
-        repeat what is to be forgotten.
+        shown, "m3". `reason` is kept beside the ids; it must not repeat what is to be forgotten.
 
         Raises:
             NotFoundError: a message is not there; nothing was forgotten.
