@@ -1,21 +1,20 @@
 """How the tests run: each property on the same examples everywhere, and what is more than a file on several cores.
 
-A property that does not say otherwise has 25 examples; with `--hypothesis-profile=deep` 100, as fixed; with
-`--hypothesis-profile=fresh --hypothesis-seed=1` 100 new ones: what these find becomes an `@example`.
+A property has a quarter of the examples that it says, which are 100 where it says nothing. All of them, as fixed, with
+`--hypothesis-profile=deep`; others with `--hypothesis-profile=fresh --hypothesis-seed=1`: what these find becomes an
+`@example`.
 """
 
 from __future__ import annotations
 
 import os
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
-
-if TYPE_CHECKING:
-    import pytest
 
 # More would spend more in reading the tests, which each of them does, than the last of them is worth.
 MOST_WORKERS = 4
@@ -24,14 +23,23 @@ MOST_WORKERS = 4
 settings.register_profile(
     "deep", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("fixed", settings.get_profile("deep"), max_examples=25)
 settings.register_profile("fresh", settings.get_profile("deep"), derandomize=False, database=None)
-settings.load_profile("fixed")
+settings.load_profile("deep")
 
 # Hypothesis mixes the constants of all modules that are imported so far into its examples: these would be others for
 # each selection of tests, for each worker, and after each change of a number anywhere.
 NO_CONSTANTS = Constants()
 providers._get_local_constants = lambda: NO_CONSTANTS  # it has no setting for this
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take a quarter of each property's examples, where no profile is asked for."""
+    if config.getoption("--hypothesis-profile") or "PROMISE_EFFORT" in os.environ:
+        return
+    for test in {getattr(item.obj, "__func__", item.obj) for item in items if isinstance(item, pytest.Function)}:
+        whole = getattr(test, "_hypothesis_internal_use_settings", None)
+        if whole is not None:
+            test._hypothesis_internal_use_settings = settings(whole, max_examples=ceil(whole.max_examples / 4))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

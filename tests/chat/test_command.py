@@ -74,6 +74,15 @@ def test_one_question_prints_the_answer_alone(
     assert run("-p", "first").stdout == "The first thing you said was: hello  there \n"
 
 
+def test_two_sessions_know_nothing_of_each_other(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    """`--new` begins one, which then is the one that goes on; another is named."""
+    run("-p", "alpha")
+    for arguments, first in (("--new",), "first"), ((), "first"), (("--session", "chat"), "alpha"):
+        told = json.loads(run("-p", "first", "--json", *arguments).stdout)
+        assert told["answer"].rstrip() == f"The first thing you said was: {first}"
+        assert told["session"] == ("chat" if first == "alpha" else "chat-2")
+
+
 def test_answer_comes_as_json(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """One object, and nothing beside it; a failure is in it, too, and in the exit code."""
     told = json.loads(run("-p", "look herring", "--json", "--session", "s").stdout)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 pytest.importorskip("pexpect")
 
 
-def said(folder: Path, session_id: str = "chat") -> list[tuple[str, str]]:
-    """Return role and content of what a session has in the store."""
+def said(folder: Path) -> list[tuple[str, str]]:
+    """Return role and content of what the session has in the store."""
     store = SqliteStore(str(folder / "kept.db"), create=False)
     try:
-        rows = [json.loads(row.payload) for row in store.read(session_id, 0, 10_000)]
+        rows = [json.loads(row.payload) for row in store.read("chat", 0, 10_000)]
         return [(row["role"], row.get("content") or "") for row in rows]
     finally:
         store.close()
@@ -48,23 +48,6 @@ def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal
     assert "The first thing you said was: my cat is called Ophelia" in again.say("first")
     again.end()
     assert [role for role, _ in said(folder)] == ["user", "assistant"] * 2
-
-
-def test_two_sessions_know_nothing_of_each_other(terminal: Callable[..., Terminal], folder: Path) -> None:
-    """`--new` begins one, which then is the one that goes on; another is named."""
-    one = terminal()
-    one.say("alpha")
-    one.end()
-    other = terminal("--new")
-    assert "was: first" in other.say("first")
-    other.end()
-    newest = terminal()
-    assert "was: first" in newest.say("first again")
-    newest.end()
-    named = terminal("--session", "chat")
-    assert "was: alpha" in named.say("first")
-    named.end()
-    assert len(said(folder)) == len(said(folder, "chat-2")) == 4
 
 
 def test_stopped_answer_is_kept_and_the_session_goes_on(terminal: Callable[..., Terminal], folder: Path) -> None:
@@ -199,6 +182,7 @@ def test_several_pasted_lines_are_one_message(terminal: Callable[..., Terminal],
     assert said(folder)[0] == ("user", "Traceback:\n  line 1\n  line 2")
 
 
+@pytest.mark.slow
 def test_tiny_model_chats_in_its_own_window(terminal: Callable[..., Terminal], folder: Path) -> None:
     """A real runtime over a GGUF file, which tells nothing of its own on the screen; a restart goes on with it."""
     pytest.importorskip("xllamacpp")

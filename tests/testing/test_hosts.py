@@ -26,7 +26,15 @@ def test_a_strangers_plugin_conforms(point: str, tmp_path: Path) -> None:
     check_host_plugin(HOST, tmp_path, point)
 
 
-@pytest.mark.parametrize(("host", "point"), MUTANTS, ids=[f"{host.name[9:]}-{point}" for host, point in MUTANTS])
+@pytest.mark.parametrize(
+    ("host", "point"),
+    [
+        pytest.param(
+            host, point, id=f"{host.name[9:]}-{point}", marks=[pytest.mark.slow] if point == "300 steps" else []
+        )
+        for host, point in MUTANTS
+    ],
+)
 def test_a_broken_plugin_fails_at_its_point(host: Host, point: str, tmp_path: Path) -> None:
     """The text says which host, which point, and what was expected."""
     with pytest.raises(AssertionError, match=rf"^{host.name}, {point}: "):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,12 @@ def with_jobs(setup: Setup, turns: int = 70, *, restarts: frozenset[int] = froze
     return host
 
 
+@cache
+def worked(setup: Setup) -> Host:
+    """Return such a host for those who only look at it."""
+    return with_jobs(setup, 75)
+
+
 def notes(host: Host) -> Iterator[Part]:
     """Yield the notes with texts by a model in front, as they were sent."""
     for one in requests(host.calls):
@@ -60,7 +67,7 @@ def merged(host: Host) -> list[Summary]:
 @SETUPS
 def test_texts_of_merged_blocks_stand_in_front_of_the_notes_by_rule(setup: Setup) -> None:
     """Oldest first, no message told of twice, each headed by its messages; below about 9,000 tokens, too."""
-    host = with_jobs(setup)
+    host = worked(setup)
     last = list(notes(host))[-1]
     assert last.text is not None
     inside = [one for one in merged(host) if one.text in last.text]
@@ -80,7 +87,7 @@ def test_texts_of_merged_blocks_stand_in_front_of_the_notes_by_rule(setup: Setup
 @SETUPS
 def test_texts_take_at_most_half_of_the_note(setup: Setup) -> None:
     """The rest names by rule what they leave out; together they keep to its room."""
-    host = with_jobs(setup)
+    host = worked(setup)
     room = setup.lease.window_tokens - setup.lease.reserved_output_tokens
     most = setup.settings.fold_fraction * steps(setup.settings)[0].notes_fraction * room
     count = 0
@@ -96,7 +103,7 @@ def test_texts_take_at_most_half_of_the_note(setup: Setup) -> None:
 def test_hardly_a_text_is_written_that_no_note_has(setup: Setup) -> None:
     """As many are asked for as there is room, and one source once."""
     # Right behind an event: those written for the next one are not shown yet.
-    host = with_jobs(setup, 75)
+    host = worked(setup)
     written = merged(host)
     assert len({(one.first_seq, one.last_seq) for one in written}) == len(written)
     used = shown(host)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
@@ -242,11 +241,8 @@ def schedules() -> st.SearchStrategy[list[Inputs]]:
 
 
 def effort(examples: int) -> settings:
-    """Return the settings of a property: so many examples where others have 100, as the profile says.
-
-    Times PROMISE_EFFORT, where the environment has it, of the whole number.
-    """
-    times = int(os.environ.get("PROMISE_EFFORT", "0")) or min(settings().max_examples / 100, 1)
+    """Return the settings of a property: so many examples, times PROMISE_EFFORT where the environment has it."""
+    times = int(os.environ.get("PROMISE_EFFORT", "1"))
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     phases = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
-    return settings(max_examples=ceil(examples * times), deadline=None, suppress_health_check=slow, phases=phases)
+    return settings(max_examples=examples * times, deadline=None, suppress_health_check=slow, phases=phases)
