@@ -16,6 +16,7 @@ from squidbot.core.history.hits import Asked, hits_of, listed
 from squidbot.core.history.names import named, resolve
 from squidbot.core.history.pages import Maker
 from squidbot.core.memory.turns import Turns
+from squidbot.core.view.marks import refused
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.standing import Shelf
 from squidbot.tools import Answer, given, text_of, whole_number
@@ -64,7 +65,7 @@ class Ancestors:
                 return None
             return Answer(self._page(self._ancestor(name), rest, whole_number(asked, "offset"), room, now))
         except (RecallError, ValueError) as error:
-            return Answer(f"<squidbot refused: {' '.join(str(error).split())}>", is_error=True)
+            return Answer(refused(error), is_error=True)
 
     def _known(self, name: str) -> str | None:
         every = ancestors(self._wired.store, self._session_id)

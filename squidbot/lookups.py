@@ -10,6 +10,7 @@ from squidbot.core import events
 from squidbot.core.contexts import Documents
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import DEGRADED, Event
+from squidbot.core.view.marks import refused
 from squidbot.tool_journal import SCHEMAS, journal_tools
 from squidbot.tools import Answer, answer, history_tool
 from squidbot.waiting import wait
@@ -196,7 +197,7 @@ class Lookups:
         }
         if name in acts:
             return acts[name]()
-        return Answer(f"<squidbot refused: there is no tool {name[:60]!a}; there are {', '.join(acts)}>", is_error=True)
+        return Answer(refused(f"there is no tool {name[:60]!a}; there are {', '.join(acts)}"), is_error=True)
 
     def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
         """Return the definitions of our tools for a model, by its alias, in a form of messages.

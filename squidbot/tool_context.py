@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError, RecallError
+from squidbot.core.view.marks import harmless, refused
 from squidbot.tools import Answer, defined, given, shown, text_of
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ def answer_context(sources: Sources, arguments: Mapping[str, object] | str) -> A
     """
     try:
         asked = given(arguments, '{"action": "load", "path": "docs/api.md"}')
-        return Answer(_ACTS[_action(asked)](sources, asked))
+        return Answer(harmless(_ACTS[_action(asked)](sources, asked)))
     except (RecallError, NotFoundError, ConfigError, BudgetError) as error:
-        return Answer(f"<squidbot refused: {' '.join(str(error).split())}>", is_error=True)
+        return Answer(refused(error), is_error=True)
 
 
 def _load(sources: Sources, asked: Mapping[str, object]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.goals.values import ACTIONS, UNLOCK
+from squidbot.core.view.marks import harmless, refused
 from squidbot.tools import Answer, defined, given, shown
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ def answer_goal(book: GoalBook, arguments: Mapping[str, object] | str, most_toke
         asked = given(arguments, '{"action": "set", "text": "Ship the parser"}')
         action = _action(asked)
         goals = book.goals() if action == _SHOW else book.change(action, _text(asked), done=_done(asked))
-        return Answer(_within(told(goals), most_tokens, book.count))
+        return Answer(harmless(_within(told(goals), most_tokens, book.count)))
     except (RecallError, NotFoundError, BudgetError, ValueError) as error:
-        return Answer(f"<squidbot refused: {' '.join(str(error).split())}>", is_error=True)
+        return Answer(refused(error), is_error=True)
 
 
 def _within(text: str, most_tokens: int | None, count: Callable[[str], int]) -> str:

@@ -10,7 +10,7 @@ from squidbot.core.errors import BudgetError, NotFoundError, RecallError, StoreE
 from squidbot.core.journal.digest import digest
 from squidbot.core.journal.entry import DEFAULT_AGENT, Entry, day_of
 from squidbot.core.memory.telling import safe
-from squidbot.core.view.marks import JOURNAL, fence
+from squidbot.core.view.marks import JOURNAL, fence, refused
 from squidbot.tools import Answer, defined, given, text_of, whole_number
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def answer_journal(name: str, desk: Desk, arguments: Mapping[str, object] | str)
     try:
         return Answer(_CALLS[name](desk, given(arguments or {}, '{"summary": "Moved the parser"}')))
     except (RecallError, NotFoundError, StoreError, BudgetError, ValueError) as error:
-        said = " ".join(str(error).split())
-        return Answer(f"<squidbot refused: {said}>", is_error=True, wants_room=isinstance(error, BudgetError))
+        return Answer(refused(error), is_error=True, wants_room=isinstance(error, BudgetError))
 
 
 def _add(desk: Desk, asked: Mapping[str, object]) -> str:

@@ -10,6 +10,7 @@ from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.asking import MOST_HITS, Added, Asked
 from squidbot.core.memory.facts import ABOUT, TRAIT
+from squidbot.core.view.marks import refused
 from squidbot.tools import Answer, defined, given, shown, text_of, whole_number
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def answer_memory(memories: Memories, arguments: Mapping[str, object] | str, cal
         asked = given(arguments, '{"action": "search", "query": "where the user lives"}')
         return Answer(_ACTIONS[_action(asked, caller)](memories, asked, caller).text)
     except (RecallError, BudgetError) as error:
-        said = " ".join(str(error).split())
-        return Answer(f"<squidbot refused: {said}>", is_error=True, wants_room=isinstance(error, BudgetError))
+        return Answer(refused(error), is_error=True, wants_room=isinstance(error, BudgetError))
 
 
 def _search(memories: Memories, asked: Mapping[str, object], caller: Caller) -> Told:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, ConfigError, RecallError
-from squidbot.core.view.marks import TOOL
+from squidbot.core.view.marks import TOOL, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,8 +92,7 @@ def answer(history: History, arguments: Mapping[str, object] | str, now: float |
         history.hand_out(made.cost)
         return Answer(made.text)
     except (RecallError, BudgetError) as error:
-        said = " ".join(str(error).split())
-        return Answer(f"<squidbot refused: {said}>", is_error=True, wants_room=isinstance(error, BudgetError))
+        return Answer(refused(error), is_error=True, wants_room=isinstance(error, BudgetError))
 
 
 def _search(history: History, asked: Mapping[str, object], now: float | None) -> Hits:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs.fields import adopted
 from squidbot.core.portable import Outcome, Portable, Words
+from squidbot.core.view.marks import refused
 from squidbot.tools import Answer
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def answer_call(session: Session, call: ToolCall, known: Sequence[str]) -> Answe
         StoreError: the store failed.
     """
     if call.name not in known:
-        named = f"{call.name[:60]!a}"
-        return Answer(f"<squidbot refused: there is no tool {named}; there are {', '.join(known)}>", is_error=True)
+        why = f"there is no tool {call.name[:60]!a}; there are {', '.join(known)}"
+        return Answer(refused(why), is_error=True)
     return session.call(call.name, call.arguments)
 
 

@@ -16,7 +16,7 @@ from squidbot.core.keys import Keys
 from squidbot.core.memory.turns import Turns
 from squidbot.core.messages import Cost
 from squidbot.core.notes.quotes import clip, one_line
-from squidbot.core.view.marks import fence
+from squidbot.core.view.marks import fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.standing import Shelf
 from squidbot.hosting.overview import overview, told_of
@@ -170,7 +170,7 @@ class Served:
             try:
                 return act()
             except SquidbotError as error:
-                return Answer(f"<squidbot refused: {' '.join(str(error).split())[:1_000]}>", is_error=True)
+                return Answer(refused(str(error)[:1_000]), is_error=True)
 
         failed = Answer(f"<squidbot failed at {what}; its log says why>", is_error=True)
         return self._hosted.safely(what, session_id, told, failed)
@@ -304,4 +304,4 @@ def _check(key: str, messages: Sequence[tuple[str, str]]) -> None:
 
 
 def _shown(session_id: str) -> str:
-    return clip(one_line(session_id), ID_CHARS)
+    return clip(one_line(harmless(session_id)), ID_CHARS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import SquidbotError
+from squidbot.core.view.marks import refused
 from squidbot.tool_context import context_tool
 from squidbot.tool_goals import goal_tool
 from squidbot.tool_journal import SCHEMAS, journal_tools
@@ -102,7 +103,7 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
                 return _with_room(session, lambda: session.call(name, arguments))
             return _CALLS[name](session, arguments)
     except SquidbotError as error:
-        return f"<squidbot failed: {' '.join(str(error).split())}>"
+        return refused(error, "failed")
 
 
 def _search(session: Session, arguments: Mapping[str, object]) -> str:

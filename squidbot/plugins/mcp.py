@@ -25,6 +25,7 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
 from squidbot.core.memories import CATEGORIES, Scope
+from squidbot.core.view.marks import refused
 from squidbot.hosting.hosted import Hosted
 from squidbot.hosting.served import Served
 from squidbot.tool_journal import ADD, LIST, STATUS
@@ -59,7 +60,6 @@ HERE: Final = (
     (re.compile(r"\b(add|list|forget|search)(?= (?:needs it as|is not allowed here))"), r"memory_\1"),
 )
 FENCED: Final = "\n</squidbot "
-REFUSED: Final = "<squidbot refused: "
 MOST_WRONG: Final = 3
 
 Query = Annotated[str, Field(description='words, names, or a "quoted phrase" to look for')]
@@ -242,7 +242,7 @@ class _Server(MCPServer[object]):
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            return _told(f"{REFUSED}{_wrong(error.__cause__)}; {name} was not called>", failed=True)
+            return _told(refused(f"{_wrong(error.__cause__)}; {name} was not called"), failed=True)
 
 
 def _wrong(error: ValidationError) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "memories_in",
     "memory_texts",
     "recalled_ids",
+    "refused",
     "tells_memories",
     "without_memories",
     "without_recalled",
@@ -42,6 +43,9 @@ MEMORIES: Final = "memories"
 # And those around entries of the journal.
 JOURNAL: Final = "journal"
 _OWN_MARK: Final = re.compile(r"<(?=\s*+(?:/\s*+)?squidbot\b)", re.IGNORECASE)
+# What would end a mark that is one line; a name that stands for others, as in `models.<name>`, does not.
+_ANGLE: Final = re.compile(r"(<\w{1,40}>)|[<>]")
+_ROUND: Final = {"<": "(", ">": ")"}
 _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
 _ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|{JOURNAL}|refused): ")
 # Up to the next mark that opens, so that one which is never closed costs no more than its length.
@@ -67,6 +71,15 @@ def fence(what: str, about: str, text: str) -> str:
 def harmless(text: str) -> str:
     """Return a text in which no mark of ours opens or closes; all else stays as it was said, its length, too."""
     return _OWN_MARK.sub("(", text)
+
+
+def refused(why: object, how: str = "refused") -> str:
+    """Return the one mark, on one line, that tells a model what was refused, or `how` else it went wrong.
+
+    What a model or a store gave may stand in it: that ends the mark no sooner.
+    """
+    said = harmless(" ".join(str(why).split()))
+    return f"<squidbot {how}: {_ANGLE.sub(lambda found: found[1] or _ROUND[found[0]], said)}>"
 
 
 def answers(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from squidbot.core.view.marks import refused
 from squidbot.plugins.openai_agents.stored import stored
 from squidbot.plugins.openai_agents.told import CODEC, model_name, told
 
@@ -135,7 +136,7 @@ class RunSession:
         try:
             given = json.loads(arguments or "{}")
         except ValueError:
-            return f"<squidbot refused: the arguments of {tool} are not JSON; call it again>"
+            return refused(f"the arguments of {tool} are not JSON; call it again")
         return self._hosted.answer(tool, self.session_id, self._conversation, given if isinstance(given, dict) else {})
 
     def safely(self, what: str, act: Callable[[], Value], otherwise: Value) -> Value:
