@@ -76,6 +76,9 @@ class Wired:
         path = loaded.settings.store.path
         # The file that the store is in; "" for none.
         self.place = loaded.absolute(path) if path else ""
+        # Beside it: what is being forgotten now, and which files were written of what it has.
+        self.pending = f"{self.place}-forgetting" if path else ""
+        self.written = f"{self.place}-written" if path else ""
         key = f"{loaded.source}.store.adapter"
         self.store = make("store", registry.stores, store_name(loaded), self.place, key)
         retention = loaded.settings.snapshots.retention

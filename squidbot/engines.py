@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LoadedModel
     from squidbot.core.sizing.context import Loading
     from squidbot.exchanges import Exported, Imported, RolledBack
+    from squidbot.forgetting import Gone
     from squidbot.indexing import Indexed
     from squidbot.jobs import Jobs
     from squidbot.working import Outcome
@@ -79,7 +81,12 @@ def load(source: str | Path | Mapping[str, object] | None = None, *, extensions:
         ConfigError: a setting is wrong; the text names it with its path.
         StoreError: the store can't be opened.
     """
-    return Engine(wire(load_settings(source), extensions))
+    engine = Engine(wire(load_settings(source), extensions))
+    if engine.wired.pending and os.path.exists(engine.wired.pending):  # noqa: PTH110  # each start asks
+        from squidbot.forgetting import finish  # noqa: PLC0415  # most find nothing to end
+
+        finish(engine.wired)
+    return engine
 
 
 class Engine:
@@ -375,6 +382,36 @@ class Engine:
         if not self._is_closed:
             self._jobs().recorded(session)
 
+    @takes(session_id=text, reason=text)
+    def forget_session(self, session_id: str, *, reason: str = "") -> Gone:
+        """Forget a whole session with all that squidbot keeps of it: its id is as if it was never used.
+
+        Facts go that it alone said, entries of the journal, turns in the log. Backups and exports stay. A host that
+        still has its messages may record them again.
+
+        Raises:
+            NotFoundError: there is no such session.
+            StoreError: nothing was forgotten; or what was begun is ended when the store is next opened.
+        """
+        from squidbot.forgetting import forget_session  # noqa: PLC0415  # no turn needs it
+
+        return forget_session(self.wired, session_id, reason=reason)
+
+    @takes(user=text, reason=text)
+    def forget_user(self, user: str, *, reason: str = "") -> Gone:
+        """Forget what a user (`Scope.user`) has said in any session of the store, and what is kept of them.
+
+        Every fact, indexed document and journal of theirs goes, and each session in which nobody else speaks; a session
+        of several users loses this one's turns.
+
+        Raises:
+            NotFoundError: nothing of such a user is kept.
+            StoreError: the store can't list or remove sessions; or what was begun is ended when it is next opened.
+        """
+        from squidbot.forgetting import forget_user  # noqa: PLC0415  # no turn needs it
+
+        return forget_user(self.wired, user, self._sessions(), reason=reason)
+
     @takes(folder=path, sessions=items(text, "several ids of sessions"), replaces=flag)
     def export_models(self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False) -> Exported:
         """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
@@ -387,12 +424,17 @@ class Engine:
             StoreError: the store failed, or can't list its sessions.
         """
         from squidbot.exchanges import exported  # noqa: PLC0415  # no turn needs it
+        from squidbot.forgetting import Wrote, note_written  # noqa: PLC0415
 
         store, codecs, wanted = self.wired.store, self.wired.codecs, list(sessions)
         for one in wanted:
             if not store.head(one)[0]:
                 raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
-        return exported(store, codecs, wanted or self._sessions(), folder, replaces=replaces)
+        every = wanted or self._sessions()
+        done = exported(store, codecs, every, folder, replaces=replaces)
+        files = (one for one in done.files if one.became != "failed")
+        note_written(self.wired, *(Wrote(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files))
+        return done
 
     @takes(paths=path, session=text, keeps_copies=flag)
     def import_models(self, *paths: str | Path, session: str = "", keeps_copies: bool = False) -> Imported:

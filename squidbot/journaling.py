@@ -16,7 +16,8 @@ from squidbot.core.events import Event
 from squidbot.core.journal.asking import by_model
 from squidbot.core.journal.entry import DEFAULT_AGENT, Entry
 from squidbot.core.journal.making import Stretch, by_rule
-from squidbot.core.journal.progress import tell, told_of
+from squidbot.core.journal.progress import stretches, tell, told_of
+from squidbot.core.messages import Category
 from squidbot.core.past import REQUEST, tokens_used
 from squidbot.core.ports import Claims
 from squidbot.core.scopes import scope_at, scopes_of
@@ -26,6 +27,7 @@ from squidbot.waiting import wait
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from squidbot.bootstrap import Wired
     from squidbot.core.journal.progress import Told
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from squidbot.journals import Telling
     from squidbot.working import Order, Watched
 
-__all__ = ["ByJournal", "Kept", "Occasion"]
+__all__ = ["ByJournal", "Kept", "Occasion", "remade", "stretch_of"]
 
 # What makes an entry due, by the names of events; of `context-pressure` one cause.
 _OCCASIONS: Final = {
@@ -44,6 +46,8 @@ _OCCASIONS: Final = {
 }
 # Of a stretch that is longer the newest messages are read; the others stay in the session.
 MOST_READ: Final = 400
+# The kind of the records of what was forgotten, as `core.forgetting` has it, which few processes need.
+FORGOTTEN: Final = "forgotten"
 # A claim ends by itself where its process dies.
 CLAIM_SECONDS: Final = 300.0
 
@@ -125,12 +129,16 @@ class ByJournal:
             tags=(occasion.name,),
             total_tokens=tokens_used(store.records(session_id, REQUEST)),
         )
+        before = _forgotten(one)
         for place, (scope, rows) in _by_place(one, store.read(session_id, first, stored - 1)).items():
             with self._turn(one, place) as is_mine:
                 if not is_mine:
                     self.ask(session_id, occasion)
                     return
                 kept = self._kept(one, one.wired.journals.of(scope), rows, replace(about, agent_id=_agent_of(scope)))
+                if _forgotten(one) != before and kept is not None and kept.entry is not None:
+                    # It was read before that; whoever forgot may have looked at the journal before it stood there.
+                    made_anew(one.wired, scope, kept.entry)
             if kept is not None:
                 yield kept
                 if not kept.succeeded:
@@ -158,8 +166,7 @@ class ByJournal:
         return since is not None and now - since >= self._interval_seconds
 
     def _kept(self, one: Watched, journal: Telling, rows: list[StoredMessage], about: Entry) -> Kept | None:
-        codecs = one.wired.codecs
-        stretch = Stretch([codecs[row.codec].decode(row.payload) for row in rows], rows[0].seq)
+        stretch = _stretch(one.wired, rows)
         made = by_rule(stretch, about, one.wired.counter("classes"))
         if made is None:
             return None
@@ -211,6 +218,51 @@ class ByJournal:
                 self._writing.discard(folder)
 
 
+def stretch_of(wired: Wired, entry: Entry) -> tuple[int, int]:
+    """Return the messages of its session that an entry tells of: the first, and the first behind.
+
+    Of one that nobody noted yet that are all behind those that were; (0, 0) of one that no job has made.
+    """
+    noted = stretches(wired.store, entry.source_session)
+    until = 0
+    for first, behind, when in noted:
+        if int(when) == entry.time:
+            return max(first, behind - MOST_READ), behind
+        until = behind
+    newest = noted[-1][2] if noted else 0.0
+    return (until, wired.store.head(entry.source_session)[0]) if entry.time > int(newest) else (0, 0)
+
+
+def remade(wired: Wired, entry: Entry, place: str) -> Entry | None:
+    """Return an entry made once more, by rule, of what its messages say now; None where they say nothing any more.
+
+    `place` is the journal that it stands in (`Journals.place`).
+    """
+    first, behind = stretch_of(wired, entry)
+    store, scopes = wired.store, scopes_of(wired.store, entry.source_session)
+    stored = store.read(entry.source_session, first, behind - 1) if first < behind else []
+    found = ((row, scope_at(scopes, row.seq)) for row in stored)
+    rows = [row for row, scope in found if scope is not None and wired.journals.place(scope) == place]
+    if not rows:
+        return None
+    stretch = _stretch(wired, rows)
+    bare = replace(entry, summary="-", decisions=(), progress=(), open_questions=(), files_touched=(), errors=())
+    made = by_rule(stretch, bare, wired.counter("classes"))
+    return wired.loaded.settings.journal.rules.taken(made).entry if made and made.summary.strip() else None
+
+
+def _stretch(wired: Wired, rows: Sequence[StoredMessage]) -> Stretch:
+    """Return messages as an entry is made of them: of those that were forgotten it tells nothing."""
+    decoded = ((row, wired.codecs[row.codec].decode(row.payload)) for row in rows)
+    return Stretch(
+        [
+            replace(message, category=row.category) if row.category is Category.FORGOTTEN else message
+            for row, message in decoded
+        ],
+        rows[0].seq,
+    )
+
+
 def _by_place(one: Watched, rows: Sequence[StoredMessage]) -> dict[str, tuple[Scope, list[StoredMessage]]]:
     """Return messages by the journal that they belong in: no entry tells one what another one said (promise 12).
 
@@ -223,6 +275,24 @@ def _by_place(one: Watched, rows: Sequence[StoredMessage]) -> dict[str, tuple[Sc
         if scope is not None:
             found.setdefault(one.wired.journals.place(scope), (scope, []))[1].append(row)
     return found
+
+
+def _forgotten(one: Watched) -> int:
+    """Return how often something of a session was forgotten."""
+    last = one.wired.store.last_record(one.session_id, FORGOTTEN)
+    return last.number + 1 if last else 0
+
+
+def made_anew(wired: Wired, scope: Scope, entry: Entry) -> None:
+    """Put what an entry's messages say now in its place.
+
+    Raises:
+        StoreError: the disk failed.
+    """
+    place, wanted = wired.journals.place(scope), entry.entry_id
+    wired.journals.rewrite(
+        scope, lambda one: remade(wired, one, place) if one.entry_id == wanted else one, lambda _: False
+    )
 
 
 def _agent_of(scope: Scope) -> str:

@@ -23,6 +23,8 @@ from squidbot.core.journal.entry import Entry
 from squidbot.core.memories import Scope, View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from squidbot.adapters.stdlib.daybook import State
     from squidbot.config import Loaded
     from squidbot.core.journal.ports import Appended, Journal, Read
@@ -129,6 +131,16 @@ class Journals:
             with self._lock:
                 hold(self._newest, book.folder, held)
         return held[1]
+
+    def rewrite(self, scope: Scope, change: Callable[[Entry], Entry | None], tells: Callable[[str], bool]) -> list[str]:
+        """Do what `Daybook.rewrite` does in a scope's journal, kept any more or not; return the files that changed.
+
+        Raises:
+            ConfigError: one of `journal.redact_patterns` is none.
+            StoreError: the disk failed.
+        """
+        book = journal_of(self._loaded, None, scope)
+        return [str(book.folder / f"{day}.jsonl") for day in book.rewrite(change, tells)]
 
     def place(self, scope: Scope = NOBODY) -> str:
         """Return the folder of a scope's journal: what no other one has."""

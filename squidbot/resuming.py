@@ -25,8 +25,8 @@ __all__ = ["digest_of"]
 LINE_CHARS = 10_000
 
 
-def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_tokens: int) -> str:
-    """Return the newest entry of a scope's journal with the goals of its session, as lines; "" for nothing.
+def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_tokens: int) -> tuple[str, str]:
+    """Return the newest entry of a scope's journal with the goals of its session, as lines, and its id; "" for nothing.
 
     It costs at most `journal.summary_token_budget` tokens in a head, and no more than `limit_tokens`, as a bound. A
     session's own goals stand in its head already.
@@ -37,7 +37,7 @@ def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_t
     """
     entry = wired.journals.newest(scope)
     if entry is None:
-        return ""
+        return "", ""
     goals = _goals(wired, scope, entry) if entry.source_session not in {"", session_id} else []
     most_tokens = min(wired.loaded.settings.journal.summary_token_budget, limit_tokens)
     made = digest(
@@ -46,7 +46,7 @@ def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_t
         goals=goals,
         most_tokens=most_tokens,
     )
-    return _safe(made.text)
+    return _safe(made.text), entry.entry_id
 
 
 def _safe(text: str) -> str:

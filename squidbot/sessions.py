@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from squidbot import heard
 from squidbot.assemblies import Assembly, Reported, Said, reported_by, spoken, unstored
 from squidbot.codecs import jsontext
 from squidbot.core.arguments import (
@@ -344,22 +343,20 @@ class Session:
     def forget(self, *seqs: int | str, reason: str = "") -> Forgotten:
         """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
 
-        With them go the durable facts that nothing else says. A mark stands in the place of each. What other messages
-        say of them stays, and so do backups and exports made before. `seqs` are their numbers, or their ids as they are
-        shown, "m3". `reason` is kept beside the ids; it must not repeat what is to be forgotten.
+        With them go the durable facts that nothing else says, what entries of the journal tell of them, and their turns
+        in the log. A mark stands in the place of each. What other messages say of them stays, and so do backups and
+        exports made before (docs/commands.md). `seqs` are their numbers, or their ids as they are shown, "m3".
+        `reason` is kept beside the ids; it must not repeat what is to be forgotten.
 
         Raises:
             NotFoundError: a message is not there; nothing was forgotten.
             BudgetError: what must be sent in any case does not fit; nothing was forgotten.
-            StoreError: nothing was forgotten; or the messages were, and facts were not: forget them again.
+            StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
         """
-        from squidbot.learning import forget_with  # noqa: PLC0415  # no turn needs it
+        from squidbot.forgetting import forget_messages  # noqa: PLC0415  # no turn needs it
 
         asked = [of_message("seqs", one) for one in seqs]
-        forgotten = self.core.forget(*asked, reason=reason, inputs=self._inputs_again(), now=time.time())
-        facts = forget_with(self.wired, self.session_id, (*forgotten.asked, *forgotten.copies))
-        heard.drop(self.wired.place, self.session_id)
-        return replace(forgotten, facts=facts)
+        return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
 
     @_alone
     def preview(self) -> Assembly:

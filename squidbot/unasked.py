@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
+from squidbot.core.journal.entry import is_entry
 from squidbot.core.plan import JOURNAL, Section
 from squidbot.core.view.marks import JOURNAL as NOTED
 from squidbot.core.view.marks import fence, is_memory
@@ -53,8 +54,8 @@ class Unasked:
             own = self._tried(lambda: self._head(limit_tokens), nothing)
             call = self._call
             place = Place(self._wired.hooks, call.session_id, call.scope, call.meter)
-            told = self._tried(lambda: self._digest(limit_tokens), "", "the journal tells nothing")
-            journal = (Section(JOURNAL, told),) if told else ()
+            told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
+            journal = (Section(JOURNAL, told, (entry_id,)),) if told else ()
             self._sections = (*own, *sections_of(place, own, limit_tokens), *journal)
         return self._sections
 
@@ -64,17 +65,18 @@ class Unasked:
 
     def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
         """Return what the journal tells, between marks of ours; None for nothing, or what is in view already."""
-        told = self._tried(lambda: self._digest(limit_tokens), "", "the journal tells nothing")
+        told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
         if not told or any(one.text == told for one in head) or any(told in one for one in noticed):
             return None
-        return fence(NOTED, "the newest entry of the work's journal, from before this pause", told)
+        return fence(NOTED, f"the newest entry of the work's journal, from before this pause; {entry_id}", told)
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
-        if not self._wired.remembering.may_hold():
+        facts = [one for one in memory_ids if not is_entry(one)]  # of the journal's entries `forget` takes care
+        if not facts or not self._wired.remembering.may_hold():
             return frozenset()
         nothing: frozenset[str] = frozenset()
-        found = self._tried(lambda: self._memories.untold(memory_ids), nothing)
+        found = self._tried(lambda: self._memories.untold(facts), nothing)
         if found:  # what was read before may tell them
             self._sections = None
         return found
@@ -96,10 +98,10 @@ class Unasked:
         told = cold_start(self._memories, start, limit_tokens, searchable=self._call.searchable)
         return told.text if told else None
 
-    def _digest(self, limit_tokens: int) -> str:
-        """Return the newest entry of the journal, and what its session is after, at most at that cost in a head."""
+    def _digest(self, limit_tokens: int) -> tuple[str, str]:
+        """Return the newest entry of the journal, and what its session is after, at most at that cost; and its id."""
         if not self._wired.journals.tells:
-            return ""
+            return "", ""
         from squidbot.resuming import digest_of  # noqa: PLC0415  # as above
 
         return digest_of(self._wired, self._call.scope, self._call.session_id, self._call.meter, limit_tokens)

@@ -70,6 +70,8 @@ RIGHT: dict[str, dict[str, object]] = {
     "Engine.export_models": {"folder": "out"},
     "Engine.import_models": {"paths": "nothing.jsonl"},
     "Engine.roll_back": {"paths": "nothing.jsonl"},
+    "Engine.forget_session": {"session_id": "t"},
+    "Engine.forget_user": {"user": "nobody"},
     "GoalBook.change": {"action": "set", "text": "Ship it"},
     "Sources.load": {"path": "a.md"},
     "Sources.add": {"name": "a.md", "text": "The walrus is called Ann."},

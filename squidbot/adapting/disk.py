@@ -9,9 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
-__all__ = ["OWN_FILE", "OWN_FOLDER", "lock", "lock_at_once", "make_file", "make_folder", "open_own", "sync"]
+__all__ = [
+    "OWN_FILE",
+    "OWN_FOLDER",
+    "append",
+    "lock",
+    "lock_at_once",
+    "make_file",
+    "make_folder",
+    "open_own",
+    "remove",
+    "replace",
+    "sync",
+]
 
 # What was said stands in these files, in words or as vectors: their owner reads and writes them, and nobody else.
 OWN_FILE: Final = 0o600
@@ -65,6 +78,87 @@ def make_file(path: str | os.PathLike[str]) -> None:
     """
     with suppress(FileExistsError):
         os.close(_made_own(os.fspath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+
+
+def append(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write behind what is in a file, which is made where it is missing, while nobody `replace`s it.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    while True:
+        with open_own(path, "a") as file:
+            lock(file)
+            if _is(file, path):  # else another has taken its place meanwhile
+                file.write(data)
+                return
+
+
+def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> bool:
+    """Put other bytes in the place of a file's, whole or not at all, and return whether they are others; durable.
+
+    Its rights stay. What it had is overwritten, unless the file has another name, too: that is a copy of its owner's.
+    It must be there. `append` waits meanwhile.
+
+    Raises:
+        OSError: it can't be read, or not be written; then it is as it was.
+    """
+    place, part = Path(path), Path(f"{os.fspath(path)}.part-{os.getpid()}")
+    while True:
+        with place.open("r+b") as old:
+            lock(old)
+            if not _is(old, place):
+                continue
+            data = old.read()
+            made = change(data)
+            if made == data:
+                return False
+            try:
+                _write_beside(part, old, made)
+                part.replace(place)
+            finally:
+                part.unlink(missing_ok=True)
+            sync(place.parent)
+            _overwrite(old)
+            return True
+
+
+def _write_beside(part: Path, old: BinaryIO, data: bytes) -> None:
+    with open_own(part, "w") as file:
+        part.chmod(os.fstat(old.fileno()).st_mode & 0o777)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """Remove a file, and overwrite what it had as `replace` does; nothing is done where there is none.
+
+    Raises:
+        OSError: it can't be removed.
+    """
+    with suppress(FileNotFoundError), Path(path).open("r+b") as old:
+        Path(path).unlink(missing_ok=True)
+        sync(Path(path).parent)
+        _overwrite(old)
+
+
+def _overwrite(old: BinaryIO) -> None:
+    """Overwrite the bytes of a file that has no name any more."""
+    status = os.fstat(old.fileno())
+    if not status.st_nlink:
+        old.seek(0)
+        old.write(b"\0" * status.st_size)
+        old.flush()
+        os.fsync(old.fileno())
+
+
+def _is(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
+    """Return whether a file that is open is the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), Path(path).stat())
+    except FileNotFoundError:
+        return False
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:

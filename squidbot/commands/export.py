@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -19,13 +20,14 @@ from squidbot.commands.reading.forms import FORMS, Left, told
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
 from squidbot.core.errors import DamagedStoreError, SquidbotError
+from squidbot.forgetting import Wrote, digest_of, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.commands.reading.opened import Opened
 
-__all__ = ["export"]
+__all__ = ["export", "texts_of"]
 
 
 @click.command()
@@ -71,6 +73,17 @@ def export(  # noqa: PLR0913  # an argument for each option
         _export(session_id, form, output, store, as_json=as_json)
 
 
+def texts_of(place: Opened, name: str, form: str) -> bytes:
+    """Return an export of a session as a file has it.
+
+    Raises:
+        DamagedStoreError: a message can't be read.
+    """
+    made = BytesIO()
+    _spell(made, _texts(place, name, form, Left()), array=form == "stored" and _has_breaks(place, name))
+    return made.getvalue()
+
+
 def _export(session_id: str, form: str, output: str | None, store: str | None, *, as_json: bool) -> None:
     left = Left()
     with opened(store) as place:
@@ -84,6 +97,9 @@ def _export(session_id: str, form: str, output: str | None, store: str | None, *
         else:
             array = form == "stored" and _has_breaks(place, name)
             _write(output, texts, array=array)
+        if output is not None:
+            path = Path(output).absolute()
+            note_written(place.wired, Wrote(str(path), form, (name,), digest_of(path.read_bytes())))
     if told(left) and not as_json:
         complain(told(left))
 

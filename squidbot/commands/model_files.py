@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -12,6 +13,7 @@ from squidbot.commands.ending import ANSWER_IS_NO, complain
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.remaking import bar
 from squidbot.commands.texts import count, line
+from squidbot.forgetting import Wrote, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,6 +68,11 @@ def write_models(folder: str, store: str | None, how: Writing, output: str | Non
             version=how.version or VERSION,
             tick=tick,
         )
+        if not how.dry_run:
+            files = (one for one in done.files if one.became != "failed")
+            note_written(
+                place.wired, *(Wrote(str(Path(one.path).absolute()), WORKSPACEAI, tuple(sessions)) for one in files)
+            )
     _print(done, folder, len(sessions), how)
     click.get_current_context().exit(ANSWER_IS_NO if any(one.became == "failed" for one in done.files) else 0)
 

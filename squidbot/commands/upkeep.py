@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import file_of, opened
 from squidbot.commands.texts import count, line, seqs
 from squidbot.core.errors import StoreError
+from squidbot.forgetting import Wrote, note_written
 
 if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth
@@ -57,6 +59,7 @@ def backup(*, target: str, store: str | None, as_json: bool) -> None:
         if copy is None:
             raise StoreError("this store makes no backups itself; use its own tools")
         copy(target)
+        note_written(place.wired, Wrote(str(Path(target).absolute()), "backup"))
         sessions = len(place.sessions())
     if as_json:
         options.print_json({"target": target, "sessions": sessions})

@@ -46,6 +46,7 @@ class Forgotten:
         summaries: ids of the summaries that told of them.
         plan: the plan that the next request is made under; None where none had been made.
         facts: ids of the durable facts that nothing else said; forgotten with them.
+        files: journals and logs that were written anew without them.
     """
 
     asked: tuple[int, ...]
@@ -53,6 +54,7 @@ class Forgotten:
     summaries: tuple[str, ...]
     plan: PlanRecord | None = None
     facts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

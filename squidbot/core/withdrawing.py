@@ -15,7 +15,7 @@ from squidbot.core.forgetting import tombstone
 from squidbot.core.messages import Category, Erasure, Record
 from squidbot.core.plan import PlanRecord
 from squidbot.core.trying import Writing
-from squidbot.core.view.marks import memories_in, tells_memories, without_memories
+from squidbot.core.view.marks import memories_in, tells, tells_memories, without_memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -156,7 +156,7 @@ def _said_by(shelf: Shelf, row: StoredMessage) -> str:
     said = row.notice or ""
     if row.category is Category.RECALLED:
         said = shelf.renderer.text_of(row)
-    return said if tells_memories(said) else ""
+    return said if tells(said) else ""
 
 
 def withdrawn_since(shelf: Shelf, request: int, messages: int, plan_id: int) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +14,7 @@ from squidbot.core.messages import Category
 from squidbot.core.trying import Writing
 from squidbot.exchanges.brought import BROUGHT, Batch, batches_of
 from squidbot.exchanges.importing import Imported, Reading, imported
-from squidbot.learning import forget_with
+from squidbot.forgetting import forget_messages
 from squidbot.waiting import wait
 
 if TYPE_CHECKING:
@@ -152,8 +151,7 @@ def _taken_out(wired: Wired, session: str, batches: list[Batch], *, dry_run: boo
 def _forget(wired: Wired, session: str, seqs: tuple[int, ...]) -> None:
     lease = wired.engine.lease(session) or wired.lease()
     core = wired.engine.session(session, lease, wired.meter(lease.model), wired.history(lease))
-    forgotten = core.forget(*seqs, reason="a migration was rolled back", now=time.time())
-    forget_with(wired, session, (*forgotten.asked, *forgotten.copies))
+    forget_messages(wired, core, seqs, reason="a migration was rolled back")
 
 
 def _put_back(path: Path) -> None:

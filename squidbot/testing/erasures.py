@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category, Erasure, Record, StoredMessage
+from squidbot.core.ports import Drops
 from squidbot.testing.values import made_message, refuses
 
 if TYPE_CHECKING:
@@ -124,4 +125,20 @@ def _checks_notices(store: TranscriptStore) -> None:
     assert store.head("s") == (3, 2), "records are appended with it"
 
 
-ERASURE_CHECKS = (_checks_places, _checks_search, _checks_notices, _checks_refusals)
+def _checks_drop(store: TranscriptStore) -> None:
+    if not isinstance(store, Drops):
+        return
+    said = [made_message(seq, f"walrus own{seq}") for seq in range(3)]
+    for name in ("gone", "other"):
+        store.append(name, 0, said, (Record("x", 0, "body"),))
+        assert _found(store, "walrus", name) == [0, 1, 2], "messages are found before their session is removed"
+    store.drop("gone")
+    store.drop("unknown")
+    assert store.head("gone") == (0, 0), "what is removed is as if it was never there"
+    assert (store.records("gone", "x"), _found(store, "walrus", "gone")) == ([], []), "nothing is left of it"
+    assert (store.read("other", 0, 9), _found(store, "walrus", "other")) == (said, [0, 1, 2]), "others are whole"
+    store.append("gone", 0, [made_message(0, "tea")])
+    assert (_found(store, "tea", "gone"), _found(store, "walrus", "gone")) == ([0], []), "its id can be used again"
+
+
+ERASURE_CHECKS = (_checks_places, _checks_search, _checks_notices, _checks_refusals, _checks_drop)

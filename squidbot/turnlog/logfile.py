@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapting.disk import open_own
+from squidbot.adapting.disk import append, replace
 from squidbot.core import events
-from squidbot.core.errors import ConfigError
+from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
-from squidbot.turnlog.text import text_of
+from squidbot.turnlog.text import text_of, turns_of
 from squidbot.turnlog.turns import Turn, asked_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.messages import StoredMessage, Usage
     from squidbot.core.ports import Codec, Observer
@@ -48,8 +48,7 @@ class TurnLog:
     def append(self, session_id: str, text: str) -> None:
         """Write behind what stands there; that it can't be is told once, and fails no turn."""
         try:
-            with open_own(self.path, "a") as file:
-                file.write(text.encode("utf-8", "backslashreplace"))
+            append(self.path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             if self._observer is not None and not self._failed:
                 cause = f"the log of turns can't be written: {error}"
@@ -57,6 +56,31 @@ class TurnLog:
             self._failed = True
         else:
             self._failed = False
+
+    def forget(self, goes: Callable[[str, int, str], bool]) -> int:
+        """Take turns out for good, and return how many; `goes` says of a session, a turn and its text whether it does.
+
+        A turn that was cut, when its process died, is of the session "" and the turn -1.
+
+        Raises:
+            StoreError: the log is as it was: the disk failed.
+        """
+        gone = 0
+
+        def without(data: bytes) -> bytes:
+            nonlocal gone
+            turns = turns_of(data.decode("utf-8", "replace"))
+            kept = [one for one in turns if not goes(*one)]
+            gone = len(turns) - len(kept)
+            return "".join(one.text for one in kept).encode("utf-8", "replace") if gone else data
+
+        try:
+            replace(self.path, without)
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror}; it still tells what was forgotten") from error
+        return gone
 
 
 class SessionLog:

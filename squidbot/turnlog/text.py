@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.history.when import stamp
 from squidbot.turnlog.turns import action_of, parameters_of
@@ -14,9 +16,12 @@ if TYPE_CHECKING:
     from squidbot.core.redaction import Redactor
     from squidbot.turnlog.turns import Asked, Called, Turn
 
-__all__ = ["text_of"]
+__all__ = ["Written", "text_of", "turns_of"]
 
 RULE = "=" * 100
+# Where a turn begins in a log: what is said in it never stands so, since its own rules are moved off the margin.
+_BEGINS = re.compile(rf"^{RULE}$", re.MULTILINE)
+_JSON = "\nJSON\n"
 ABOUT = {
     "window": "input and output",
     "reserve": "for the answer",
@@ -48,7 +53,31 @@ def text_of(turn: Turn, session_id: str, model: str, redactor: Redactor) -> str:
         lines += _call(number, call, redactor)
     lines += ["", "RESPONSE", "(none)" if turn.answer is None else turn.answer, "", "JSON"]
     whole = json.dumps(_cleaned(_json(turn, session_id, model), redactor), ensure_ascii=False, indent=1)
-    return f"{redactor.redacted(_shown(lines))}\n{whole}\n\n"
+    shown = _BEGINS.sub(f" {RULE}", redactor.redacted(_shown(lines[1:])))
+    return f"{RULE}\n{shown}\n{whole}\n\n"
+
+
+class Written(NamedTuple):
+    """A turn as it stands in a log: its session, its first message, and its text; ("", -1) for one that was cut."""
+
+    session: str
+    turn: int
+    text: str
+
+
+def turns_of(log: str) -> list[Written]:
+    """Return the turns of a log, in their order; joined, their texts are the log."""
+    places = [found.start() for found in _BEGINS.finditer(log)]
+    starts = [0, *places] if places[:1] != [0] else places
+    return [_written(log[first:last]) for first, last in pairwise((*starts, len(log))) if first < last]
+
+
+def _written(text: str) -> Written:
+    try:
+        said = json.loads(text[text.rindex(_JSON) + len(_JSON) :])
+        return Written(str(said["session"]), int(said["turn"]), text)
+    except (ValueError, KeyError, TypeError):
+        return Written("", -1, text)
 
 
 def _budget(asked: Asked) -> list[str]:

@@ -113,3 +113,64 @@ def test_forgotten_message_takes_its_facts_along(tmp_path: Path, monkeypatch: py
     assert "1 fact that nothing else said, forgotten too\n" in result.output
     assert json.loads(run("memory", "list", "--past", "--user", "ann", "--json").output)["memories"] == []
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
+
+
+def at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Return the command line in a folder whose store has two sessions of Ann's, and one of Bob's."""
+    monkeypatch.chdir(folder)
+    Path("squidbot.toml").write_text('[store]\npath = "talk.db"\n[summary]\nscheduler = "none"\n')
+    with squidbot.load() as engine:
+        for name, said in (("ann/1", "I live in Lisbon."), ("ann/2", "The tide is high."), ("bob/1", "I like tea.")):
+            session = engine.session(name, scope=squidbot.Scope(user=name.partition("/")[0]))
+            session.record({"role": "user", "content": said}, "Noted.")
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+def test_whole_session_or_user_is_gone_from_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked first; what is left are the others, and the store is whole."""
+    run = at(tmp_path, monkeypatch)
+    assert run("forget", "--session", "ann/1").exit_code == 1
+    result = run("forget", "--session", "ann/1", "--yes")
+    assert result.output.startswith("ann/1: forgotten, the whole session\n")
+    assert "copies that you or other programs have made are not known to squidbot, and stay" in result.output
+    assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
+    assert [one["session"] for one in json.loads(run("sessions", "--json").output)["sessions"]] == ["bob/1", "ann/2"]
+    made = json.loads(run("forget", "--user", "ann", "--yes", "--json").output)
+    assert (made["user"], made["sessions"], made["overwritten"]) == ("ann", ["ann/2"], True)
+    assert [one["session"] for one in json.loads(run("sessions", "--json").output)["sessions"]] == ["bob/1"]
+    assert run("doctor").exit_code == 0
+    assert run("forget", "--user", "ann", "--yes").exit_code == 1
+
+
+@pytest.mark.parametrize("wrong", [[], ["ann/1"], ["ann/1", "m0", "--user", "ann"], ["--session", "a", "--user", "b"]])
+def test_forget_takes_messages_or_a_session_or_a_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str]
+) -> None:
+    """One of the three, or it is wrong usage; a session alone is never taken for all of it."""
+    assert at(tmp_path, monkeypatch)("forget", *wrong, "--yes").exit_code == 2
+
+
+def test_exports_are_listed_and_written_anew_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that squidbot wrote, and nobody has changed since; of a whole session they go."""
+    run = at(tmp_path, monkeypatch)
+    run("export", "ann/1", "-o", "mine.jsonl")
+    run("export", "ann/1", "-o", "changed.md", "--format", "markdown")
+    run("export", "ann/2", "-o", "other.jsonl")
+    run("backup", "copy.db")
+    Path("changed.md").write_text("My own words of Lisbon.")
+    run("export", "ann/1", "-o", "changed.md", "--format", "markdown")
+    told = " ".join(run("forget", "ann/1", "m1", "--yes").output.split())
+    assert f"{tmp_path}/mine.jsonl: an export, which may still have it: --files writes it anew" in told
+    assert f"{tmp_path}/copy.db: a backup, which may still have it: remove it" in told
+    assert f"{tmp_path}/changed.md: written by squidbot, perhaps changed since" in told
+    assert "other.jsonl" not in told
+    told = " ".join(run("forget", "ann/1", "m0", "--yes", "--files").output.split())
+    assert f"{tmp_path}/mine.jsonl: rewritten" in told
+    assert b"Lisbon" not in Path("mine.jsonl").read_bytes()
+    assert len(Path("mine.jsonl").read_text().splitlines()) == 2
+    assert Path("changed.md").read_text() == "My own words of Lisbon."
+    made = json.loads(run("forget", "--session", "ann/1", "--yes", "--files", "--json").output)["files"]
+    assert {(Path(one["path"]).name, one["became"]) for one in made} == {
+        ("mine.jsonl", "removed"), ("changed.md", "listed"), ("copy.db", "listed"),
+    }  # fmt: skip
+    assert not Path("mine.jsonl").exists()

@@ -13,7 +13,7 @@ from squidbot.adapters.sqlite3.rows import stored
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["claim", "release"]
+__all__ = ["claim", "leave", "release"]
 
 # Four cells in an index: what is salvaged from damaged files are rows of five, six and more, and of two.
 TABLE = """CREATE TABLE IF NOT EXISTS claims(
@@ -54,6 +54,12 @@ def release(connection: sqlite3.Connection, session_id: str, kind: str, holder: 
     place = _cells(connection, session_id, kind, holder)
     if connection.execute(HAS_TABLE).fetchone():
         connection.execute(END, place)
+
+
+def leave(connection: sqlite3.Connection, session_id: str) -> None:
+    """Take away all claims on a session, within a transaction: it is removed."""
+    if connection.execute(HAS_TABLE).fetchone():
+        connection.execute("DELETE FROM claims WHERE session = ?", (stored(session_id)[0],))
 
 
 def _cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | bytes | None, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import index, queries, rows, session_rows
+from squidbot.adapters.sqlite3 import claims, index, queries, rows, session_rows
 from squidbot.adapters.sqlite3.access import FOREIGN, store_error
 from squidbot.adapters.sqlite3.files import SETTINGS, connect
 from squidbot.adapters.sqlite3.views import DamagedIndexError
@@ -20,18 +20,27 @@ from squidbot.core.messages import Category, Erasure
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from squidbot.adapters.sqlite3.session_rows import Session
     from squidbot.core.messages import StoredMessage
 
-__all__ = ["forget", "is_unscrubbed", "mark", "remove_summaries", "scrub"]
+__all__ = ["drop", "forget", "is_unscrubbed", "mark", "remove_summaries", "scrub"]
 
 # REPLACE and not UPDATE: it mends a damaged or missing row, too.
 REPLACE_MESSAGE = queries.INSERT.replace("INSERT", "REPLACE", 1)
 REPLACE_RECORD = queries.INSERT_RECORD.replace("INSERT", "REPLACE", 1)
 HAS_SUMMARY = "SELECT 1 FROM summaries WHERE session = ? AND id = ?"
 REMOVE_SUMMARY = "DELETE FROM summaries WHERE session = ? AND id = ?"
+
+REMOVE_MESSAGES = "DELETE FROM messages WHERE key BETWEEN ? AND ?"
+REMOVE_SESSION = (
+    "DELETE FROM records WHERE session = ?",
+    "DELETE FROM summaries WHERE session = ?",
+    "DELETE FROM sessions WHERE no = ?",
+)
+# How many messages of a session are read at once, to be taken out of the index.
+PAGE_ROWS = 1_000
 
 # A random number for each change that is not scrubbed yet: one of them never takes away the mark of another.
 MARKS = "CREATE TABLE IF NOT EXISTS unscrubbed(mark INTEGER PRIMARY KEY)"
@@ -69,6 +78,31 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         session = queries.append(connection, session_rows.add(connection, session), (), erasure.appended)
     if changed or erasure.replaced:
         mark(connection)
+
+
+def drop(connection: sqlite3.Connection, session: Session) -> None:
+    """Remove a session with all its rows, within a transaction; nothing is done where there is none.
+
+    Raises:
+        DamagedIndexError: it needs a new index; the transaction must be undone.
+    """
+    if not session.no:
+        return
+    try:
+        index.remove(connection, session, _all_of(connection, session))
+    except rows.DamagedRowError as error:
+        raise DamagedIndexError(str(error)) from error
+    index.leave(connection, session)
+    claims.leave(connection, session.session_id)
+    connection.execute(REMOVE_MESSAGES, (session.first_key, session.first_key + (1 << session_rows.SEQ_BITS) - 1))
+    for statement in REMOVE_SESSION:
+        connection.execute(statement, (session.no,))
+    mark(connection)
+
+
+def _all_of(connection: sqlite3.Connection, session: Session) -> Iterator[StoredMessage]:
+    for first in range(0, session.messages, PAGE_ROWS):
+        yield from queries.messages(connection, session, first, min(session.messages, first + PAGE_ROWS) - 1)
 
 
 def _unindex(connection: sqlite3.Connection, session: Session, seqs: Sequence[int]) -> None:

@@ -38,6 +38,7 @@ __all__ = [
     "are_several",
     "held",
     "keep_up",
+    "leave",
     "pending",
     "remove",
     "renew",
@@ -210,6 +211,14 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
             raise DamagedIndexError("the index is far behind")
         if last_seq >= indexed:
             add(connection, session, pending(connection, session, last_seq + 1 - indexed))
+
+
+def leave(connection: sqlite3.Connection, session: Session) -> None:
+    """Take a session out of what says how far each is indexed, within a transaction; its messages were removed."""
+    with index_errors(all_of_them=True):
+        if OF_MESSAGES.all(connection):
+            name = OF_MESSAGES.newest(connection, RULES)
+            connection.execute(f"DELETE FROM indexed_{name} WHERE session = ?", (session.no,))  # noqa: S608  # our own
 
 
 def are_several(connection: sqlite3.Connection) -> bool:

@@ -276,6 +276,28 @@ class SqliteStore(OpenedFile):
                 index.renew(connection, drops=drops)
             erase.forget(connection, session, erasure, renewed=renews)
 
+    def drop(self, session_id: str) -> None:
+        """Remove a session with all that it has, for good, its bytes too (`forget`); unknown ones are passed over.
+
+        Raises:
+            StoreError: nothing was removed.
+        """
+        try:
+            self._drop(session_id)
+        except DamagedIndexError:
+            try:
+                self._drop(session_id, renews=True)
+            except DamagedStoreError:  # as in `forget`
+                self._drop(session_id, renews=True, drops=False)
+        with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
+            self.scrub()
+
+    def _drop(self, session_id: str, *, renews: bool = False, drops: bool = True) -> None:
+        with self._writing as connection:
+            if renews:
+                index.renew(connection, drops=drops)
+            erase.drop(connection, session_rows.find(connection, session_id))
+
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.
 

@@ -1,7 +1,8 @@
 """A journal in a folder: a file of JSON lines for each day in UTC (J-01), which anybody can read and copy.
 
-Beside them the newest day stands as Markdown for people, made anew with each entry. A file only grows. What a process
-left of a line when it died stays where it is: the next line begins on a new one, and whoever reads is told of it.
+Beside them the newest day stands as Markdown for people, made anew with each entry. A file only grows, but for what is
+forgotten. What a process left of a line when it died stays where it is: the next line begins on a new one, and whoever
+reads is told of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from squidbot.adapting.disk import lock, make_file, make_folder, open_own, sync
+from squidbot.adapting.disk import lock, make_file, make_folder, open_own, remove, replace, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
 from squidbot.core.journal.entry import from_line, to_line, valid_day
 from squidbot.core.journal.markdown import day_as_markdown
@@ -24,7 +25,7 @@ from squidbot.core.journal.ports import Appended, Read
 from squidbot.core.journal.rules import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from io import FileIO
 
     from squidbot.core.journal.entry import Entry
@@ -78,6 +79,46 @@ class Daybook:
         except OSError as error:
             raise self._failed(path, error, "nothing was written") from error
         return Appended(kept, len(page.entries) + 1, cuts, tuple(page.faults))
+
+    def rewrite(self, change: Callable[[Entry], Entry | None], tells: Callable[[str], bool]) -> list[str]:
+        """Put other entries in the places of those that change, None for none; return the days whose files did.
+
+        Each file is written whole or not at all, durably, what it had is overwritten, and the page for people is made
+        anew. Of lines that are no entry those go of which `tells` says so.
+
+        Raises:
+            StoreError: the disk failed; each file is as it was, or as it is to be.
+        """
+        if not self.folder.is_dir():
+            return []
+        changed = []
+        try:
+            with self._turn, self._writing():
+                for day in self.days():
+                    path = self.folder / f"{day}.jsonl"
+                    if replace(path, lambda data: b"".join(_rewritten(data, change, tells))):
+                        changed.append(day)
+                        if not path.stat().st_size:
+                            path.unlink()
+                self._tell_anew()
+        except OSError as error:
+            raise self._failed(self.folder, error, "it may still tell what was forgotten") from error
+        return changed
+
+    def _tell_anew(self) -> None:
+        """Make the page of the newest day as its file has it now.
+
+        Raises:
+            OSError: it can't be made.
+        """
+        place, days = self.folder / PAGE, self.days()
+        remove(self.folder / f".{PAGE}.new")
+        if not days:
+            remove(place)
+        elif place.exists():
+            path = self.folder / f"{days[-1]}.jsonl"
+            page = day_as_markdown(days[-1], self._page(path, _bytes_of(path)).entries)
+            replace(place, lambda _: page.encode("utf-8", "backslashreplace"))
 
     def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> Read:
         """Return the newest entries, newest first, whatever days they are of: at most `limit`.
@@ -185,6 +226,22 @@ class Daybook:
 
     def _failed(self, path: Path, error: OSError, what: str) -> StoreError:
         return StoreError(f"{path}: {error.strerror}; {what}: check the disk and the path")
+
+
+def _rewritten(data: bytes, change: Callable[[Entry], Entry | None], tells: Callable[[str], bool]) -> Iterator[bytes]:
+    """Yield the lines of a file as they are to be; what does not change stays byte for byte."""
+    for line in data.splitlines(keepends=True):
+        try:
+            entry = from_line(line.decode())
+        except (DamagedStoreError, UnicodeDecodeError):
+            if not tells(line.decode("utf-8", "replace")):
+                yield line
+            continue
+        made = change(entry)
+        if made == entry:
+            yield line
+        elif made is not None:
+            yield to_line(made).encode() + b"\n"
 
 
 def _write(path: Path, line: bytes) -> None:

@@ -187,6 +187,11 @@ class InMemoryStore:
                 summaries = _without(session.summaries, erasure.summaries)
                 self._sessions[session_id] = _Session(messages, kinds, summaries, _Index())
 
+    def drop(self, session_id: str) -> None:
+        """Remove a session with all that it has; an unknown one is passed over."""
+        with self._lock:
+            self._sessions.pop(session_id, None)
+
     def put(self, summary: Summary) -> None:
         """Store a summary. Storing an equal one again does nothing.
 

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import DamagedStoreError, NotFoundError
@@ -13,7 +14,7 @@ from squidbot.core.errors import DamagedStoreError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["IDS", "LISTS", "MOST_TIME", "Entry", "day_of", "from_line", "to_line", "valid_day"]
+__all__ = ["IDS", "LISTS", "MOST_TIME", "Entry", "day_of", "from_line", "is_entry", "to_line", "valid_day"]
 
 # The lists of an entry, by their keys in a line. `errors` is ours: J-03 asks for them, and J-01 has no place for them.
 LISTS: Final = ("decisions", "progress", "open_questions", "files_touched", "errors", "tags")
@@ -22,6 +23,7 @@ DEFAULT_AGENT: Final = "default"
 IDS: Final = ("agent_id", "run_id", "source_session")
 # The last second of the year 9999, in seconds since 1970: later times have no date.
 MOST_TIME: Final = 253_402_300_799
+_ENTRY_ID: Final = re.compile("j-[0-9a-f]{16}")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 # Lone surrogates have no UTF-8, and some readers take the others for ends of lines.
 _ESCAPED: Final = re.compile("[\ud800-\udfff\u2028\u2029\x85\x7f]")
@@ -82,9 +84,20 @@ class Entry:
         return f"{datetime.fromtimestamp(self.time, UTC).replace(tzinfo=None).isoformat()}Z"
 
     @property
+    def entry_id(self) -> str:
+        """What it is known by where it was told: whose it is, of which session, and when; none of its words."""
+        told = json.dumps([self.agent_id, self.run_id, self.source_session, self.time])
+        return f"j-{blake2b(told.encode(), digest_size=8).hexdigest()}"
+
+    @property
     def day(self) -> str:
         """The day it belongs to, in UTC: "2026-01-27"."""
         return day_of(self.time)
+
+
+def is_entry(told: str) -> bool:
+    """Return whether an id is an entry's (`Entry.entry_id`), and not that of a fact."""
+    return _ENTRY_ID.fullmatch(told) is not None
 
 
 def _given(key: str, value: object) -> tuple[str, ...]:

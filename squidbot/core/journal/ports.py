@@ -41,7 +41,7 @@ class Read(NamedTuple):
 
 
 class Journal(Protocol):
-    """Entries by day, in UTC; any number of threads and processes may append at once. Nothing is ever removed."""
+    """Entries by day, in UTC; any number of threads and processes may append at once. Only `forget` removes any."""
 
     def append(self, entry: Entry) -> Appended:
         """Keep an entry under the day of its own time, durable on return, and return it as it is kept.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
     from squidbot.core.trying import Wait
 
-__all__ = ["JOURNALED", "Told", "tell", "told_of"]
+__all__ = ["JOURNALED", "Told", "stretches", "tell", "told_of"]
 
 # The kind of these records.
 JOURNALED: Final = "journaled"
@@ -48,6 +48,23 @@ def told_of(transcripts: TranscriptStore, session_id: str) -> Told:
         return Told(int(until_seq), float(time), len(records))
     except (ValueError, TypeError) as error:
         raise DamagedStoreError(f"what a journal tells of {session_id!r} can't be read: {error}") from error
+
+
+def stretches(transcripts: TranscriptStore, session_id: str) -> list[tuple[int, int, float]]:
+    """Return what has been told, in order: the first message, the first behind, and when, in seconds since 1970.
+
+    Raises:
+        DamagedStoreError: what is stored can't be read.
+        StoreError: the store failed.
+    """
+    found: list[tuple[int, int, float]] = []
+    for record in transcripts.records(session_id, JOURNALED):
+        try:
+            until_seq, time = json.loads(record.body)
+            found.append((found[-1][1] if found else 0, int(until_seq), float(time)))
+        except (ValueError, TypeError) as error:
+            raise DamagedStoreError(f"what a journal tells of {session_id!r} can't be read: {error}") from error
+    return found
 
 
 def tell(transcripts: TranscriptStore, session_id: str, until_seq: int, time: float, wait: Wait | None = None) -> None:

@@ -2,7 +2,7 @@
 
 | file     | holds |
 |----------|-------|
-| stores   | `TranscriptStore`, `SummaryStore`; `Claims`, which a store may have beside them |
+| stores   | `TranscriptStore`, `SummaryStore`; `Claims`, `Drops`, which a store may have beside them |
 | memories | `MemoryStore`: durable facts |
 | models   | `LLM`, `Chat`, `LoadedModel`, `Summarizer`; `Embedder`, and what it may have beside: `Calibrated` |
 | counting | `TokenCounter`, and how far it can be trusted |
@@ -15,7 +15,7 @@ from squidbot.core.ports.codecs import Codec, ShowsImages
 from squidbot.core.ports.counting import Certificate, TokenCounter
 from squidbot.core.ports.memories import MemoryStore
 from squidbot.core.ports.models import LLM, Calibrated, Chat, Embedder, LoadedModel, Summarizer
-from squidbot.core.ports.stores import Claims, SummaryStore, TranscriptStore
+from squidbot.core.ports.stores import Claims, Drops, SummaryStore, TranscriptStore
 
 __all__ = [
     "LLM",
@@ -24,6 +24,7 @@ __all__ = [
     "Chat",
     "Claims",
     "Codec",
+    "Drops",
     "Embedder",
     "GpuProbe",
     "LoadedModel",

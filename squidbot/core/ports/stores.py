@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Erasure, Found, Opening, Record, StoredMessage, Summary
 
-__all__ = ["Claims", "SummaryStore", "TranscriptStore"]
+__all__ = ["Claims", "Drops", "SummaryStore", "TranscriptStore"]
 
 
 class TranscriptStore(Protocol):
@@ -116,6 +116,20 @@ class SummaryStore(Protocol):
 
         Raises:
             StoreError: nothing was removed: the disk failed.
+        """
+
+
+@runtime_checkable
+class Drops(Protocol):
+    """What a store may have beside its port: whole sessions are removed for good, because they are to be forgotten."""
+
+    def drop(self, session_id: str) -> None:
+        """Remove a session with all that it has, for good: no list has it any more, its id is as if it was never used.
+
+        What was there can't be read back from the store's files afterwards. An unknown one is passed over.
+
+        Raises:
+            StoreError: nothing was removed: the id is refused, or the disk failed.
         """
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "memory_texts",
     "recalled_ids",
     "refused",
+    "tells",
     "tells_memories",
     "without_memories",
     "without_recalled",
@@ -57,6 +58,12 @@ _MEMORY: Final = re.compile(r"^- ([^\s:]{1,1024}): ", re.MULTILINE)
 _FENCED: Final = re.compile(
     rf"<squidbot recalled ({_IDS}): (?:(?!<squidbot recalled ).)*?\n</squidbot recalled \1>", re.DOTALL
 )
+# An entry of the journal, by the id that its first mark ends with.
+_ENTRY: Final = re.compile(
+    rf"<squidbot {JOURNAL}: (?:(?!<squidbot )[^\n])*; (j-[0-9a-f]{{16}})>\n"
+    rf"(?:(?!<squidbot {JOURNAL}: ).)*?\n?</squidbot {JOURNAL}>",
+    re.DOTALL,
+)
 
 
 def fence(what: str, about: str, text: str) -> str:
@@ -92,19 +99,29 @@ def tells_memories(text: str) -> bool:
     return _MEMORIES.search(text) is not None
 
 
+def tells(text: str) -> bool:
+    """Return whether memories, or an entry of the journal, stand in a text, between our marks."""
+    return tells_memories(text) or _ENTRY.search(text) is not None
+
+
 def memory_texts(text: str) -> tuple[str, ...]:
     """Return the parts of a text that tell memories, their marks included."""
     return tuple(block[0] for block in _MEMORIES.finditer(text))
 
 
 def memories_in(text: str) -> tuple[str, ...]:
-    """Return the ids of the memories that a text tells, between our marks."""
-    return tuple(named for block in _MEMORIES.finditer(text) for named in _MEMORY.findall(block[1]))
+    """Return the ids of the memories, and of the journal's entries, that a text tells, between our marks."""
+    told = (named for block in _MEMORIES.finditer(text) for named in _MEMORY.findall(block[1]))
+    return (*told, *_ENTRY.findall(text))
 
 
 def without_memories(text: str, memory_ids: frozenset[str]) -> str:
-    """Return a text without the parts between our marks that tell one of these memories, and without their lines."""
+    """Return a text without the parts between our marks that tell one of these memories, and without their lines.
+
+    An entry of the journal is one of them.
+    """
     kept = _MEMORIES.sub(lambda block: "" if memory_ids.intersection(_MEMORY.findall(block[1])) else block[0], text)
+    kept = _ENTRY.sub(lambda block: "" if block[1] in memory_ids else block[0], kept)
     return text if kept == text else "\n".join(line for line in kept.splitlines() if line)
 
 
