@@ -8,6 +8,7 @@
 | bills         | what reported usage has taught of what was sent |
 | excess        | how far what was billed stood above what was counted |
 | classes       | the default: tokens by classes of characters, never under |
-| class_tables  | its weights, with where they are from |
+| class_words   | what words cost, with where that is from |
+| class_tables  | marks, letters and characters of one token, and of two |
 | wordpiece     | the tokens of BERT's vocabularies, which sentence models read |
 """

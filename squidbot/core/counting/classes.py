@@ -1,79 +1,98 @@
 """The dependency-free class estimator: what a text costs by the kinds of characters and words in it.
 
-A text is cut into runs (a word with the space before it, a number, a line break with its indentation, a few Han
-characters). Each run has features, each feature two weights in thousandths of a token: one for the bound, one for the
-estimate. Runs of one kind differ in what they really cost, so that a sum of averages is no bound yet: each kind has a
-variance, the variances of different runs add up, and a run that comes n times counts n x n. The bound is
+A text is cut into runs where every published tokenizer cuts it, or may: a word with the space before it, a hump of a
+camelCase name, a number, punctuation, a line break with its indentation, letters of one script. The bound of a text is
+the sum of its runs' bounds, and 1: a cheap word never pays for a dear one. A run's bound is
 
-    sum of weights + SPREAD x square root of the variances + STRANGE x strange letters + 1,
+- for a word of `class_words`, the most that any measured vocabulary takes for it;
+- for other letters and marks, the largest number of tokens in which neighbours are no token together. Merging goes on
+  while two neighbours are one, so that a vocabulary that has all tokens of our tables can't take more;
+- for digits and characters beyond alphabets, what each takes on its own.
 
-and never more than the UTF-8 bytes. Strange letters are those of unknown words, less four for each known word: they
-are left over only where a text is no English and no code, and there words cost more than elsewhere.
+No bound is more than the UTF-8 bytes, but for characters that a tokenizer's own normalisation (NFKC) makes longer.
 
-The weights were fitted by linear programming, as the cheapest of those that were under on no window, line or snippet of
-the texts: recorded conversations, documentation, source code in eight languages, JSON, tool output, logs, 33 natural
-languages, UUIDs, hashes, base64, numbers, emoji, and random and repeated characters and words, with 5 % to spare on
-what people and programs write. The tokenizers were cl100k, o200k, Qwen, Tekken, DeepSeek and the last Claude
-vocabulary that was published; on emoji, UUIDs, base64, Chinese, Japanese and Korean also Mistral's with 32,000 words.
-On English and code a vocabulary of 50,000 words or fewer (Mistral 7B, Llama 2, GPT-3) may pass the bound, as it
-takes 1.2 to 1.4 x what o200k takes: give such a model its own tokenizer. The bytes are counted before a tokenizer's
-own normalisation; one that expands ligatures (NFKC) can pass them on such characters. The current Claude models'
-tokenizer isn't published; reported usage is 1.25 to 1.27 x o200k on coding sessions, which the bound, 1.4 x o200k
-there, leaves little room for: there too, usage calibrates (`bills`).
+The vocabularies are o200k, cl100k, Qwen, Qwen 3.6, Llama 3, Llama 4, Tekken, DeepSeek and the last Claude vocabulary
+that was published; benchmarks/tokens.py measures against them, on ordinary texts and on such as were made to be dear.
+A vocabulary of 50,000 words or fewer (Mistral 7B, Llama 2, GPT-3) may pass the bound, on English and code, too, as it
+takes 1.2 to 1.4 x what o200k takes: give such a model its own tokenizer. The current Claude models' tokenizer isn't
+published; reported usage is 1.25 to 1.27 x o200k on coding sessions, which leaves little room: there too, usage
+calibrates (`bills`).
 """
 
 from __future__ import annotations
 
-import math
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.counting import class_tables as tables
+from squidbot.core.counting.class_words import COSTS
 from squidbot.core.messages import Cost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from squidbot.core.ports import Certificate
 
 __all__ = ["ClassCounter", "utf8_bytes"]
 
-# Texts are taken in pieces of this size, so that memory doesn't grow with them; each piece has its own spread.
+# Texts are taken in pieces of this size, so that memory doesn't grow with them.
 PIECE_CHARS = 65_536
 # Above this the bound is the bytes: it costs no time, and no window of today holds such a text anyway.
 EXACT_CLASSES_CHARS = 1_048_576
 # English and code have 3 to 4 bytes a token; the estimate of a text too long to look at.
 LONG_TEXT_BYTES_PER_TOKEN = 3
+# Longer runs are cut; a cut can part what is one token, which costs one more.
+RUN_CHARS = 32
+# Two tokens of three characters each: the longest parts of a word that are looked for.
+PART_CHARS = 7
+# Below every number of tokens.
+NEVER = -(1 << 20)
 
 _RUN = re.compile(
     r"""
-    '(?:s|t|m|d|re|ve|ll)(?![a-z])                      # the end of a contraction
-    | \\[a-z"\\/]                                       # an escape in JSON or code
-    | \ ?[A-Z]?[a-z]{1,24} | \ ?[A-Z]{1,24}(?![a-z])    # a hump of a camelCase word; capitals
+    '(?:s|t|m|d|re|ve|ll)(?![a-z])                          # the end of a contraction
+    | '(?=[stmd]|re|ve|ll)                                  # 's of 'string' is one to some
+    | \\[a-z"\\/]                                           # an escape in JSON or code
+    | \ ?(?:[A-Z]{0,32}[a-z]{1,32}+|[A-Z]{1,32})(?![\u00aa-\u036f\u1d00-\u1fff])  # a hump of a name; capitals
     | [0-9]{1,12}
     | \ ?[!-/:-@\[\]^_`{-~]{1,32} | \\
-    | [\r\n]{1,8}(?:\ {1,64}(?=\ )|\t{1,16})?           # the last space of an indentation goes to the word
-    | [\u4e00-\u9fff]{1,8} | [\u3041-\u30ff]{1,12} | \ ?[\uac00-\ud7a3]{1,8}
-    | \ ?[\u00c0-\u024f][a-z\u00c0-\u024f]{0,23} | \ ?[\u0386-\u03ce]{1,16}
-    | \ ?[\u0401\u0410-\u0451]{1,24} | \ ?[\u05d0-\u05ea]{1,16} | \ ?[\u0627-\u063a\u0641-\u064a]{1,16}
+    | [\r\n]{1,8}(?:\ {1,64}(?=\ )|\t{1,16})?               # the last space of an indentation goes to the word
+    | \ ?[A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u036f\u1d00-\u1fff]{1,32}
+    | \ ?[\u0370-\u1cff]{1,32}
+    | \ ?[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]{1,12}
     | \ {1,64}(?=\ ) | \ {1,64} | \t{1,16}
-    | [\U00010000-\U0010ffff]{1,8} | .
+    | .
     """,
     re.VERBOSE | re.DOTALL,
 )
 
+# Thousandths of a run's bound that the larger vocabularies take, the median of them; least squares over recorded
+# conversations, documentation, source code, JSON and chat.
+_SHARES = {"known": 1000, "likely": 500, "unknown": 550, "digits": 550, "marks": 770, "newline": 700, "other": 600}
+
+
+_NEVER = (NEVER, NEVER, NEVER, NEVER)
+# The forms of a word, in the order of its digits.
+_FORMS: tuple[Callable[[str], str], ...] = (
+    str,
+    " {}".format,
+    str.title,
+    lambda word: f" {word.title()}",
+    str.upper,
+    lambda word: f" {word.upper()}",
+)
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ "
+
 
 class _RunCost(NamedTuple):
-    """Thousandths of a token, and the letters by which unknown words outweigh known ones."""
+    """What a run costs: thousandths of a token as an estimate, tokens as a bound."""
 
     estimate: int
     bound: int
-    variance: int
-    strange: int
 
 
 def utf8_bytes(text: str) -> int:
@@ -81,159 +100,186 @@ def utf8_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _word(body: str, lead: str) -> Iterator[tuple[str, int]]:
-    size, lower = len(body), body.lower()
-    form = "lower" if body[0] == lower[0] else "title" if body[-1] == lower[-1] else "upper"
-    if size == 1:
-        yield f"letter.{form}.{lead}", 1
-    elif lower in tables.WORDS or (lead == "spaced" and lower in tables.SPACED_WORDS):
-        yield f"known.{form}.{lead}", 1
-        if form == "upper":
-            yield "known.upper.long", max(0, size - 4)
-    else:
-        yield f"word.{form}.{lead}", 1
-        yield f"word.{form}.letters", size
-        yield f"word.{form}.odd", sum(pair not in tables.PAIRS for pair in map("".join, pairwise(lower)))
-        yield f"word.{form}.long", max(0, size - 5)
+@cache
+def _groups() -> dict[str, list[str]]:
+    """Return the words of the table by their digits."""
+    groups: dict[str, list[str]] = {}
+    group: list[str] = []
+    for item in COSTS.split():
+        if item[0] < "a":
+            group = groups.setdefault(item, [])
+        else:
+            group.append(item)
+    return groups
 
 
-def _digits(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    yield "digit", len(body)
-    yield "digits3", -(-len(body) // 3)
+@cache
+def _words() -> dict[str, str]:
+    """Return the digits of each word in the table, by its small letters."""
+    return {word: digits for digits, words in _groups().items() for word in words}
 
 
-def _punctuation(body: str, lead: str) -> Iterator[tuple[str, int]]:
-    if len(body) == 1:
-        yield f"mark.{lead}", 1
-    elif (f" {body}" if lead == "spaced" else body) in tables.MARKS:
-        yield "marks.known", 1
-    else:
-        changes = sum(first != second for first, second in pairwise(body))
-        yield f"marks.{lead}", 1
-        yield "marks.change", changes
-        yield "marks.rule" if body[-1] in "-=*#_./~" else "marks.repeat", len(body) - 1 - changes
+@cache
+def _parts() -> frozenset[str]:
+    """Return what is one token in each vocabulary and can be a part of a run: groups of letters, of marks."""
+    found = set(tables.MARKS | tables.LETTERS)
+    for digits, words in _groups().items():
+        short = [word for word in words if len(word) < PART_CHARS]
+        for form, tokens in zip(_FORMS, digits, strict=True):
+            if tokens == "1":
+                found.update(map(form, short))
+    return frozenset(found)
 
 
-def _escape(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    yield f"escape.{body[1]}" if body[1:] in {"n", "t", '"'} else "escape" if body[1:] else "mark.bare", 1
+def _known_tokens(run: str) -> int:
+    """Return what the table says of a word, with or without a space before it; 0 where it says nothing."""
+    spaced = run[0] == " "
+    word = run[1:] if spaced else run
+    digits = _words().get(word.lower())
+    if digits is None:
+        return 0
+    form = 0 if word.islower() else 4 if word.isupper() else 2 if word[1:].islower() else None
+    return 0 if form is None else int(digits[form + spaced])
 
 
-def _contraction(body: str, lead: str) -> Iterator[tuple[str, int]]:
-    return iter([("contraction", 1)]) if len(body) > 1 and body[1].isalpha() else _punctuation(body, lead)
+@cache
+def _two_token_blocks() -> frozenset[int]:
+    # By 16 characters: spans that begin or end within such a block are looked through.
+    return frozenset(block for first, last in tables.TWO_TOKEN_SPANS for block in range(first >> 4, (last >> 4) + 1))
 
 
-def _newline(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    spaces, tabs, returns = body.count(" "), body.count("\t"), body.count("\r")
-    yield "newline", 1
-    yield "newline.more", len(body) - spaces - tabs - 1
-    yield "newline.return", returns
-    yield "space.long", spaces // 16
-    yield "newline.tab", tabs
+@lru_cache(maxsize=4096)
+def _char_tokens(char: str) -> int:
+    """Return the tokens of one character at most."""
+    if char.isascii() or char in tables.CHARACTERS:
+        return 1
+    code, size = ord(char), utf8_bytes(char)
+    if (code >> 4) in _two_token_blocks() and any(first <= code <= last for first, last in tables.TWO_TOKEN_SPANS):
+        return 2
+    # What one character stands for may be longer than itself: a half is 1, a fraction slash and 2.
+    return max(size, utf8_bytes(unicodedata.normalize("NFKC", char)))
 
 
-def _spaces(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    yield "space" if len(body) == 1 else "spaces", 1
-    yield "space.long", len(body) // 16
+def _most_tokens(run: str) -> int:
+    """Return the largest number of tokens in which no two neighbours are one in the tables.
+
+    Tokens of more than three characters are not told from each other: one of them may stand beside anything.
+    """
+    parts = _parts()
+    # For each place: the most tokens up to there whose last one has one, two, three, or more characters.
+    rows = [_NEVER, _NEVER, (NEVER, NEVER, NEVER, 0)]
+    best = [NEVER, NEVER, NEVER, 0]
+    alone = [1] * len(run) if run.isascii() else map(_char_tokens, run)
+    for end, tokens in enumerate(alone, start=1):
+        third, second, first = rows[-3:]
+        three, four, five = run[end - 3 : end] in parts, run[end - 4 : end] in parts, run[end - 5 : end] in parts
+        row = (
+            tokens
+            + max(
+                first[3],
+                NEVER if run[end - 2 : end] in parts else first[0],
+                NEVER if three else first[1],
+                NEVER if four else first[2],
+            ),
+            1
+            + max(
+                second[3],
+                NEVER if three else second[0],
+                NEVER if four else second[1],
+                NEVER if five else second[2],
+            ),
+            1
+            + max(
+                third[3],
+                NEVER if four else third[0],
+                NEVER if five else third[1],
+                NEVER if run[end - 6 : end] in parts else third[2],
+            ),
+            1 + best[-4],
+        )
+        rows.append(row)
+        best.append(max(row))
+    return best[-1] + (len(run) >= RUN_CHARS)
 
 
-def _tabs(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    yield "tab", 1
-    yield "tab.more", len(body) - 1
+def _alike_tokens(char: str, amount: int) -> int:
+    """Return the tokens of a run of one character: neighbours that are one token together would be that."""
+    most = tables.SPACES[char]
+    if amount <= most:
+        return 1
+    pairs, rest = divmod(amount, most + 1)
+    return 2 * pairs + bool(rest)
 
 
-def _listed(name: str, common: str, frequent: str) -> Callable[[str, str], Iterator[tuple[str, int]]]:
-    first, second = frozenset(common), frozenset(frequent)
-
-    def features(body: str, lead: str) -> Iterator[tuple[str, int]]:
-        if lead == "spaced":
-            yield f"{name}.spaced", 1
-        for char in body:
-            yield f"{name}.common" if char in first else f"{name}.frequent" if char in second else f"{name}.rare", 1
-
-    return features
-
-
-def _letters(name: str) -> Callable[[str, str], Iterator[tuple[str, int]]]:
-    def features(body: str, lead: str) -> Iterator[tuple[str, int]]:
-        plain = sum(char.isascii() for char in body)
-        yield f"{name}.{lead}", 1
-        yield name, len(body) - plain
-        if plain:
-            yield f"{name}.plain", plain
-
-    return features
+def _space_tokens(run: str) -> int:
+    breaks = run.rstrip(" \t")
+    indentation = len(run) - len(breaks)
+    # A line break of two characters is two tokens to some.
+    tokens = len(breaks) if "\r" in breaks else _alike_tokens("\n", len(breaks)) if breaks else 0
+    if not indentation:
+        # Two and more are two tokens where a letter follows, by the pattern of some.
+        return min(len(breaks), tokens + 1)
+    if run[-1] == " ":
+        return tokens + _alike_tokens(" ", indentation)
+    # The last tab may go to the word behind it, or stand alone.
+    return tokens + (_alike_tokens("\t", indentation - 1) + 1 if indentation > 1 else 1)
 
 
-def _two_tokens(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    for char in body:
-        yield "symbol.common" if char in tables.SYMBOLS else "symbol", 1
+def _word_cost(run: str) -> tuple[str, int]:
+    capitals = len(run) - len(run.lstrip(_CAPITALS))
+    if capitals > 1 + (run[0] == " ") and capitals < len(run):
+        # Capitals before a hump: nobody parts them, so that a token may have letters of both.
+        (_, before), (kind, behind) = _word_cost(run[: capitals - 1]), _word_cost(run[capitals - 1 :])
+        return kind, before + behind + 1
+    known = _known_tokens(run)
+    return ("known" if known == 1 else "likely", known) if known else ("unknown", _most_tokens(run))
 
 
-def _as_bytes(body: str, _lead: str) -> Iterator[tuple[str, int]]:
-    yield "byte", utf8_bytes(body)
+def _mark_cost(run: str) -> tuple[str, int]:
+    if run[0] == "\\":
+        # The letter of an escape is a word's first to some, and the backslash the end of the marks before it.
+        return "marks", len(run)
+    if run in tables.ENDINGS or run in tables.MARKS:
+        return "marks", 1
+    if run[0] == "'" and len(run) == 1:
+        return "marks", 2
+    return "marks", _most_tokens(run)
 
 
-_BY_ASCII = {
-    **dict.fromkeys(map(chr, range(33, 127)), _punctuation),
-    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _word),
-    **dict.fromkeys("0123456789", _digits),
-    **dict.fromkeys("\r\n", _newline),
-    " ": _spaces,
-    "\t": _tabs,
-    "\\": _escape,
-    "'": _contraction,
-}
-_BY_RANGE = (
-    (0x00C0, 0x024F, _letters("latin")),
-    (0x0386, 0x03CE, _letters("greek")),
-    (0x0401, 0x0451, _letters("cyrillic")),
-    (0x05D0, 0x05EA, _letters("hebrew")),
-    (0x0627, 0x063A, _letters("arabic")),
-    (0x0641, 0x064A, _letters("arabic")),
-    (0x3041, 0x30FF, _listed("kana", tables.KANA, "")),
-    (0x4E00, 0x9FFF, _listed("han", tables.HAN, tables.HAN_FREQUENT)),
-    (0xAC00, 0xD7A3, _listed("hangul", tables.HANGUL, tables.HANGUL_FREQUENT)),
-    *((low, high, _two_tokens) for low, high in tables.TWO_TOKEN_RANGES),
-)
+def _other_cost(run: str) -> tuple[str, int]:
+    spaced = len(run) > 1 and run[0] == " "
+    if (run[1] if spaced else run[0]) < "\u2000":
+        return "other", 1 if run in tables.LETTERS else _most_tokens(run)
+    return "other", sum(map(_char_tokens, run)) + (spaced and run[1] in tables.SPLIT_BY_SPACE)
 
 
-def _kind(char: str) -> Callable[[str, str], Iterator[tuple[str, int]]]:
-    if char.isascii():
-        return _BY_ASCII.get(char, _as_bytes)
-    if char in tables.SYMBOLS:
-        return _two_tokens
-    return next((kind for low, high, kind in _BY_RANGE if low <= ord(char) <= high), _as_bytes)
+def _kind(run: str) -> tuple[str, int]:
+    """Return the kind of a run, and its bound in tokens."""
+    char = run[1] if run[0] == " " and len(run) > 1 else run[0]
+    if not run.isascii():
+        return _other_cost(run)
+    if char.isalpha():
+        return _word_cost(run)
+    if char.isdigit():
+        return "digits", len(run)
+    if char in "\r\n\t ":
+        return "newline", _space_tokens(run)
+    return _mark_cost(run) if char.isprintable() else ("other", 1)
 
 
-def features(run: str) -> Iterator[tuple[str, int]]:
-    """Yield the features of one run and how many of each it has; their weights are in `class_tables`."""
-    spaced = run[0] == " " and run.strip(" ") != ""
-    body = run[1:] if spaced else run
-    return _kind(body[0])(body, "spaced" if spaced else "bare")
-
-
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=16_384)
 def _cost(run: str) -> _RunCost:
-    estimate = bound = variance = strange = 0
-    for name, amount in features(run):
-        weight = tables.WEIGHTS[name]
-        estimate += weight.estimate * amount
-        bound += weight.bound * amount
-        variance += weight.variance * amount
-        strange += weight.strange * amount
-    return _RunCost(estimate, bound, variance, strange)
+    kind, bound = _kind(run)
+    return _RunCost(_SHARES[kind] * bound, bound)
 
 
-def _measure_piece(text: str) -> Cost:
-    estimate = bound = variance = strange = 0
+def _measure_piece(text: str) -> tuple[int, int]:
+    estimate = bound = 0
     for run, times in Counter(_RUN.findall(text)).items():
         cost = _cost(run)
         estimate += cost.estimate * times
         bound += cost.bound * times
-        variance += cost.variance * times * times
-        strange += cost.strange * times
-    bound += tables.SPREAD * math.isqrt(variance * 1000) // 1000 + tables.STRANGE * max(0, strange)
-    return Cost((estimate + 500) // 1000, -(-bound // 1000) + 1)
+    return estimate, bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,16 +303,18 @@ class ClassCounter:
             return Cost(cap_bytes // LONG_TEXT_BYTES_PER_TOKEN, cap_bytes)
         estimate = bound = 0
         for start in range(0, len(text), PIECE_CHARS):
-            piece = _measure_piece(text[start : start + PIECE_CHARS])
-            estimate += piece.estimate
-            bound += piece.bound
-        bound = min(bound, cap_bytes)
-        return Cost(min(estimate, bound), bound)
+            thousandths, tokens = _measure_piece(text[start : start + PIECE_CHARS])
+            estimate += thousandths
+            bound += tokens + 1
+        # Characters that are made longer before they are counted may cost more than their bytes.
+        if bound > cap_bytes:
+            bound = max(cap_bytes, bound - 1)
+        return Cost(min((estimate + 500) // 1000, bound), bound)
 
     def count(self, text: str) -> int:
         """Return the best estimate in tokens: what the larger vocabularies take, the median of them."""
         return self.measure(text).estimate
 
     def upper_bound(self, text: str) -> int:
-        """Return a number of tokens that no measured tokenizer passed; at most the UTF-8 bytes."""
+        """Return a number of tokens that no measured tokenizer passed; at most the UTF-8 bytes of its NFKC form."""
         return self.measure(text).bound
