@@ -281,7 +281,7 @@ def test_report_that_was_too_large_is_forgotten_once_another_is_smaller() -> Non
     session = opened(InMemoryStore(), Setup(8192))
     limits = []
     for usage in (Usage(1900), Usage(400), Usage(700)):
-        made = session.assemble([user("word " * 300)])
+        made = session.assemble([user("word " * 330)])
         session.record(*made.incoming, assistant("ok"), usage=usage)
         limits.append(made.limit.bound)
     made = session.assemble([user("?")])
@@ -309,7 +309,7 @@ def test_nothing_learned_makes_every_request_impossible(hidden: int, slack: int)
     store, heard = _poisoned(hidden, slack), Heard()
     session = opened(store, SMALL, "s", heard)
     assert session.compact() is None
-    made = session.assemble([user("and what else is there to say of it?")], Inputs(system="Be brief. " * 10))
+    made = session.assemble([user("and what else is there to say of it?")], Inputs(system="Be brief. " * 13))
     assert [event.name for event in heard.events].count(events.USAGE_DROPPED) == 1
     session.record(*made.incoming, assistant("nothing"))
     again = opened(store, SMALL, "s", heard)

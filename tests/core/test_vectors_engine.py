@@ -128,7 +128,7 @@ def test_crossing_inside_a_tool_loop_waits_for_the_next_user_turn() -> None:
     host = Host(InMemoryStore(), setup)
     history = [*tame(4, 60), user("go")]
     for step in range(12):
-        history += [assistant(f"step {step}", (f"c{step}", "read", "{}")), result(f"c{step}", "data " * 260)]
+        history += [assistant(f"step {step}", (f"c{step}", "read", "{}")), result(f"c{step}", "data " * 270)]
     host.run([*history, assistant("done"), user("and now?")])
     loop, question = host.calls[8:-1], host.calls[-1]
     assert max(call.request.report.pressure_fraction for call in loop) > setup.settings.high_fraction

@@ -36,7 +36,7 @@ def summary_shown(one: Opened) -> str:
 
 def test_recall_of_a_shown_summary_gives_exactly_its_messages_raw_at_the_tail() -> None:
     """B-18, V19: source ids, raw, flagged; the old bytes a prefix; the originals unflagged; the summary stays."""
-    store, one = talked()
+    store, one = talked(44)
     before = one.session.assemble([user("?")])
     summary = next(part for part in before.parts if part.summary_id)
     rows = held(store).messages
