@@ -10,6 +10,9 @@ import glob
 import json
 import re
 import threading
+import time
+from dataclasses import replace
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.stdlib.daybook import State
     from squidbot.config import Loaded
     from squidbot.core.journal.ports import Appended, Journal, Read
+    from squidbot.core.journal.rules import Rules
     from squidbot.core.memories import Isolation
     from squidbot.core.ports import Observer
 
@@ -55,10 +59,10 @@ def folder_of(scope: Scope, isolation: Isolation) -> str:
     return f"{named}-{digest}".lstrip("-")
 
 
-def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY) -> Daybook:
+def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY, rules: Rules | None = None) -> Daybook:
     """Return a scope's journal in a folder, relative to the current one, or (None) in `journal.folder`.
 
-    Nothing is made.
+    Nothing is made. `rules` say what is kept of an entry; None: as settings say.
 
     Raises:
         ConfigError: one of `journal.redact_patterns` is none.
@@ -66,7 +70,7 @@ def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY)
     settings = loaded.settings.journal
     place = Path(loaded.absolute(settings.folder)) if folder is None else Path(folder)
     isolation: Isolation = loaded.settings.memory.isolation  # type: ignore[assignment]  # one of them, checked when read
-    return Daybook(place / folder_of(scope, isolation), settings.rules)
+    return Daybook(place / folder_of(scope, isolation), rules or settings.rules)
 
 
 def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -148,7 +152,20 @@ class Journals:
 
     def redacted(self, text: str) -> str:
         """Return a text without secrets, as entries are kept."""
-        return self._loaded.settings.journal.rules.redactor.redacted(text)
+        return self._rules.redactor.redacted(text)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        """What is kept of an entry; a pattern of the settings that takes too long is told of."""
+
+        def slow(pattern: str) -> None:
+            cause = (
+                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
+                f"secrets out; write it simpler @ {self._loaded.source}.journal.redact_patterns"
+            )
+            self._observer.notify(Event(events.DEGRADED, "", cause))
+
+        return replace(self._loaded.settings.journal.rules, clock=time.thread_time, slow=slow)
 
     def of(self, scope: Scope = NOBODY) -> Telling:
         """Return the journal of a scope, the same each time, as long as it is one of those that are held.
@@ -156,7 +173,7 @@ class Journals:
         Raises:
             ConfigError: one of `journal.redact_patterns` is none.
         """
-        book = journal_of(self._loaded, None, scope)
+        book = journal_of(self._loaded, None, scope, self._rules)
         with self._lock:
             journal = self._opened.get(book.folder) or Telling(book, self._observer)
             hold(self._opened, book.folder, journal)

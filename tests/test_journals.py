@@ -117,3 +117,21 @@ def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeyp
         first = journals.newest(squidbot.Scope(user="u0"))
         assert first is not None
         assert first.summary == "Hello; Hello!"
+
+
+def test_pattern_that_takes_too_long_is_switched_off_and_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for an engine, whoever's journal it is; entries are still kept."""
+    host, ticks = Host(), count()
+    monkeypatch.setattr("squidbot.journals.time.thread_time", lambda: 0.6 * next(ticks))
+    settings = {"journal": {"enabled": True, "folder": str(tmp_path), "redact_patterns": [r"EMP-\d+"]}}
+    with squidbot.load(settings, extensions=[host]) as engine:
+        journal = engine.wired.journals.of()
+        assert journal.append(Entry(EVENING, "EMP-12 " + "x" * 4_000)).entry.summary.startswith("[redacted] ")
+        assert journal.append(Entry(EVENING, "EMP-12")).entry.summary == "EMP-12"
+        assert engine.wired.journals.redacted("EMP-12") == "EMP-12"
+    said = [cause for name, _, cause in host.told if name == events.DEGRADED]
+    assert len(said) == 1
+    assert "switched off" in said[0]
+    assert "journal.redact_patterns" in said[0]

@@ -24,9 +24,11 @@ NAMES: Final = (
 # These are words of other meaning, too: what stands behind them has a letter and a digit, or quotes.
 _WEAK: Final = frozenset(("pass", "pw"))
 # Secrets that are known by their shape: some of what stands in each, in lower case, which is looked for first, and the
-# shape. The facts (prefixes, alphabets, lengths) are those that the issuers document, as gitleaks' rules
-# (config/gitleaks.toml) and detect-secrets' plugins list them; JSON web tokens are RFC 7519, PEM blocks RFC 7468, user
-# and password in a URL RFC 3986, bearer tokens RFC 6750.
+# shape. Where gitleaks' config/gitleaks.toml (b58d3f1) or a plugin of detect-secrets lists a family, its prefix and
+# alphabet were held against that, and what is shorter is taken, too; what both know only by a name beside it is not
+# here. These stand in neither, and were not checked: DeepSeek, OpenRouter, Groq, Replicate, Discord's webhooks,
+# Google's `GOCSPX-` and `ya29.`, `whsec_`, Supabase, Doppler's but `dp.pt.`, New Relic's but `NRAK-` and `NRII-`. JSON
+# web tokens are RFC 7519, PEM blocks RFC 7468, user and password in a URL RFC 3986, bearer tokens RFC 6750.
 _SHAPES: Final = (
     (("sk-",), r"\bsk-[A-Za-z0-9_\-]{16,}"),  # OpenAI, Anthropic, DeepSeek, OpenRouter
     (("gsk_", "r8_", "hf_", "api_org_", "pplx-"), r"\b(?:gsk_|r8_|hf_|api_org_|pplx-)[A-Za-z0-9]{24,}"),
@@ -48,7 +50,7 @@ _SHAPES: Final = (
         r"(?<=webhook\.office\.com/)webhookb2/[\w@\-]{30,}/IncomingWebhook/[\w\-]{20,}/[\w\-]{20,}",
     ),
     ((".",), r"(?<![\w.\-])[MNO][\w\-]{22,28}\.[\w\-]{6}\.[\w\-]{27,45}(?![\w\-])"),  # Discord
-    ((":",), r"(?<![\w:\-])\d{8,10}:AA[\w\-]{32,33}(?![\w\-])"),  # Telegram
+    ((":",), r"(?<![\w:\-])\d{5,16}:A[\w\-]{34}(?![\w\-])"),  # Telegram
     (("aiza", "gocspx-", "ya29."), r"\bAIza[\w\-]{30,}|\bGOCSPX-[\w\-]{20,}|\bya29\.[\w\-]{20,}"),
     (("k_live_", "k_test_", "k_prod_"), r"\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,}"),
     (("whsec_",), r"\bwhsec_[A-Za-z0-9+/]{24,}=*"),
@@ -59,7 +61,7 @@ _SHAPES: Final = (
         r"(?<![\w\-])eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?|\b(?:ops|sntrys)_eyJ[\w+/=]{40,}",
     ),
     (("sg.",), r"\bSG\.[\w\-]{16,32}\.[\w\-]{16,64}"),
-    (("sk",), r"\bSK[0-9a-f]{32}\b"),  # Twilio
+    (("sk",), r"\bSK[0-9a-fA-F]{32}\b"),  # Twilio
     (("key-", "-us"), r"\bkey-[0-9a-f]{32}\b|\b[0-9a-f]{32}-us[0-9]{1,2}\b"),  # Mailgun, Mailchimp
     (("xkeysib-", "sntryu_", "tfp_"), r"\b(?:xkeysib-[a-f0-9]{64}-\w{16}|sntryu_[a-f0-9]{64}|tfp_[\w\-.=]{40,})"),
     (("sq0", "eaaa"), r"\bsq0[a-z]{3}-[\w\-]{22,}|\bEAAA[A-Za-z0-9\-_]{22,}"),
@@ -74,21 +76,24 @@ _SHAPES: Final = (
     (("hvs.", "hvb.", "atlasv1"), r"\bhv[sb]\.[\w\-]{24,}|\b[A-Za-z0-9]{14}\.atlasv1\.[\w\-]{40,}"),
     (("dp.", "dt0c01."), r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[\w.\-]{40,}|\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{40,}"),
     (
-        ("lin_api_", "ntn_", "gls", "glc_"),
+        ("lin_api_", "ntn_", "glsa_", "glc_"),
         (
-            r"\b(?:lin_api_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|gls[ac]?_[\w+/]{32,}|"
+            r"\b(?:lin_api_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|glsa_\w{32,}|"
             r"glc_[\w+/]{32,}=*)"
         ),
     ),
     (
         ("pscale_", "pmak-", "pnu_", "sbp_"),
         (
-            r"\b(?:pscale_(?:tkn|pw|oauth)_[\w\-.=]{32,}|PMAK-[a-f0-9\-]{40,}|pnu_[a-z0-9]{36}|"
+            r"\b(?:pscale_(?:tkn|pw|oauth)_[\w\-.=]{32,}|PMAK-[a-f0-9\-]{40,}|pnu_[A-Za-z0-9]{36}|"
             r"sbp_[a-f0-9]{40})"
         ),
     ),
-    (("nra", "fo1_", "fm1", "fm2_"), r"\bNRA[AKL]-[A-Za-z0-9]{20,}|\b(?:fo1|fm1[ar]|fm2)_[\w+/\-]{40,}=*"),
-    (("atatt3", "p8e-", "age-secret"), r"\bATATT3[\w\-=]{100,}|\bp8e-[a-z0-9]{32}|\bAGE-SECRET-KEY-1[0-9A-Z]{58}"),
+    (
+        ("nra", "nrii-", "fo1_", "fm1", "fm2_"),
+        r"\bNR(?:A[AKL]|II)-[A-Za-z0-9\-]{20,}|\b(?:fo1|fm1[ar]|fm2)_[\w+/\-]{40,}=*",
+    ),
+    (("atatt3", "p8e-", "age-secret"), r"\bATATT3[\w\-=]{100,}|\bp8e-[A-Za-z0-9]{32}|\bAGE-SECRET-KEY-1[0-9A-Z]{58}"),
     (
         ("duffel_", "ezak", "eztk", "flw"),
         (
@@ -106,12 +111,22 @@ _SHAPES: Final = (
         ),
     ),
     (
-        ("private key",),
+        ("fio-u-", "tk-us-", "_mmk", "sm_", "bedrock-api-key-"),  # Frame.io, Scalingo, MaxMind, SettleMint, AWS Bedrock
         (
-            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]{0,40}"
-            r"PRIVATE KEY(?: BLOCK)?-----|\Z)"
+            r"\b(?:fio-u-[\w\-=]{64}|tk-us-[\w\-]{48}|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk|sm_[aps]at_[A-Za-z0-9]{16}|"
+            r"bedrock-api-key-[A-Za-z0-9+/]{28,}=*)"
         ),
     ),
+    (("v1.0-",), r"\bv1\.0-[a-f0-9]{24}-[a-f0-9]{146}"),  # Cloudflare
+    (("a3-",), r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\b"),  # 1Password
+    (
+        ("private key",),
+        (
+            r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}[\s\S]*?(?:-{4,5} ?END [A-Z0-9 ]{0,40}"
+            r"PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)"
+        ),
+    ),
+    (("putty-user-key-file",), r"PuTTY-User-Key-File-\d[\s\S]*?(?:Private-MAC: [0-9a-f]+|\Z)"),
     # A password may hold "@" and "/", but what stands between a port and a path is none.
     (("://",), r"(?<=://)[^\s/:@\[\"'<>`]{0,200}:(?!\d{1,5}(?:[/?#\s\"']|\Z))[^\s\"'<>`]{1,200}(?=@)"),
     (("bearer", "basic"), r"(?i:\bbearer\s++|\bauthorization:\s*+basic\s++)[A-Za-z0-9._~+/\-]{12,}=*"),

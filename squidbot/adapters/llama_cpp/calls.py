@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Said", "Teller", "read_calls"]
 
 # Hermes and Qwen; Mistral; Llama 3 writes a bare object, at times behind its own mark.
-_TAGGED = re.compile(r"<tool_call>\s*+(\{(?:(?!<tool_call>).)*?\})\s*+</tool_call>", re.DOTALL)
+_TAGGED = re.compile(r"<tool_call>\s*+(\{(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>))*+\})\s*+</tool_call>")
 _LISTED, _MARKED = "[TOOL_CALLS]", "<|python_tag|>"
 _OPENERS = ("<tool_call>", _LISTED, _MARKED)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,7 +12,7 @@ from squidbot.core.journal.entry import IDS
 from squidbot.core.redaction import NAMES, Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.journal.entry import Entry
 
@@ -52,12 +52,16 @@ class Rules:
         include_errors: whether errors are kept.
         redact_patterns: what is taken out beside all that `Redactor` knows: a word is the name of a secret, as in
             `word: ...`; all else is a regular expression of the secret itself.
+        clock: tells the seconds of CPU that this thread took; `None`: `redact_patterns` have no limit of time.
+        slow: told once for each of them that took over a second for one text: it is not used any more.
     """
 
     most_entries_per_day: int = MOST_ENTRIES_PER_DAY
     include_files: bool = True
     include_errors: bool = True
     redact_patterns: Sequence[str] = REDACT_PATTERNS
+    clock: Callable[[], float] | None = field(default=None, compare=False)
+    slow: Callable[[str], None] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Read the patterns.
@@ -72,7 +76,7 @@ class Rules:
         """What takes secrets out."""
         words = [one for one in self.redact_patterns if _WORD.fullmatch(one)]
         others = [one for one in self.redact_patterns if not _WORD.fullmatch(one)]
-        return Redactor((*NAMES, *(one for one in words if one not in NAMES)), others)
+        return Redactor((*NAMES, *(one for one in words if one not in NAMES)), others, clock=self.clock, slow=self.slow)
 
     def taken(self, entry: Entry) -> Taken:
         """Return what is kept of an entry. Ids stay as they are: sessions are found by them.

@@ -104,4 +104,6 @@ def test_rules_are_those_of_the_document_when_nothing_is_said() -> None:
         "include_files": True,
         "include_errors": True,
         "redact_patterns": ("api_key", "secret"),
+        "clock": None,
+        "slow": None,
     }
