@@ -85,8 +85,9 @@ CALLED_BY = dict.fromkeys(
 )
 # Callers give these no longer texts.
 SHORT = {"replay.metrics._LITERAL": 400}
-# PyYAML's own: linear, but what a match remembers outgrows the caches: 1 MB takes nine times as long as 250 kB.
-NOT_AT_LENGTH = {"adapters.yaml._Dumper"}
+# Linear, but what a match remembers outgrows the caches between 250 kB and 1 MB: there it takes six to fifteen times as
+# long, and from 1 to 3 MB three times.
+NOT_AT_LENGTH = {"adapters.yaml._Dumper", "core.memory.extract._LEAD", "core.memory.pieces.blocks._RULE"}
 
 
 def modules() -> Iterator[tuple[str, ast.Module, dict[str, Any]]]:
