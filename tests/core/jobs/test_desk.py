@@ -163,7 +163,7 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
         # Room for the notes of all fifteen blocks (C23).
         (
             Setup(131_072, settings=strategy("balanced", 126_976)),
-            2200,
+            2250,
             ("detailed", "moderate", "compact", "merged"),
             0.8,
         ),

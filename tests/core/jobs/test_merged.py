@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # A room in which every event makes one note on everything, and one in which blocks have notes of their own behind it.
 TINY = Setup(4096, settings=strategy("balanced", 3072))
 SMALL = Setup(8192, settings=strategy("balanced", 6144))
-WORDS = {TINY: 40, SMALL: 80, MIDDLE: 200}
+WORDS = {TINY: 72, SMALL: 80, MIDDLE: 225}
 SETUPS = pytest.mark.parametrize("setup", [TINY, SMALL, MIDDLE], ids=["4K", "8K", "16K"])
 
 
