@@ -59,7 +59,7 @@ def parent_in(engine: Engine) -> squidbot.Session:
     session = engine.session("support/42", window_tokens=16_000, scope=ANN)
     session.record({"role": "system", "content": "You are a squid."})
     talk(session)
-    session.record({"role": "user", "content": "Hi"}, "[DECISION] No threads - LOCKED")
+    session.record({"role": "user", "content": "[DECISION] No threads - LOCKED"}, "Fine.")
     session.goals.change("set", "Ship the parser")
     session.goals.change("milestone", "Lexer", done=True)
     session.goals.change("architecture", "One store")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Category, Record
+from squidbot.core.own_words import own_marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,6 +29,8 @@ __all__ = [
     "MarkedLine",
     "Markers",
     "Said",
+    "counted_lines",
+    "details",
     "marked_lines",
     "may_mark",
     "parted",
@@ -53,6 +56,8 @@ _LINE = re.compile(
 _FENCE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
 _COMPLETED = re.compile(r"\bcompleted\b[\s.!)*_]*\Z", re.IGNORECASE)
 _BEFORE_COMPLETED = " \t\r\n\f\v:(-\u2013\u2014"
+_LOCKED = re.compile(r"\bLOCKED\b[\s.!)\]*_]{0,8}\Z")
+_DETAIL = re.compile(r"\s?[:;,(\u2013\u2014-]")
 # Control characters and lone surrogates, which some providers refuse.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
@@ -130,11 +135,23 @@ def may_mark(row: StoredMessage) -> bool:
     return speaks and _MARKER.search(row.payload) is not None
 
 
+def counted_lines(role: str, text: str) -> list[MarkedLine]:
+    """Return the marked lines of a message that may count: of a user his own, of others all (`Said.is_own`)."""
+    if role != "user" or not _MARKER.search(text):
+        return marked_lines(text)
+    return marked_lines("\n".join(own_marks(text)))
+
+
 class Said(NamedTuple):
-    """The lines that one message marks. Artifacts among them stand in notes, and make no line of their own."""
+    """The lines that one message marks. Artifacts among them stand in notes, and make no line of their own.
+
+    `is_own` says whether they are a user's: an assistant may have read a line anywhere, so its lines set no goal and
+    no decision; they may close, complete and detail those that a user, or a call, has set.
+    """
 
     seq: int
     lines: tuple[str, ...]
+    is_own: bool = True
 
     @classmethod
     def of(cls, seq: int, message: Message) -> Said | None:
@@ -143,12 +160,13 @@ class Said(NamedTuple):
         Characters that providers refuse are left out. A line longer than `LINE_CHARS` is cut there, and names its
         message.
         """
-        lines = [one.line for one in marked_lines(message.text)]
-        return cls(seq, tuple(_kept(line, seq) for line in lines)) if lines else None
+        lines = [one.line for one in counted_lines(message.role, message.text)]
+        return cls(seq, tuple(_kept(line, seq) for line in lines), message.role == "user") if lines else None
 
     def record(self, number: int) -> Record:
         """Return the record of this number."""
-        return Record(KIND, number, json.dumps([self.seq, self.lines], separators=(",", ":"), ensure_ascii=False))
+        body = [self.seq, self.lines, *([] if self.is_own else ["assistant"])]
+        return Record(KIND, number, json.dumps(body, separators=(",", ":"), ensure_ascii=False))
 
     def without(self, number: int) -> Record:
         """Return the record of this number once the message is forgotten."""
@@ -162,8 +180,8 @@ class Said(NamedTuple):
             DamagedStoreError: the record can't be read.
         """
         try:
-            seq, lines = json.loads(record.body)
-            return cls(int(seq), tuple(map(str, lines)))
+            seq, lines, *by = json.loads(record.body)
+            return cls(int(seq), tuple(map(str, lines)), not by)
         except (ValueError, TypeError) as error:
             raise DamagedStoreError(f"marked lines {record.number} can't be read: {error}") from error
 
@@ -230,7 +248,7 @@ class Markers:
         """
         placed: dict[str, _Placed] = {}
         others: list[_Placed] = []
-        said = ((seq, line) for seq, lines in self.said for line in filter(None, map(_parsed, lines)))
+        said = ((one.seq, line) for one in self.said for line in filter(None, map(_parsed, one.lines)))
         for number, (seq, line) in enumerate(said):
             one = _Placed(number, seq, line.marker, line.line, None)
             if line.marker in LASTING:
@@ -241,6 +259,20 @@ class Markers:
                 others += _completed(placed, line.completes, seq)
         found = sorted((*others, *placed.values()))
         return found, [one.seq for one in found]
+
+
+def details(said: str, known: Iterable[str]) -> bool:
+    """Return whether a text says one that is known, or begins with it and goes on behind a sign: what it details."""
+    name = _decided(said)
+    for one in known:
+        begin = _decided(one)
+        if begin and (name == begin or (name.startswith(begin) and _DETAIL.match(name, len(begin)))):
+            return True
+    return False
+
+
+def _decided(text: str) -> str:
+    return _named(_LOCKED.sub("", text)).rstrip(" :([-\u2013\u2014")
 
 
 @lru_cache(maxsize=8192)

@@ -224,14 +224,15 @@ def own_words(text: str) -> str:
 
 
 def own_marks(text: str) -> list[str]:
-    """Return the lines of a text among which marked ones may be its author's: of a list only where it is nothing else.
+    """Return the lines of a text among which marked ones may be its author's.
 
-    None of a long text, which is pasted.
+    Those of a list only where the text is nothing but a list and marked lines; none of a long text, which is pasted.
     """
-    lines = [line for line in own_lines(text) if line.strip()]
     if len(text) > MESSAGE_CHARS:
         return []
-    is_list = all(map(_BULLET.match, text.strip().split("\n")))
+    lines = [line for line in own_lines(text) if line.strip()]
+    every = (line for line in text.split("\n") if line.strip())
+    is_list = all(_BULLET.match(line) or _MARKED.match(line) for line in every)
     return [line for line in lines if is_list or not _BULLET.match(line)]
 
 

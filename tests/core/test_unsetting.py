@@ -104,10 +104,10 @@ def test_line_that_a_call_wrote_goes_with_the_line_that_it_ended() -> None:
     """A marked goal that a call closed left its name in another record."""
     store = InMemoryStore()
     session = opened(store, SETUP)
-    session.record(user("Hi"), assistant("[GOAL] Find the walrus"))
+    session.record(user("[GOAL] Find the walrus"), assistant("Hi"))
     book(store).change("close")
     assert "walrus" in everything(store)
-    session.forget(1)
+    session.forget(0)
     assert "walrus" not in everything(store)
 
 

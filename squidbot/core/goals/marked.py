@@ -24,7 +24,7 @@ def marked_changes(said: Iterable[Said]) -> Iterator[Change]:
     """Yield what the marked lines of messages change, in order."""
     for one in said:
         for line in one.lines:
-            yield from (_change(found, one.seq) for found in marked_lines(line))
+            yield from (_change(found, one.seq)._replace(own=one.is_own) for found in marked_lines(line))
 
 
 def _change(line: MarkedLine, seq: int) -> Change:

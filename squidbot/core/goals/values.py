@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from squidbot.core.markers import details
+
 __all__ = ["ACTIONS", "UNLOCK", "Change", "Goal", "Goals", "Item", "same"]
 
 SET, CLOSE = "set", "close"
@@ -35,6 +37,7 @@ class Change(NamedTuple):
             meaning.
         seq: how many messages were stored when it was made, or which message marks it.
         marked: whether a marked line makes it, which stands for its message wherever that is not sent.
+        own: whether a user or a call makes it; false for a line that the assistant marks, which sets nothing new.
     """
 
     action: str
@@ -42,6 +45,7 @@ class Change(NamedTuple):
     done: bool = False
     seq: int = 0
     marked: bool = False
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ class Goals:
 
     def after(self, change: Change) -> Goals:
         """Return what a change makes of them; one that changes nothing is none, and none is refused."""
+        if not change.own and not self._may_detail(change):
+            return self
         if change.action == SET:
             return self._set(change)
         if change.action == CLOSE:
@@ -124,6 +130,15 @@ class Goals:
         if change.action == "next":
             return replace(self, next_step=change.text)
         return self._named(change)
+
+    def _may_detail(self, change: Change) -> bool:
+        """Return whether what an assistant marks is about a goal, or a decision, that there is."""
+        if change.action == CLOSE:
+            goals = (*filter(None, [self.active]), *self.ended)
+            return self.active is not None or any(same(one.text, change.text) for one in goals)
+        if ACTIONS[change.action] == DECISION:
+            return details(change.text, (one.text for one in self.items if one.kind == DECISION))
+        return change.action != SET and self.active is not None
 
     @property
     def _name(self) -> str:

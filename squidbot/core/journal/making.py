@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, marked_lines
+from squidbot.core.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
 from squidbot.core.messages import Category
 from squidbot.core.notes.calls import changed_file, is_about_file
 from squidbot.core.notes.extract import extract
@@ -70,8 +70,8 @@ def question_of(messages: Sequence[Message]) -> str:
 
 
 def _marked(said: Sequence[Message], marker: str) -> tuple[str, ...]:
-    """Return what lines say that are marked so."""
-    lines = (line for one in said if _speaks(one) for line in marked_lines(one.text))
+    """Return what lines say that are marked so; of a user's message his own words alone."""
+    lines = (line for one in said if _speaks(one) for line in counted_lines(one.role, one.text))
     return _each(line.said for line in lines if line.marker == marker)
 
 

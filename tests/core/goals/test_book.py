@@ -86,10 +86,10 @@ def test_goal_of_a_marked_line_leaves_the_notes_where_a_call_closes_it() -> None
     """As with a checkpoint, at the event that puts both into one note; set again by call it is active (O-18)."""
     store = InMemoryStore()
     session = opened(store, SETUP)
-    session.record(user("Hi"), assistant("[GOAL] Ship the parser\n[DECISION] No threads"))
+    session.record(user("[GOAL] Ship the parser\n[DECISION] No threads"), assistant("Fine."))
     talked(store)
     session.compact()
-    assert "[GOAL] Ship the parser" in sent(session)
+    assert any("[GOAL] Ship the parser" in one for one in session.preview().payloads)
     before = sent(session)
     assert book(store).change("close").active is None
     assert sent(session) == before

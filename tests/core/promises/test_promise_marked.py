@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, NotFoundError
-from squidbot.core.markers import marked_lines
+from squidbot.core.markers import counted_lines
 from squidbot.core.messages import Kind
 from squidbot.core.settings import STRATEGIES
 
@@ -37,9 +37,9 @@ def words_of(assembly: Assembly) -> str:
 
 
 def marked(said: Sequence[Message]) -> list[str]:
-    """Return the goals and decisions that were marked so far, as a reader finds them."""
-    own = (one.text for one in said if one.role in {"user", "assistant"})
-    return [line.line for text in own for line in marked_lines(text) if line.marker in LASTING]
+    """Return the goals and decisions that were marked so far, of a user's message those in his own words."""
+    lines = (line for one in said if one.role in {"user", "assistant"} for line in counted_lines(one.role, one.text))
+    return [line.line for line in lines if line.marker in LASTING]
 
 
 @st.composite
