@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.errors import ArgumentError, DamagedStoreError, NotFoundError
 from squidbot.core.isolation import Whose, transcript_id
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Record
@@ -164,7 +164,7 @@ def test_part_is_spelled_so_that_no_other_is_spelled_alike() -> None:
 @pytest.mark.parametrize("session_id", ["", "s" * 1025])
 def test_id_that_no_session_has_is_refused_as_ever(session_id: str) -> None:
     """C6: a part behind it makes it no better."""
-    with engine_of("model") as engine, pytest.raises(StoreError):
+    with engine_of("model") as engine, pytest.raises(ArgumentError, match="session_id is"):
         engine.session(session_id, model=QWEN).record("hello", "hi")
 
 
