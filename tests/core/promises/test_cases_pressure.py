@@ -115,7 +115,7 @@ def test_model_is_told_nothing_inside_a_tool_loop_or_where_it_is_switched_off() 
     """There the event alone; the line comes with the next thing that the user says."""
     loop = [
         user("go"),
-        *(one for n in range(6) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 330))),
+        *(one for n in range(6) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 370))),
     ]
     for notice in (True, False):
         host = Host(InMemoryStore(), changed(LATE, ladder=Ladder(notice=notice)), watch=False)
@@ -152,12 +152,12 @@ def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
 
 def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_note() -> None:
     """A turn that jumps from below the mark to the emergency; the rung switched off, the notes before it stay."""
-    long = [one for n in range(3) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 600))]
+    long = [one for n in range(3) for one in (assistant("", (f"c{n}", "f", "{}")), result(f"c{n}", "data " * 680))]
     made = []
     for emergency in (0.95, 0.0):
         settings = replace(BY_MARKS, low_fraction=0.5, ladder=Ladder(emergency_fraction=emergency, notice=False))
         host = Host(InMemoryStore(), Setup(8192, None, settings), watch=False)
-        host.run([*tame(40, 60), user("go"), *long, assistant("done"), user("next " * 900)])
+        host.run([*tame(40, 60), user("go"), *long, assistant("done"), user("next " * 1230)])
         assert causes(host)[-1] == "high-water"
         made.append(requests(host.calls)[-1])
     emergency_made, ordinary = made

@@ -178,7 +178,7 @@ def test_mark_that_an_event_answers_leaves_a_snapshot_of_what_stood_before() -> 
     """One long question: the mark is passed and the event comes at once; the snapshot brings back what was."""
     host = talked(turns=12)
     former = requests(host.calls)[-1]
-    host.run([user("a question " + "word " * 2600)])
+    host.run([user("a question " + "word " * 2800)])
     event = host.calls[-1].request.event
     assert event is not None
     (saved,) = Snapshots.of(held(host.store).records["snapshot"]).kept
@@ -224,7 +224,7 @@ def test_turn_goes_on_where_a_snapshot_cannot_be_made() -> None:
             host.pending.append(user("go"))
             loop(host, 12)
         else:
-            host.run([user("a question " + "word " * 2600), assistant("yes")])
+            host.run([user("a question " + "word " * 2800), assistant("yes")])
             assert host.calls[-1].request.event is not None
         told = [one for one in host.observer.events if one.name == events.SNAPSHOT_ERROR]
         assert told
