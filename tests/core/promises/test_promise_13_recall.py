@@ -154,7 +154,7 @@ def test_fresh_recall_stays_raw_behind_a_stray_result() -> None:
     assert {span.first_seq: span.how for span in spans}[page.recorded or 0] == "recalled"
 
 
-@pytest.mark.parametrize(("size", "cause"), [(1480, "rollover"), (200, None)])
+@pytest.mark.parametrize(("size", "cause"), [(1240, "rollover"), (200, None)])
 def test_fresh_recall_gives_way_where_a_rollover_leaves_no_room_for_it(size: int, cause: str | None) -> None:
     """A page, and a message behind it that leaves no room even for notes; beside a short one the page is sent."""
     setup = Setup(4096, 0, HistorySettings(policy_limit=400), WORDS)

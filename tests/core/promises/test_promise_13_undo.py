@@ -106,7 +106,7 @@ def test_second_try_behind_a_recall_is_the_first_one_whatever_the_scope(scope: s
 def test_compaction_by_hand_under_another_lease_notes_all_anew() -> None:
     """What was noted under the lease before is not told beside it, in whichever process."""
     given = {25: [Act("lease", 0), Act("compact", 0)], 6: [Act("lease", 1)]}
-    one, other = (acting(tame(17, 140), given, 3, restless=restless) for restless in (False, True))
+    one, other = (acting(tame(17, 150), given, 3, restless=restless) for restless in (False, True))
     assert list(map(outcome, one.calls)) == list(map(outcome, other.calls))
     assert one.store.records("s", "ledger") == other.store.records("s", "ledger") != []
 

@@ -154,12 +154,12 @@ def test_request_that_reasoning_makes_too_large_is_refused_with_its_size() -> No
     """By its texts alone it would fit, and no event makes it smaller: the model would have refused it."""
     steps = [
         (1, 0, 0),
-        *[(1, read, 900) for read in (3, 6, 6)],
-        (1, 8, 0),
-        (1, 3, 0),
+        *[(1, read, 900) for read in (4, 7, 6)],
+        (1, 9, 0),
+        (1, 4, 0),
         (1, 1, 0),
-        (1, 7, 900),
-        (1, 7, 0),
+        (1, 8, 900),
+        (1, 8, 0),
     ]
     with pytest.raises(BudgetError, match=r"with what its provider adds to answers, cost \d+ of 6144 tokens"):
         list(_remembered(steps, 8192, [75]))
