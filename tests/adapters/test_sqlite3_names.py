@@ -12,7 +12,8 @@ import pytest
 import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore, session_rows
 from squidbot.adapters.sqlite3.doctor import check
-from squidbot.core.errors import StoreError
+from squidbot.core.errors import ArgumentError, StoreError
+from squidbot.core.messages import Record
 from squidbot.replay.dump import open_dump
 from squidbot.testing import made_message
 
@@ -83,19 +84,18 @@ def test_each_name_is_its_own_session_when_names_are_hostile(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", ["", "x" * 1025, "y" * 10_240])
 def test_a_name_is_refused_before_any_write_when_it_cannot_be_kept(name: str, tmp_path: Path) -> None:
-    """A typed error that says what a name may be; asking, telling and pinning alike."""
+    """A typed error that says what a name may be: of the engine, and of the store by itself."""
     path = tmp_path / "s.db"
-    with squidbot.load({"store": {"path": str(path)}}) as engine:
-        session = engine.session(name)
-        for call in (
-            lambda: session.assemble("Hi."),
-            lambda: session.record("Hi."),
-            lambda: session.pin_text("g", "x"),
-        ):
-            with pytest.raises(StoreError, match=r"must be 1 to 1024 characters; nothing was written") as caught:
-                call()
-            assert len(str(caught.value)) < 300
+    with (
+        squidbot.load({"store": {"path": str(path)}}) as engine,
+        pytest.raises(ArgumentError, match=r"of 1 to 1,024 characters") as caught,
+    ):
+        engine.session(name)
+    assert len(str(caught.value)) < 300
     with SqliteStore(path) as store:
+        with pytest.raises(StoreError, match=r"must be 1 to 1024 characters; nothing was written") as refused:
+            store.append(name, 0, [], [Record("pin", 0, "{}")])
+        assert len(str(refused.value)) < 300
         assert store.sessions() == []
 
 

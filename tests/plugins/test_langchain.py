@@ -123,7 +123,7 @@ def test_a_structured_answer_is_a_finished_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("form", "fits"), [(City, True), (Report, False), (ProviderStrategy(Report), False)])
 def test_the_schema_of_the_answer_is_counted(form: Any, fits: bool, tmp_path: Path) -> None:  # noqa: ANN401, FBT001  # any strategy
     """A provider is sent the form of the answer, too: it takes room from what was said."""
-    winds = "wind " * 350
+    winds = "wind " * 700
     name = "" if isinstance(form, ProviderStrategy) else form.__name__
-    sent = structured(tmp_path / "mem.db", form, winds, "And in spring?" + " rain" * 350, name=name)
+    sent = structured(tmp_path / "mem.db", form, winds, "And in spring?" + " rain" * 700, name=name)
     assert any(winds in each.text for each in sent) is fits

@@ -58,7 +58,7 @@ def test_valid_request_passes(parts: list[Part]) -> None:
 )
 def test_broken_rule_is_named_with_its_place(parts: list[Part], rule: str, says: str) -> None:
     """R1: pairs; R5: who opens and who ends; R6: what squidbot made is user-role."""
-    with pytest.raises(InvalidRequestError, match=f"^{rule}: .*{says}") as raised:
+    with pytest.raises(InvalidRequestError, match=says) as raised:
         check_request(parts)
     assert raised.value.rule == rule
 
@@ -75,7 +75,7 @@ def test_broken_rule_is_named_with_its_place(parts: list[Part], rule: str, says:
 )
 def test_history_at_the_provider_is_refused_by_the_name_of_its_switch(name: str, does: str) -> None:
     """R10: what it keeps, cuts or adds is counted by nobody."""
-    with pytest.raises(InvalidRequestError, match=f"^R10: {name} {does}"):
+    with pytest.raises(InvalidRequestError, match=f"^{name} {does}"):
         refuse_server_state({"temperature": 1, name: "id"})
 
 
