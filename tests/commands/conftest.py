@@ -32,7 +32,7 @@ def talk(session: Session, turns: int = TURNS, *, began: float = BEGAN) -> None:
         function = {"name": "read", "arguments": json.dumps({"action": "whole", "path": f"src/part_{turn}.py"})}
         call = {"id": f"c{turn}", "type": "function", "function": function}
         session.record(asked.incoming, {"role": "assistant", "content": None, "tool_calls": [call]}, now=now + 2)
-        lines = 900 if turn == 3 else 12
+        lines = 900 if turn == 3 else 10
         text = "".join(f"def part_{turn}_{line}(): return {line}\n" for line in range(lines))
         session.record({"role": "tool", "tool_call_id": f"c{turn}", "content": text}, now=now + 4)
         sent = session.assemble(now=now + 5)

@@ -57,7 +57,7 @@ def test_graceful_session_tells_them_in_notes_and_a_strict_one_brings_them_back(
     """A setting that is changed holds from the next event on, in a session that is too long to be read back, too."""
     store = InMemoryStore()
     session = opened(store, GRACEFUL)
-    said = [f"q{number} " + "ask " * 20 + f"end{number}" for number in range(30)]
+    said = [f"q{number} " + "ask " * 24 + f"end{number}" for number in range(30)]
     for text in said:
         made = session.assemble([user(text)])
         session.record(*made.incoming, assistant("tell " * 120))
