@@ -76,7 +76,7 @@ class City(BaseModel):
 class Report(City):
     """What the agent is to return, with much to be said of it."""
 
-    weather: str = Field(default="", description="sun and rain " * 500)
+    weather: str = Field(default="", description="sun and rain " * 1_300)
 
 
 class Structured(BaseChatModel):
@@ -123,7 +123,7 @@ def test_a_structured_answer_is_a_finished_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("form", "fits"), [(City, True), (Report, False), (ProviderStrategy(Report), False)])
 def test_the_schema_of_the_answer_is_counted(form: Any, fits: bool, tmp_path: Path) -> None:  # noqa: ANN401, FBT001  # any strategy
     """A provider is sent the form of the answer, too: it takes room from what was said."""
-    winds = "wind " * 700
+    winds = "wind " * 1_000
     name = "" if isinstance(form, ProviderStrategy) else form.__name__
-    sent = structured(tmp_path / "mem.db", form, winds, "And in spring?" + " rain" * 700, name=name)
+    sent = structured(tmp_path / "mem.db", form, winds, "And in spring?" + " rain" * 1_000, name=name)
     assert any(winds in each.text for each in sent) is fits

@@ -61,7 +61,7 @@ class City(BaseModel):
 class Report(City):
     """What the agent is to return, with much to be said of it."""
 
-    weather: str = Field(description="sun and rain " * 500)
+    weather: str = Field(description="sun and rain " * 1_300)
 
 
 class Structured:
@@ -111,10 +111,10 @@ def test_a_structured_answer_is_a_finished_call(way: str, tmp_path: Path) -> Non
 
 def test_the_schema_of_the_output_is_counted(tmp_path: Path) -> None:
     """A provider is sent the form of the output, too: it takes room from what was said."""
-    winds, fitting = "wind " * 700, {}
+    winds, fitting = "wind " * 1_000, {}
     for output in (str, Report):
         program = Structured(tmp_path / f"{output.__name__}.db", output)
-        for text in (winds, "And in spring?" + " rain" * 700):
+        for text in (winds, "And in spring?" + " rain" * 1_000):
             asyncio.run(program.run("run", text))
         program.squidbot.hosted.close()
         fitting[output] = any(winds in str(part) for each in program.seen[-1] for part in each.parts)
