@@ -242,7 +242,7 @@ def test_a_conversation_that_outgrows_its_window_goes_on(providers: Providers) -
 
     def thinks(asked: Asked) -> Sequence[Piece]:
         if asked.number % 2:
-            return [Thought(f"so {asked.number}"), Text(f"Answer {asked.number}: " + "word " * 60)]
+            return [Thought(f"so {asked.number}"), Text(f"Answer {asked.number}: " + "word " * 90)]
         return [Thought(f"hm {asked.number}"), *[Call("look", f'{{"at": {at}}}') for at in range(asked.number % 5 + 1)]]
 
     providers.script = thinks
@@ -256,7 +256,7 @@ def test_a_conversation_that_outgrows_its_window_goes_on(providers: Providers) -
             events += made.event is not None
             stored = session.record(made.incoming, claude.reply(made.messages, 400, [TOOL]).message)
             calls = stored[-1].call_ids
-            session.record(*([user(*[result(call, "data " * 40) for call in calls])] if calls else []))
+            session.record(*([user(*[result(call, "data " * 60) for call in calls])] if calls else []))
     assert events >= 3
     assert providers.refused == []
     claude.close()

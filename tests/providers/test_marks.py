@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FORMS = {"openai.chat": "chat", "openai.responses": "responses"}
 PATHS = {"openai.chat": "/v1/chat/completions", "openai.responses": "/v1/responses"}
 LONG = "x" * 4 * 2_000
-WINDOW_TOKENS = 5_000
+WINDOW_TOKENS = 4_200
 
 
 @pytest.fixture(params=FORMS)

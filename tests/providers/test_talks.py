@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .script import Json
 
 FORMS = ("anthropic.messages", "openai.chat", "openai.responses")
-WINDOW_TOKENS, ROOM_TOKENS = 12_000, 1_000
+WINDOW_TOKENS, ROOM_TOKENS = 9_000, 1_000
 # What only its own provider can read, as it stands in the JSON of messages.
 SEALED = ('"signature"', '"thinking"', "encrypted_content", '"reasoning', '"rs_', '"msg_', '"resp_', '"fc_', "chatcmpl")
 
