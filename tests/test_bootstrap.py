@@ -398,11 +398,11 @@ def test_newest_turns_stay_raw_in_a_session_that_says_so(tmp_path: Path) -> None
     session = squidbot.load(settings).session("s", window_tokens=4096)
     events = 0
     for number in range(40):
-        made = session.assemble(f"question {number} " * 12)
+        made = session.assemble(f"question {number} " * 18)
         said = [str(message["content"]).split()[1] for message in made.messages if message["role"] == "assistant"]
         assert said[-3:] == [str(one) for one in range(number)][-3:]
         events += made.event is not None
-        again = squidbot.load(settings).session("s", window_tokens=4096).assemble(f"question {number} " * 12)
+        again = squidbot.load(settings).session("s", window_tokens=4096).assemble(f"question {number} " * 18)
         assert again.messages == made.messages
-        session.record(made.incoming, f"answer {number} " * 12)
+        session.record(made.incoming, f"answer {number} " * 18)
     assert events > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,7 @@ def test_resolve_model_says_what_a_model_is_that_the_settings_do_not_name() -> N
 
 @pytest.mark.parametrize(
     "answer",
-    [3, "x", {"context_window": "8k"}, {"window": 3}, {"tokenizer": "nobody's"}, {"prices": {"entry": "none such"}},
+    [3, "x", {"context_window": "8kk"}, {"window": 3}, {"tokenizer": "nobody's"}, {"prices": {"entry": "none such"}},
      {"context_window": 0}, {1: 2}, []],
 )  # fmt: skip
 def test_resolve_model_is_passed_over_where_it_can_not_be_used(answer: object) -> None:
@@ -398,10 +399,16 @@ def test_listeners_see_plans_and_what_was_brought_back() -> None:
 
 def test_summarize_writes_in_the_place_of_the_model_and_is_checked_as_it_is() -> None:
     """The model is not asked; what names things that nobody said is refused, as a model's answer is."""
-    texts = iter(["He said logbook-77.txt and /tmp/never/said.txt", *["The keeper asked, and was told of tanks."] * 99])
+    asked: list[str] = []
+
+    def summary(source: str) -> str:
+        asked.append(source)
+        names = sorted(set(re.findall(r"logbook-[0-9]+\.txt", source)))[:3]
+        return f"The keeper asked, and read {', '.join(names)}." if asked[1:] else "He said /tmp/never/said.txt"
+
     llm = ScriptedLLM("never asked")
     store = InMemoryStore()
-    with loaded(store, extension(summarize=lambda: next(texts)), window={"default": 8192}) as engine:
+    with loaded(store, extension(summarize=summary), window={"default": 8192}) as engine:
         session = engine.session("s")
         list(said(session, 60))
         done = squidbot.Jobs(llm).run(session, reason="request", now=1e6)

@@ -136,7 +136,7 @@ def test_any_object_that_says_itself_as_a_dict_is_taken() -> None:
 def test_what_is_no_message_is_said_in_one_sentence(wrong: Any) -> None:  # noqa: ANN401  # all that it must not be
     """And nothing is stored."""
     session = squidbot.load({}).session("harbour")
-    with pytest.raises(ValueError, match=r"^a message is a text, a dict, .*, not \w+$"):
+    with pytest.raises(ValueError, match=r"^what is said can't be taken: a message is a text, a dict, .*, not \w+$"):
         session.record("Ahoy", wrong)
     assert dumped(wrong) is None
     assert len(session.assemble("Ahoy").messages) == 1

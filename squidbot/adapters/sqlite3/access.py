@@ -55,7 +55,8 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
     # raises UnicodeDecodeError in its place.
     code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)
-    kind, meaning, advice = MEANINGS.get(code & 0xFF, OTHER)
+    usual = UNREACHABLE if isinstance(error, OSError) else OTHER
+    kind, meaning, advice = MEANINGS.get(code & 0xFF, usual)
     return kind(f"{path}: {meaning} ({error}){note}; {advice}")
 
 
