@@ -229,11 +229,13 @@ def _whole_gone(parts: Sequence[Part]) -> set[int]:
     """
     gone: set[int] = set()
     for is_gone, run in groupby(range(len(parts)), lambda place: parts[place].kind is Kind.FORGOTTEN):
+        if not is_gone:  # nearly every message of nearly every request
+            continue
         places = [*run]
         calls = {call_id for place in places for call_id in parts[place].call_ids}
         results = {call_id for place in places for call_id in parts[place].result_ids}
         before = parts[places[0] - 1].role if places[0] else "system"
         behind = parts[places[-1] + 1].role if places[-1] + 1 < len(parts) else ""
-        if is_gone and calls == results and before != behind and (before != "system" or behind in {"user", ""}):
+        if calls == results and before != behind and (before != "system" or behind in {"user", ""}):
             gone.update(places)
     return gone
