@@ -14,7 +14,10 @@ import random
 import string
 import unicodedata
 import uuid
+from functools import cache
 from typing import TYPE_CHECKING
+
+from squidbot.core.counting.class_words import COSTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,6 +91,11 @@ SCRIPTS = {
 }
 ENDINGS = ("s", "ing", "ed", "ness", "able", "ization", "er", "ly", "less", "ify")
 BEGINNINGS = ("un", "re", "pre", "over", "anti", "micro", "de", "multi")
+
+
+@cache
+def _table() -> list[str]:
+    return [item for item in COSTS.split() if item.isalpha()]
 
 
 def word(rng: random.Random, letters: str, least: int, most: int) -> str:
@@ -211,6 +219,46 @@ def _marks(rng: random.Random) -> str:
     return word(rng, string.punctuation + " \n\t", 1, 60)
 
 
+def _tabled(rng: random.Random) -> str:
+    """Words that the estimator has in its table, between what a vocabulary may take together with them."""
+    seams = (
+        " ",
+        " ",
+        ".",
+        "_",
+        "-",
+        "/",
+        "(",
+        '"',
+        "'",
+        "1'",
+        "b'",
+        "\\n",
+        "\\t",
+        "\\r",
+        '\\"',
+        "\t",
+        "\n",
+        "1",
+        "$",
+        "",
+    )
+    words = [rng.choice(seams) + _cased(rng, rng.choice(_table())) for _ in range(rng.randint(1, 3))]
+    return "".join(words) * rng.randint(1, 6)
+
+
+def _drawn(rng: random.Random) -> str:
+    """Rules, tables and trees, as programs print them."""
+    rows = []
+    for _ in range(rng.randint(1, 5)):
+        rule, join = rng.choice("-=*#/_.~+─━═│█"), rng.choice(("|", "+", " ", "├", "┼", "", ":", "\\"))
+        cells = [rule * rng.randint(1, 90) for _ in range(rng.randint(1, 4))]
+        rows.append(
+            rng.choice(("", " ", "│   ├── ", "    └── ", "//", "\t")) + join.join(cells) + rng.choice(("", "\r", "x"))
+        )
+    return "\n".join(rows)
+
+
 def _spaces(rng: random.Random) -> str:
     return (
         "".join(rng.choice((" ", "\n", "\t", "\r\n", " ")) * rng.randint(1, 20) for _ in range(rng.randint(1, 9))) + "x"
@@ -260,6 +308,8 @@ FAMILIES: Mapping[str, Callable[[random.Random], str]] = {
     "spelled out": _spelled,
     "numbers": _numbers,
     "marks": _marks,
+    "table words": _tabled,
+    "drawn": _drawn,
     "spaces": _spaces,
     "ascii": _ascii,
     "repeated": _repeated,

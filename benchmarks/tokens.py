@@ -1,12 +1,16 @@
 """How far the class estimator's bound stands above real counts, by kind of text, and how fast it is.
 
-    python benchmarks/tokens.py [--json FILE] [--tokenizers DIRECTORY] [--data DIRECTORY] [PATH...]
+    python -m benchmarks.tokens [--json FILE] [--tokenizers DIRECTORY] [--data DIRECTORY] [PATH...]
+    python -m benchmarks.tokens --families N [--seed SEED] PATTERN=PATH...
 
 Real counts come from the local rank files in DIRECTORY (default ../shared/data/tokenizers). Texts: the recorded
 conversations in --data where there are any, this Python's library sources, each PATH, and generated ones. A text is
 cut into windows of 2,000 characters, and besides into lines. `under` must be 0; `total` is the sum of bounds by the
 sum of the largest real counts, `worst` the smallest bound by count of any window, `median` and `p95` stand against
 o200k. Exit code 1 if any bound was under.
+
+The second makes N texts of each family of benchmarks/families.py, which are easily dearer than a bound, and counts them
+with each vocabulary (see benchmarks/vocabularies.py). It prints those that were under, and how many texts there were.
 """
 
 from __future__ import annotations
@@ -24,6 +28,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.families import FAMILIES, texts
+from benchmarks.vocabularies import vocabulary
 from squidbot.adapters.tiktoken import TiktokenCounter
 from squidbot.core.counting.tokens import builtin_counter
 
@@ -131,6 +137,24 @@ def compare(text: str, exact: dict[str, TiktokenCounter]) -> dict[str, float | i
     }
 
 
+def families(number: int, seed: int, arguments: list[str]) -> int:
+    """Print the texts of all families whose bound is under a vocabulary's count; return how many they are."""
+    classes = builtin_counter("classes")
+    read = [vocabulary(argument) for argument in arguments]
+    under = made = 0
+    for family in FAMILIES:
+        drawn = dict.fromkeys(texts(family, number, seed))
+        made += len(drawn)
+        for text in drawn:
+            bound = classes.upper_bound(text)
+            for path, one in read:
+                if (count := one.count(text)) > bound:
+                    under += 1
+                    print(f"{family}: {bound} for {count} tokens of {path}: {text[:200]!r}")
+    print(f"{made} texts of {len(FAMILIES)} families, {len(read)} vocabularies: {under} under")
+    return under
+
+
 def main() -> int:
     """Measure, print the table, write the JSON; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -138,7 +162,11 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--tokenizers", type=Path, default=SHARED / "tokenizers")
     parser.add_argument("--data", type=Path, default=SHARED)
+    parser.add_argument("--families", type=int, metavar="N")
+    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    if args.families:
+        return int(families(args.families, args.seed, [str(path) for path in args.paths]) > 0)
     exact = {path.stem: TiktokenCounter(path) for path in sorted(args.tokenizers.glob("*.tiktoken"))}
     if not exact:
         parser.error(f"no .tiktoken file in {args.tokenizers}: there is nothing to compare with")

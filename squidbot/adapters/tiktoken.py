@@ -1,10 +1,13 @@
-"""Exact token counts from a local tiktoken rank file; never goes to the network."""
+"""Exact token counts from a local tiktoken rank file, tiktoken's own cache included; never goes to the network."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import os
 import re
+import tempfile
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +16,12 @@ import tiktoken
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
+from squidbot.extras import how_to_get
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
 
-__all__ = ["PATTERNS", "TiktokenCounter"]
+__all__ = ["PATTERNS", "PUBLISHED", "TiktokenCounter", "cached", "published"]
 
 # How each vocabulary cuts a text into pieces before merging; as published with the vocabularies themselves.
 _CL100K = [
@@ -43,6 +47,15 @@ PATTERNS = {
     "cl100k": "|".join(_CL100K),
     "qwen": "|".join(_CL100K).replace(r"\p{N}{1,3}", r"\p{N}"),
 }
+
+# Where OpenAI publishes its vocabularies, and the SHA-256 of each file; as tiktoken's own source has them.
+_ORIGIN = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+PUBLISHED = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+# The variables that name tiktoken's cache, the first that is set; "" is none.
+_CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 
 # tiktoken's merging is quadratic in a piece, and a pattern's piece is one of these runs: letters, marks, whitespace, or
 # letters with combining marks, which make words of any length in some scripts. Longer ones are cut.
@@ -88,6 +101,35 @@ def _pattern(path: Path, pattern: str | None) -> str:
     raise ConfigError(f"no split pattern is known for {path.name}; give pattern= {known_names} or a regular expression")
 
 
+def cached(encoding: str) -> Path | None:
+    """Return the file of a published vocabulary in tiktoken's cache; None where it is not, or is not what it should be.
+
+    Its bytes are those that were published: the usual cache is a folder that all users of a machine may write to.
+    """
+    named = next((os.environ[name] for name in _CACHE_VARIABLES if name in os.environ), None)
+    if named == "":
+        return None
+    key = hashlib.sha1(_ORIGIN.format(encoding).encode(), usedforsecurity=False).hexdigest()
+    path = Path(named or Path(tempfile.gettempdir(), "data-gym-cache"), key)
+    try:
+        whole = hashlib.sha256(path.read_bytes()).hexdigest() == PUBLISHED[encoding]
+    except OSError:
+        return None
+    return path if whole else None
+
+
+def published(encoding: str) -> TiktokenCounter:
+    """Return the counter of a vocabulary that OpenAI publishes, from tiktoken's cache.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    path = cached(encoding)
+    if path is None:
+        raise ConfigError(f"tiktoken's cache has no vocabulary {encoding}; {how_to_get(encoding)}")
+    return TiktokenCounter(path, encoding.partition("_")[0], encoding)
+
+
 class TiktokenCounter:
     """Counts with a tokenizer's own ranks, read from a local `.tiktoken` file when it is constructed.
 
@@ -96,16 +138,17 @@ class TiktokenCounter:
     bound, at most the bytes.
     """
 
-    def __init__(self, path: str | Path, pattern: str | None = None) -> None:
+    def __init__(self, path: str | Path, pattern: str | None = None, vocabulary: str = "") -> None:
         """Read the ranks.
 
         `pattern` is a name in `PATTERNS` or a regular expression; None: the one that the file's name tells.
+        `vocabulary` is what the ranks are called; "": as the file, without its suffix.
 
         Raises:
             ConfigError: the file can't be read, a line is no rank, or the pattern is unknown or wrong.
         """
         path = Path(path)
-        self._name = f"tiktoken:{path.stem}"
+        self._name = f"tiktoken:{vocabulary or path.stem}"
         self._normalises = "qwen" in path.stem.lower() or pattern == "qwen"
         split = _pattern(path, pattern)
         ranks = _read_ranks(path)
@@ -116,7 +159,7 @@ class TiktokenCounter:
 
     @property
     def name(self) -> str:
-        """The word tiktoken, a colon and the file's stem."""
+        """The word tiktoken, a colon and what the ranks are called."""
         return self._name
 
     @property

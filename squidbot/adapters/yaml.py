@@ -48,6 +48,10 @@ _INK: Final = r"!-~\xa1-\u1fff\u2030-\u2fef\u3001-\ud7ff"
 _LINES: Final = re.compile(rf"(?=[{_INK}])(?:[{_INK}\n]++|\x20++(?=[{_INK}]))*+")
 _ENDS: Final = re.compile("[\n\r\x85\u2028\u2029]")
 _COLUMNS: Final = 120
+# PyYAML's patterns of numbers and times of day see so much of a text, and what is longer and begins like one is quoted:
+# they are linear, but what a match of theirs remembers of 1 MB outgrows the caches.
+_PLAIN_CHARS: Final = 200
+_NUMBERS_BEGIN: Final = "-+.0123456789"
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it brings no types
@@ -66,6 +70,10 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # as above
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # of no value: what is the same twice is written twice
         return True
 
+    def resolve(self, kind: type[yaml.Node], value: object, implicit: tuple[bool, bool]) -> object:
+        """Return the tag that a reader would take a value for, by its first characters."""
+        return super().resolve(kind, value[:_PLAIN_CHARS] if isinstance(value, str) else value, implicit)
+
 
 for _tag, (_pattern, _first) in _SCALARS.items():
     for _class in (_Loader, _Dumper):
@@ -76,6 +84,8 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None
     if _ENDS.search(text):  # quoted, with all others written as what they are
         style = "|" if _LINES.fullmatch(text) else '"'
+    elif len(text) > _PLAIN_CHARS and text[0] in _NUMBERS_BEGIN:
+        style = '"'
     return dumper.represent_scalar(_STR, text, style=style)
 
 

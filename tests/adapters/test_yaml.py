@@ -14,6 +14,8 @@ from squidbot.core.errors import ConfigError
 
 yaml = pytest.importorskip("squidbot.adapters.yaml", reason="the adapter's package is an extra", exc_type=ImportError)
 
+safe_load = pytest.importorskip("yaml").safe_load
+
 if TYPE_CHECKING:
     from squidbot.adapters.yaml import Plain
 
@@ -40,6 +42,22 @@ def test_text_is_read_or_refused_whatever_it_is(text: str) -> None:
     except ConfigError:
         return
     assert yaml.read(yaml.write(value), "x.yml") == value
+
+
+@pytest.mark.parametrize("unit", ["1", "1:", "1_", "-", "2001-12-14 ", "1.", "0x", "yes ", "a", "é"])
+@pytest.mark.parametrize("chars", [199, 200, 201, 10_000])
+def test_long_text_comes_back_and_is_quoted_when_it_begins_like_a_number(unit: str, chars: int) -> None:
+    """What numbers look like is asked of its first 200 characters; a reader of YAML 1.1 takes it for a text, too."""
+    text = (unit * chars)[:chars].strip()
+    written = yaml.write([text, {text: "x"}])
+    assert yaml.read(written, "x.yml") == [text, {text: "x"}]
+    assert safe_load(written) == [text, {text: "x"}]
+
+
+@pytest.mark.parametrize("number", [10**199, -(10**250), 10**4_000])
+def test_long_number_stays_one(number: int) -> None:
+    """Its first characters are one."""
+    assert yaml.read(yaml.write([number]), "x.yml") == [number]
 
 
 def test_lines_of_a_text_are_written_as_lines() -> None:

@@ -54,6 +54,8 @@ class Excess(NamedTuple):
 
     def text_limit(self, limit_tokens: int) -> int:
         """Return the largest bound as counted that `text_bound` takes to at most `limit_tokens`; may be below 0."""
+        if self.slacks == NOTHING:  # where nothing was reported, and each call asks several times
+            return limit_tokens
         pairs = zip(GRID[WIDE:], self.slacks[WIDE:], strict=True)
         return min(limit_tokens, max((limit_tokens - slack) * PERCENT // factor for factor, slack in pairs))
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message
     from squidbot.core.ports import Certificate, TokenCounter
 
-__all__ = ["TEMPLATE_TOKENS", "Meter", "Template"]
+__all__ = ["REQUEST_TOKENS", "TEMPLATE_TOKENS", "Meter", "Template"]
 
 # Tokens that a chat template puts around one message. OpenAI's cookbook counts 3 and 1 for a name; ChatML, Llama 3 and
 # Gemma spend 3 to 5 on role and turn marks. The scorer of recorded conversations charges 4.
 TEMPLATE_TOKENS = 4
-
+# Tokens that a template puts around a whole request: the first one, and the opening of the answer. Llama 3 spends 5
+# (<|begin_of_text|><|start_header_id|>assistant<|end_header_id|>\n\n), Gemma 4, ChatML 3, as OpenAI's cookbook counts.
+REQUEST_TOKENS = 5
 
 NOTHING = Cost(0, 0)
 
@@ -36,7 +38,7 @@ class Template(NamedTuple):
 
     message_tokens: int = TEMPLATE_TOKENS
     call_tokens: int = 0
-    request_tokens: int = 0
+    request_tokens: int = REQUEST_TOKENS
 
 
 ANY_TEMPLATE = Template()

@@ -131,11 +131,11 @@ def test_tools_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_meter_without_a_known_template_counts_as_before() -> None:
-    """Four tokens for each message, and nothing around calls and requests."""
+    """Four tokens for each message, five around all of them, and nothing around calls."""
     meter = Meter(builtin_counter("bytes"))
     message = OpenAIChat().to_message(CHAT[2])
-    assert meter.template == Template(4, 0, 0)
-    assert meter.request == Cost(0, 0)
+    assert meter.template == Template(4, 0, 5)
+    assert meter.request == Cost(5, 5)
     assert meter.said(message) == meter.message(message.rendered)
     assert meter.tools("[]") == meter.message("[]")
 

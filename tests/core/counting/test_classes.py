@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.counting import class_tables
-from squidbot.core.counting.class_words import COSTS
+from squidbot.core.counting.class_words import COSTS, SEAMS
 from squidbot.core.counting.classes import (
     EXACT_CLASSES_CHARS,
     LONG_TEXT_BYTES_PER_TOKEN,
@@ -55,7 +55,8 @@ def tokens(run: str) -> int:
         (" the", 1),
         ("The", 1),
         ("HTTP", 2),
-        ("HTTPServer", 4),
+        ("HTTPServer", 6),
+        ("CREATUREResources", 6),
         ("q", 1),
         ("zqxj", 4),
         (" zqxj", 4),
@@ -71,13 +72,23 @@ def tokens(run: str) -> int:
         ("\n    the", 3),
         ("\n\t\tthe", 4),
         ("的", 1),
-        ("龘", 2),
+        ("丁", 2),
+        ("龘", 3),
         (" 的", 2),
         (" 部", 3),
         ("😀", 4),
         ("\x00", 1),
         ("\ud800", 3),
         ("\u00bd", 5),
+        (" \u2057", 12),
+        ('\\",\\"', 3),
+        ("'results", 3),
+        ("'the", 2),
+        ("\\nbelow", 4),
+        ("\\nthe", 3),
+        ("\u2500" * 3, 2),
+        (" " + "-" * 80, 13),
+        ("|" + "-" * 20 + "|", 7),
         ("ß", 1),
         (" ж", 1),
     ],
@@ -127,10 +138,11 @@ def test_pieces_add_up_when_text_is_longer_than_one() -> None:
 
 
 def test_tables_hold_no_word_twice_when_read() -> None:
-    """Six digits stand before the words that they hold for; spans of characters follow each other."""
+    """Six digits stand before the words that they hold for; seams are of words; spans follow each other."""
     words = [item for item in COSTS.split() if not item.isdigit()]
     assert len(words) == len(set(words))
     assert all(word.isascii() and word.isalpha() and word.islower() for word in words)
-    assert all(len(item) == 6 and set(item) <= set("0123") for item in COSTS.split() if item.isdigit())
+    assert all(len(item) == 6 for item in COSTS.split() if item.isdigit())
+    assert all(item[0] in "'\\" and item[1:].lower() in words for item in SEAMS.split())
     ends = [end for span in class_tables.TWO_TOKEN_SPANS for end in span]
     assert ends == sorted(ends)
