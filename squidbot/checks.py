@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from datetime import date, datetime
-from typing import TYPE_CHECKING, NewType, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NewType, NoReturn, TypeVar
 
 import attrs
 import cattrs
@@ -62,6 +63,8 @@ Tokens = NewType("Tokens", int)
 Size = NewType("Size", int)
 Place = NewType("Place", str)
 File = NewType("File", str)
+# What SQLite calls a store without a file, which squidbot would make a file of.
+IN_NO_FILE: Final = ":memory:"
 Patterns = NewType("Patterns", tuple[str, ...])
 Whole = NewType("Whole", int)
 Share = NewType("Share", float)
@@ -177,11 +180,17 @@ def _size(least: int) -> Callable[[object, object], object]:
 
 
 def _place(value: object, _: object) -> str:
-    """Return a path; the file system takes no null character, and nothing is no name of a file."""
+    """Return a path that the file system takes, and that is none of SQLite's names for no file."""
     if not isinstance(value, str):
         raise _RefusedError("invalid value for type, expected str")
     if "\0" in value:
         raise _RefusedError(f"is no path, it has a null character: {value!r:.60}")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        raise _RefusedError(f"is no path, it has a lone surrogate: {value!a:.60}") from None
+    if value == IN_NO_FILE:
+        raise _RefusedError(f"is {IN_NO_FILE!r}, which is no file here; leave the key out to keep it in memory alone")
     return value
 
 

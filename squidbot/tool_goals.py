@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
-from squidbot.core.goals.values import ACTIONS, UNLOCK
+from squidbot.core.goals.book import MOST_CHARS
+from squidbot.core.goals.values import ACTIONS, UNLOCK, same
 from squidbot.core.view.marks import harmless, refused
 from squidbot.tools import Answer, defined, given, shown
 
@@ -22,10 +23,13 @@ TOOL: Final = "goal"
 _SHOW: Final = "show"
 # A lock is the user's: what a model could take back at a word of a tool's output would be none.
 _MODELS: Final = tuple(action for action in ACTIONS if action != UNLOCK)
+# What stands for good, or steers all that follows, is in the user's words.
+_USERS: Final = {"set": "a goal is set", "lock": "a decision is locked"}
 # Sent with every request, so as short as a model can follow.
 _DESCRIPTION: Final = (
     "What this conversation is after; it stays in view whatever else falls out. set names the goal (one at a time), "
-    "milestone a part of it (done: true when reached), decide a decision, lock one that must stand for good, "
+    "lock a decision that must stand for good, both only as the user worded them; "
+    "milestone a part of the goal (done: true when reached), decide a decision, "
     "architecture how the work is built (done: true when no longer so), artifact what was made, block what is in the "
     "way (done: true when over), next the next step, close ends the goal. One line each."
 )
@@ -53,7 +57,8 @@ def answer_goal(book: GoalBook, arguments: Mapping[str, object] | str, most_toke
     """Return what a call of the tool answers: the goals as they are then; what was wrong with a call is told.
 
     `arguments` are as the model wrote them: an object, or its JSON text. Of an answer larger than `most_tokens`, as a
-    bound, the oldest lines are left out; None: of none.
+    bound, the oldest lines are left out; None: of none. A goal is set, and a decision locked, only in words that the
+    session's user has said himself: what a tool printed may have made the model call.
 
     Raises:
         StoreError: the store failed; that is no answer for a model.
@@ -61,10 +66,24 @@ def answer_goal(book: GoalBook, arguments: Mapping[str, object] | str, most_toke
     try:
         asked = given(arguments, '{"action": "set", "text": "Ship the parser"}')
         action = _action(asked)
-        goals = book.goals() if action == _SHOW else book.change(action, _text(asked), done=_done(asked))
+        text, done = _text(asked), _done(asked)
+        if action in _USERS and len(text) <= MOST_CHARS:
+            _check_own(book, action, text)
+        goals = book.goals() if action == _SHOW else book.change(action, text, done=done)
         return Answer(harmless(_within(told(goals), most_tokens, book.count)))
     except (RecallError, NotFoundError, BudgetError, ValueError) as error:
         return Answer(refused(error), is_error=True)
+
+
+def _check_own(book: GoalBook, action: str, text: str) -> None:
+    """Check that the words are the user's, where somebody knows these; a goal that was set before has been."""
+    goals = book.goals()
+    known = [one.text for one in (goals.active, *goals.ended) if one] if action == "set" else []
+    if book.own and text.strip() and not book.own(text) and not any(same(one, text) for one in known):
+        raise RecallError(
+            f"{_USERS[action]} only in words that the user has said himself: take a sentence of his, or a part of one, "
+            "as he wrote it, or ask him to say it in a short message of its own; nothing was changed"
+        )
 
 
 def _within(text: str, most_tokens: int | None, count: Callable[[str], int]) -> str:

@@ -393,6 +393,16 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
             "must name a file, not ' '; leave the key out to keep sessions in memory alone @ {}",
         ),
         ({"store": {"path": "\0bad"}}, "is no path, it has a null character: '\\x00bad' @ {}"),
+        ({"store": {"path": "\ud800"}}, r"is no path, it has a lone surrogate: '\ud800' @ {}"),
+        ({"debug": {"turn_log": "\ud800"}}, r"is no path, it has a lone surrogate: '\ud800' @ {}"),
+        (
+            {"store": {"path": ":memory:"}},
+            "is ':memory:', which is no file here; leave the key out to keep it in memory alone @ {}",
+        ),
+        (
+            {"memory": {"path": ":memory:"}},
+            "is ':memory:', which is no file here; leave the key out to keep it in memory alone @ {}",
+        ),
         ({"memory": {"path": "a\0"}}, "is no path, it has a null character: 'a\\x00' @ {}"),
         ({"journal": {"folder": "\0"}}, "is no path, it has a null character: '\\x00' @ {}"),
         ({"window": {"default": 10**23}}, f"must be at most 999999999999, not {10**23} @ {{}}"),

@@ -160,6 +160,43 @@ def test_no_misuse_raises_what_is_not_ours_or_harms_a_session(
     assert not raw, "\n".join(raw)
 
 
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        "hosting.hosted.Hosted",
+        "plugins.langchain.Squidbot",
+        "plugins.openai_agents.Squidbot",
+        "plugins.pydantic_ai.Squidbot",
+    ],
+)
+def test_no_misuse_of_a_plugin_raises_what_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugin: str
+) -> None:
+    """What is wrong is found where a program makes it, and what is taken answers."""
+    monkeypatch.chdir(tmp_path)
+    module, _, kind = plugin.rpartition(".")
+    make = getattr(pytest.importorskip(f"squidbot.{module}", exc_type=ImportError), kind)
+    right = {"host": "t", "form": "openai.chat", "telling": dict, "store": None} if kind == "Hosted" else {}
+    raw: list[str] = []
+    for parameter in signature(make).parameters:
+        for wrong in WRONG:
+            try:
+                made = make(**{**right, parameter: wrong})
+                hosted = getattr(made, "hosted", made)
+                hosted.open()
+                hosted.conversation("s")
+                hosted.close()
+            except squidbot.SquidbotError as error:
+                raw += [] if str(error).strip() else [f"{parameter}={wrong!a:.40} says nothing"]
+            except Exception as error:  # noqa: BLE001  # that is what is looked for
+                raw.append(f"{parameter}={wrong!a:.40}: {type(error).__name__}: {error}"[:200])
+    assert not raw, "\n".join(raw)
+    made_files = [path.name for path in tmp_path.iterdir()]
+    assert all(name.startswith(("m3", "1790000000", "2026-11-23T")) for name in made_files), (
+        "no file is called None or []"
+    )
+
+
 def harmed(session: squidbot.Session) -> str:
     """Return what a session raises where it should answer."""
     try:

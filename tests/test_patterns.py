@@ -1,5 +1,7 @@
 """Every regular expression of the package is linear: found by the syntax tree, so a new one is covered unlisted.
 
+So is what uses them, as a session does it: one hostile message told, noted, learned from, found, exported.
+
 Attacks come from each pattern's own parse tree: what its quantifiers take, again and again, behind what leads to them,
 with an end that fails.
 """
@@ -13,9 +15,12 @@ import gc
 import importlib
 import re
 import signal
+import sys
 import time
+from collections import Counter
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
+from math import inf
 from pathlib import Path
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]  # the only parse tree there is
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,11 +28,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 import squidbot
+from squidbot.commands.reading.entries import entries
+from squidbot.commands.reading.forms import FORMS, Left
 from squidbot.core.finding.words import may_have_phrase
 from squidbot.core.redaction import Redactor, _compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
 ROOT = Path(squidbot.__file__).parent
@@ -44,6 +51,8 @@ SUSPECT_SECONDS = 4e-7 * FIRST_CHARS
 ATTACKS_A_PATTERN = 12
 # What a linear pattern of ours takes at most for 1 MB is about 0.1 s; those that take longer are tried with less.
 LONGEST_SECONDS = 0.4
+# No linear pattern takes so long for 1 MB, on any machine.
+LATE_SECONDS = 10.0
 
 
 class Found(NamedTuple):
@@ -84,30 +93,42 @@ CALLED_BY = dict.fromkeys(
     "match",
 )
 # Callers give these no longer texts.
-SHORT = {"replay.metrics._LITERAL": 400}
-# Linear, but what a match remembers outgrows the caches between 250 kB and 1 MB: there it takes six to fifteen times as
-# long, and from 1 to 3 MB three times.
-NOT_AT_LENGTH = {"adapters.yaml._Dumper", "core.memory.extract._LEAD", "core.memory.pieces.blocks._RULE"}
+SHORT = {"replay.metrics._LITERAL": 400, "adapters.yaml._Dumper": 200}
+# Rooms that import packages of hosts and providers, which takes longer than all that is tried here by default.
+HEAVY = re.compile(r"squidbot\.(?:plugins|chat|adapters\.(?!stdlib|sqlite3|yaml)|commands\.size)\b")
 
 
-def modules() -> Iterator[tuple[str, ast.Module, dict[str, Any]]]:
-    """Yield (name below the package, tree, names) of each file; of one that can't be imported, what can be read."""
+def is_light(node: ast.stmt) -> bool:
+    """Return whether a statement of a module makes a name, and imports the standard library or light rooms of ours."""
+    if isinstance(node, ast.ImportFrom | ast.Import):
+        name = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+        root = name.partition(".")[0]
+        return root in sys.stdlib_module_names or (root == "squidbot" and not HEAVY.match(name))
+    return isinstance(node, ast.Assign | ast.AnnAssign)
+
+
+def modules(*, imports: bool) -> Iterator[tuple[str, list[ast.AST], dict[str, Any]]]:
+    """Yield (name below the package, nodes, names) of each file; those of `HEAVY` are imported on demand only."""
     for path in sorted(ROOT.rglob("*.py")):
         name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
         source = path.read_text()
         if name.endswith("__main__") or not re.search(r"\bre\b", source):
             continue  # importing all there is takes seconds
         tree = ast.parse(source)
-        space: dict[str, Any] = {"__name__": name, "__package__": name.rpartition(".")[0]}
-        try:
-            space = vars(importlib.import_module(name))
-        except ImportError:
-            for node in tree.body:
-                if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign):
-                    body: list[ast.stmt] = [ast.ImportFrom("__future__", [ast.alias("annotations")], 0), node]
-                    with contextlib.suppress(Exception):
-                        exec(compile(ast.fix_missing_locations(ast.Module(body, [])), name, "exec"), space)  # noqa: S102
-        yield name.removeprefix("squidbot."), tree, space
+        yield name.removeprefix("squidbot."), list(ast.walk(tree)), names_in(name, tree, imports=imports)
+
+
+def names_in(name: str, tree: ast.Module, *, imports: bool) -> dict[str, Any]:
+    """Return the names of a module; of one that is not imported, or can't be, those that can be read."""
+    if imports or not HEAVY.match(name):
+        with contextlib.suppress(ImportError):
+            return vars(importlib.import_module(name))
+    space: dict[str, Any] = {"__name__": name, "__package__": name.rpartition(".")[0]}
+    for node in filter(is_light, tree.body):
+        body: list[ast.stmt] = [ast.ImportFrom("__future__", [ast.alias("annotations")], 0), node]
+        with contextlib.suppress(Exception):
+            exec(compile(ast.fix_missing_locations(ast.Module(body, [])), name, "exec"), space)  # noqa: S102
+    return space
 
 
 def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
@@ -128,42 +149,39 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[re.Pattern[Any]]:
             yield from patterns_in(each, depth + 1)
 
 
-def uses(tree: ast.Module) -> tuple[dict[str, set[str]], set[str]]:
+def uses(nodes: list[ast.AST]) -> tuple[dict[str, set[str]], set[str]]:
     """Return by which methods each name is used in a module, and by which what has no name there, as `one.pattern`."""
     named: dict[str, set[str]] = {}
     others: set[str] = set()
-    bare = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    counted: dict[str, int] = {}
-    for node in ast.walk(tree):
+    counted: Counter[str] = Counter()
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
             if isinstance(node.value, ast.Name):
                 named.setdefault(node.value.id, set()).add(node.attr)
-                counted[node.value.id] = counted.get(node.value.id, 0) + 1
+                counted[node.value.id] += 1
             if not (isinstance(node.value, ast.Name) and node.value.id == "re"):
                 others.add(node.attr)
-    loads: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            loads[node.id] = loads.get(node.id, 0) + 1
+    loads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     # One that is handed on, too, is used as all that has no name is.
-    for name in bare:
-        if loads[name] > counted.get(name, 0):
+    for name in loads:
+        if loads[name] > counted[name]:
             named.setdefault(name, set()).update(others or {"finditer"})
     return named, others
 
 
-def function_calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+def function_calls(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
     """Yield (function, call) of each use of `re` inside of a function."""
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
-                if (
-                    isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Attribute)
-                    and isinstance(node.func.value, ast.Name)
-                    and node.func.value.id == "re"
-                    and node.func.attr in METHODS | {"compile"}
-                ):
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in nodes:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "re"
+            and node.func.attr in METHODS | {"compile"}
+        ):
+            for function in functions:
+                if function.lineno <= node.lineno <= (function.end_lineno or 0):
                     yield function.name, node
 
 
@@ -177,7 +195,7 @@ def read(call: ast.Call, space: dict[str, Any]) -> re.Pattern[Any]:
 
 
 @cache
-def all_patterns() -> tuple[list[Found], list[str]]:
+def all_patterns(*, imports: bool = True) -> tuple[list[Found], list[str]]:
     """Return the patterns of the package, each once, and the calls that can't be read and are not listed."""
     found: dict[tuple[object, int], Found] = {}
 
@@ -188,8 +206,8 @@ def all_patterns() -> tuple[list[Found], list[str]]:
         found[key] = Found(first, pattern, before | methods, SHORT.get(first, MOST_BYTES))
 
     unread = []
-    for module, tree, space in modules():
-        named, others = uses(tree)
+    for module, nodes, space in modules(imports=imports):
+        named, others = uses(nodes)
         for name, value in list(space.items()):
             where = f"{module}.{name}"
             own = value.__module__ == space["__name__"] if isinstance(value, type) else not name.startswith("__")
@@ -197,7 +215,7 @@ def all_patterns() -> tuple[list[Found], list[str]]:
             for pattern in patterns_in(values) if own else ():
                 by = {CALLED_BY[where]} if where in CALLED_BY else named.get(name) or others or {"finditer"}
                 add(where, pattern, by)
-        for function, call in function_calls(tree):
+        for function, call in function_calls(nodes):
             where = f"{module}.{function}"
             try:
                 add(where, read(call, space), {call.func.attr} & METHODS or {"finditer"})  # type: ignore[attr-defined]
@@ -236,14 +254,15 @@ class Attacker:
         self._bytes = isinstance(pattern.pattern, bytes)
         self._chars = self._kinds()
 
-    def units(self) -> list[tuple[str, str]]:
-        """Return (what leads to it, what is repeated), the likeliest first."""
+    def units(self, *, pairs: bool = True) -> list[tuple[str, str]]:
+        """Return (what leads to it, what is repeated), the likeliest first; all pairs of characters, or neighbours."""
         quantifiers = list(self._quantifiers(self._tree, ""))
         heads = list(dict.fromkeys(["", *(head for head, _ in quantifiers), self._example(self._tree, 1)]))
         bodies = list(dict.fromkeys([*(body for _, some in quantifiers for body in some if body), *self._chars]))
         units = [(head, body) for body, head in product(bodies, heads)]
         units += [("", head + body) for body, head in product(["", *bodies], heads[1:])]
-        units += [("", one + other) for one, other in product(self._chars, self._chars) if one != other]
+        both = product(self._chars, self._chars) if pairs else pairwise(self._chars)
+        units += [("", one + other) for one, other in both if one != other]
         return list(dict.fromkeys(unit for unit in units if unit[1]))
 
     def text(self, unit: tuple[str, str], chars: int) -> Any:
@@ -259,10 +278,12 @@ class Attacker:
             for kind, what in value if op is _constants.IN else ():
                 if kind in (_constants.LITERAL, _constants.RANGE):
                     written += [chr(what)] if kind is _constants.LITERAL else [chr(what[0])]
+        ones = [self._matcher(node).match for node in singles]
         seen: dict[tuple[bool, ...], str] = {}
         for char in dict.fromkeys([*KINDS, *written]):
             if not "\ud800" <= char <= "\udfff" and (not self._bytes or char < "\x80"):
-                seen.setdefault(tuple(self._takes(node, char) for node in singles), char)
+                said = char.encode("latin-1") if self._bytes else char
+                seen.setdefault(tuple([match(said) is not None for match in ones]), char)
         return list(dict.fromkeys([*seen.values(), " ", "\n", "a"]))
 
     def _singles(self, sequence: Any) -> Iterator[tuple[Any, Any]]:
@@ -272,15 +293,15 @@ class Attacker:
             for inner in below(op, value):
                 yield from self._singles(inner)
 
-    def _takes(self, node: tuple[Any, Any], char: str) -> bool:
+    def _matcher(self, node: tuple[Any, Any]) -> re.Pattern[Any]:
         key = repr(node)
         if key not in self._one:
             self._one[key] = _compiler.compile(_parser.SubPattern(self._tree.state, [node]), self._flags)
-        one = self._one[key]
-        try:
-            return one.match(char) is not None
-        except TypeError:
-            return one.match(char.encode("latin-1")) is not None
+        return self._one[key]
+
+    def _takes(self, node: tuple[Any, Any], char: str) -> bool:
+        said = char.encode("latin-1", "replace") if self._bytes else char
+        return self._matcher(node).match(said) is not None
 
     def _example(self, sequence: Any, pick: int = 0) -> str:
         """Return a text that a sequence takes, or nearly."""
@@ -325,12 +346,12 @@ def run(found: Found, method: str, text: Any) -> None:
 
 
 def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
-    """Return the CPU seconds of this thread, the best of some times; 10 for what doesn't come to an end."""
+    """Return the CPU seconds of this thread, the best of some times; `LATE_SECONDS` for what takes longer."""
 
     def late(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
 
-    best = 10.0
+    best = LATE_SECONDS
     before = signal.signal(signal.SIGVTALRM, late)
     signal.setitimer(signal.ITIMER_VIRTUAL, best)
     try:
@@ -339,7 +360,7 @@ def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
             run(found, method, text)
             best = min(best, time.thread_time() - start)
     except TimeoutError:
-        return 10.0
+        return LATE_SECONDS
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
@@ -348,29 +369,28 @@ def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
 
 def ratio(found: Found, method: str, attacker: Attacker, unit: tuple[str, str], rounds: int = 3) -> float:
     """Return time(4n) / time(n), n so large that 3 ms can be told from noise; measured again before it is believed."""
-    chars, most = FIRST_CHARS, found.most_chars // 4
+    # Some look 500 characters ahead, and grow faster up to there.
+    chars, most = min(4 * FIRST_CHARS, found.most_chars // 4), found.most_chars // 4
     while chars < most and seconds(found, method, attacker.text(unit, chars)) < 3e-3:
         chars = min(most, 2 * chars)
     return grown(found, method, attacker, unit, chars, rounds)
 
 
 def grown(  # noqa: PLR0917  # what is run, on what, how often
-    found: Found, method: str, attacker: Attacker, unit: tuple[str, str], chars: int, rounds: int = 3
+    found: Found, method: str, attacker: Attacker, unit: tuple[str, str], chars: int, rounds: int = 5
 ) -> float:
-    """Return time(4n) / time(n), the best of some rounds."""
-    worst = 0.0
+    """Return time(4n) / time(n), each the best of three; of more where that is too much: a machine may be busy."""
+    shorter = longer = LATE_SECONDS
     for _ in range(rounds):
-        shorter = seconds(found, method, attacker.text(unit, chars), 3)
-        worst = seconds(found, method, attacker.text(unit, 4 * chars), 3) / max(shorter, 1e-6)
-        if worst <= MOST_RATIO:
-            return worst
-    return worst
+        shorter = min(shorter, seconds(found, method, attacker.text(unit, chars), 3))
+        longer = min(longer, seconds(found, method, attacker.text(unit, 4 * chars), 3))
+        if longer <= MOST_RATIO * shorter:
+            break
+    return longer / max(shorter, 1e-6) if longer < LATE_SECONDS else inf
 
 
 def spread(units: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
     """Return the first half, and of the others some, evenly."""
-    if len(units) <= most:
-        return units
     rest = units[most // 2 :]
     return [*units[: most // 2], *rest[:: len(rest) // (most // 2) + 1]]
 
@@ -385,8 +405,10 @@ def at_length(found: Found, method: str, attacker: Attacker, unit: tuple[str, st
         took = seconds(found, method, attacker.text(unit, chars))
         if took * 16 > LONGEST_SECONDS:
             break
+    if took < 1e-3 and (of_1_ms := seconds(found, method, attacker.text(unit, 4 * chars), 3) / 1e-3) <= MOST_RATIO:
+        return of_1_ms
     if took < 1e-3:
-        return MOST_RATIO * seconds(found, method, attacker.text(unit, 4 * chars)) / (MOST_RATIO * 1e-3)
+        chars *= 4  # some see at once of one length that it is none: too little to compare another one with
     return grown(found, method, attacker, unit, chars)
 
 
@@ -394,7 +416,7 @@ def superlinear_at_length() -> list[str]:
     """Return the patterns that are more than linear in the two attacks, of all, that take them longest."""
     bad = []
     for found in all_patterns()[0]:
-        if found.most_chars < MOST_BYTES or found.where in NOT_AT_LENGTH:
+        if found.most_chars < MOST_BYTES:
             continue
         attacker = Attacker(found.pattern)
         units = attacker.units()
@@ -407,33 +429,38 @@ def superlinear_at_length() -> list[str]:
     return bad
 
 
-def superlinear(most_attacks: int) -> list[str]:
-    """Return the patterns that are more than linear in an attack."""
+def superlinear(patterns: list[Found], most_attacks: int = 0) -> list[str]:
+    """Return the patterns that are more than linear in an attack: in all attacks, or in so many, the worst of them."""
     bad = []
-    gc.disable()
-    try:
-        for found in all_patterns()[0]:
-            attacker = Attacker(found.pattern)
-            units = spread(attacker.units(), most_attacks)
-            chars = min(FIRST_CHARS, found.most_chars)
-            for method in sorted(found.methods):
-                took = [(seconds(found, method, attacker.text(unit, chars)), unit) for unit in units]
-                for _, unit in sorted(each for each in took if each[0] > SUSPECT_SECONDS)[-3:]:
-                    if found.most_chars == MOST_BYTES:
-                        grows = ratio(found, method, attacker, unit)
-                    else:
-                        grows = 100 * seconds(found, method, attacker.text(unit, found.most_chars), 3) / 0.5
-                    if grows > MOST_RATIO:
-                        bad.append(f"{found.where}.{method}: {unit!r} x {grows:.0f}")
-                        break
-    finally:
-        gc.enable()
+    for found in patterns:
+        attacker = Attacker(found.pattern)
+        units = spread(attacker.units(pairs=False), most_attacks) if most_attacks else attacker.units()
+        chars = min(FIRST_CHARS, found.most_chars)
+        for method in sorted(found.methods):
+            took = [(seconds(found, method, attacker.text(unit, chars)), unit) for unit in units]
+            for _, unit in sorted(each for each in took if each[0] > SUSPECT_SECONDS)[-1 if most_attacks else -3 :]:
+                if found.most_chars == MOST_BYTES:
+                    grows = ratio(found, method, attacker, unit)
+                else:
+                    grows = 100 * seconds(found, method, attacker.text(unit, found.most_chars), 3) / 0.5
+                if grows > MOST_RATIO:
+                    bad.append(f"{found.where}.{method}: {unit!r} x {grows:.0f}")
+                    break
     return bad
 
 
-def test_every_call_of_re_is_read() -> None:
+@pytest.fixture(autouse=True)
+def no_gc() -> Iterator[None]:
+    """What other tests have left is not collected while something is timed."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("imports", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_every_call_of_re_is_read(imports: bool) -> None:  # noqa: FBT001  # as the parameter is called
     """A pattern that is made at run time is listed with what it comes to."""
-    found, unread = all_patterns()
+    found, unread = all_patterns(imports=imports)
     assert not unread
     assert len(found) > 250
     assert {each.where for each in found} >= {"core.notes.quotes._NO_OUTPUT", "adapters.llama_cpp.model._THOUGHT"}
@@ -455,18 +482,18 @@ def test_attacks_show_what_is_not_linear(pattern: str, method: str) -> None:
     found = Found("here", re.compile(pattern, re.MULTILINE), frozenset({method}))
     attacker = Attacker(found.pattern)
     worst = max(spread(attacker.units(), 60), key=lambda unit: seconds(found, method, attacker.text(unit, 200)))
-    assert ratio(found, method, attacker, worst, 1) > MOST_RATIO
+    assert grown(found, method, attacker, worst, 300, 1) > MOST_RATIO
 
 
 def test_patterns_are_linear() -> None:
-    """In the likeliest attacks of each."""
-    assert superlinear(ATTACKS_A_PATTERN) == []
+    """In the likeliest attacks of each; all but those that stand in the classes of rooms that import much."""
+    assert superlinear(all_patterns(imports=False)[0], ATTACKS_A_PATTERN) == []
 
 
 @pytest.mark.slow
 def test_patterns_are_linear_in_all_attacks() -> None:
     """All that are made."""
-    assert superlinear(100_000) == []
+    assert superlinear(all_patterns()[0]) == []
 
 
 @pytest.mark.slow
@@ -483,3 +510,72 @@ def test_gaps_in_json_are_linear(gap: str) -> None:
     assert may_have_phrase("n" + gap * 100_000 + "!", ("n", "b")) or gap == "\\"
     assert may_have_phrase("a" + gap * 3 + "b", ("a", "b"))
     assert time.thread_time() - start < 1
+
+
+# Lines, gaps, keys of secrets, sentences, our own marks, what JSON and Markdown are made of, other scripts.
+HOSTILE = (
+    *(" ", "\n", "password ", "+", "a-", "I live in Rome. ", "<squidbot memories: ", "[GOAL] x\n", "{", "`", "> "),
+    *("\\n", '{"a": 1, ', "a/b.py ", "- ", "| a ", "\u4e2d", "\u00e9\u0301", "<a>", "data:;", "&"),
+)
+
+
+def stages(text: str, folder: Path) -> dict[str, float]:
+    """Return the CPU seconds of this thread for what a session does with a text, by what that is."""
+    settings = {
+        "summary": {"scheduler": "none"},
+        "memory": {"write": True},
+        "debug": {"turn_log": str(folder / "turns.txt")},
+    }
+    function = {"name": "r", "arguments": "{}"}
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": function}]}
+    took: dict[str, float] = {}
+
+    def timed(what: str, act: Callable[[], object]) -> None:
+        start = time.thread_time()
+        act()
+        took[what] = time.thread_time() - start
+
+    with squidbot.load(settings) as engine:
+        session = engine.session("s", window_tokens=8_192, scope=squidbot.Scope(user="u"))
+        result = {"role": "tool", "tool_call_id": "c", "content": f"{text}x"}
+        asked = {"role": "user", "content": f"Hi. {text}!"}
+        timed("told", lambda: session.record(asked, call, result, f"Fine. {text}x"))
+        session.record(*({"role": "user", "content": f"turn {turn}"} for turn in range(4)))
+        timed("noted", lambda: (session.assemble("next"), session.compact()))
+        timed("learned", engine.run_jobs)
+        timed("kept", lambda: session.memory({"action": "add", "text": f"My {text}!"}))
+        timed("searched", lambda: session.history({"action": "search", "query": text}))
+        timed("found", lambda: session.history({"action": "search", "query": "fine"}))
+        timed("recalled", lambda: [session.recall(f"m{seq}") for seq in (0, 2, 3)])
+        rows = list(entries(engine.wired.store.read("s", 0, 3), engine.wired.codecs))
+        timed("exported", lambda: ["".join(FORMS["markdown"](row, Left())) for row in rows])
+    return took
+
+
+def slower(folder: Path, chars: int, units: Sequence[str]) -> list[str]:
+    """Return what is more than linear from a fourth of so many characters to all, where it takes over 50 ms."""
+    bad = []
+    for unit in units:
+        shorter: dict[str, float] = {}
+        longer: dict[str, float] = {}
+        over: list[str] = []
+        for _ in range(3):
+            for took, many in ((shorter, chars // 4), (longer, chars)):
+                for what, each in stages((unit * many)[:many], folder).items():
+                    took[what] = min(each, took.get(what, inf))
+            over = [what for what in longer if longer[what] > max(0.05, MOST_RATIO * shorter[what])]
+            if not over:
+                break
+        bad += [f"{unit!r}, {what}: {shorter[what]:.3f} s, {longer[what]:.3f} s" for what in over]
+    return bad
+
+
+def test_what_a_session_does_with_a_text_is_linear(tmp_path: Path) -> None:
+    """With what was slow before."""
+    assert slower(tmp_path, 16_000, (" ", "\n", "password ", "+")) == []
+
+
+@pytest.mark.slow
+def test_what_a_session_does_with_a_megabyte_is_linear(tmp_path: Path) -> None:
+    """With many more."""
+    assert slower(tmp_path, MOST_BYTES, HOSTILE) == []

@@ -69,20 +69,26 @@ def takes(**checks: Check) -> Callable[[Callable[Given, Value]], Callable[Given,
     def decorated(act: Callable[Given, Value]) -> Callable[Given, Value]:
         parameters = [one for one in signature(act).parameters.values() if one.kind is not Parameter.KEYWORD_ONLY]
         rest = checks.get(parameters[-1].name) if parameters[-1].kind is Parameter.VAR_POSITIONAL else None
-        called = parameters[-1].name
-        placed = [(one.name, checks.get(one.name)) for one in parameters if one.kind is not Parameter.VAR_POSITIONAL]
+        called, places = parameters[-1].name, len(parameters) - (parameters[-1].kind is Parameter.VAR_POSITIONAL)
+        placed = [(place, one.name) for place, one in enumerate(parameters[:places]) if one.name in checks]
+        # Whoever gives no more by place gives none that is looked at.
+        bare = min([place for place, _ in placed] + [places] * (rest is not None), default=math.inf)
+
+        def meant(args: tuple[object, ...]) -> tuple[object, ...]:
+            given = list(args)
+            for place, name in placed:
+                if place < len(given):
+                    given[place] = checks[name](name, given[place])
+            if rest is not None:
+                given[places:] = [rest(called, one) for one in given[places:]]
+            return tuple(given)
 
         @wraps(act)
         def checked(*args: Given.args, **kwargs: Given.kwargs) -> Value:
-            given = list(args)
-            for place, (name, check) in enumerate(placed[: len(given)]):
-                if check is not None:
-                    given[place] = check(name, given[place])
-            if rest is not None:
-                given[len(placed) :] = [rest(called, one) for one in given[len(placed) :]]
+            given = args if len(args) <= bare else meant(args)
             for name, value in kwargs.items():
-                if name in checks:
-                    kwargs[name] = checks[name](name, value)
+                if (check := checks.get(name)) is not None:
+                    kwargs[name] = check(name, value)
             return act(*given, **kwargs)  # type: ignore[arg-type]  # as they came, or as they are meant
 
         return checked
@@ -160,6 +166,8 @@ def whole(least: int, most: int = MOST) -> Check:
 
 
 def _whole(least: int, most: int, name: str, value: object) -> int:
+    if type(value) is int and least <= value <= most:  # as in `moment`
+        return value
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise refused(name, value, f"a whole number, {least:,} to {most:,}")
     return int(value)
@@ -195,6 +203,8 @@ number: Final = whole(-MOST)
 
 def mapping(name: str, value: object) -> Mapping[str, object]:
     """Return a mapping with texts as keys."""
+    if type(value) is dict and {*map(type, value)} <= {str}:  # as in `moment`
+        return value
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise refused(name, value, "an object: a dict with texts as keys")
     return value
@@ -206,30 +216,13 @@ def items(check: Check, wanted: str) -> Check:
 
 
 def _items(check: Check, wanted: str, name: str, value: object) -> list[object]:
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if type(value) is not list and (isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable)):
         raise refused(name, value, wanted)
-    return [check(f"{name}[{place}]", one) for place, one in enumerate(value)]
-
-
-def check_message(message: Message | StoredMessage, codecs: Collection[str]) -> None:
-    """Check a message of our own classes, which anybody can make: that it can be counted, stored and read back.
-
-    Raises:
-        ArgumentError: a field is not what it has to be.
-    """
-    instance(Message, StoredMessage, called="a message")("said", message)
-    for name in ("role", "payload", "codec", "sender"):
-        text(f"the message's {name}", getattr(message, name))
-    if message.role not in ROLES:
-        raise refused("the message's role", message.role, f"one of {', '.join(ROLES)}")
-    if message.codec not in codecs:
-        raise refused("the message's codec", message.codec, f"one of {', '.join(codecs)}")
-    moment("the message's time", message.time)
-    instance(Category, called="a Category")("the message's category", message.category)
-    if isinstance(message, Message):
-        text("the message's text", message.text)
-        items(instance(ToolCall, called="a ToolCall"), "tool calls")("the message's calls", message.calls)
-        items(text, "ids of calls")("the message's results", message.results)
+    given = [*value]
+    try:
+        return [check(name, one) for one in given]
+    except ArgumentError:  # then it is worth saying which
+        return [check(f"{name}[{place}]", one) for place, one in enumerate(given)]
 
 
 def instance(*kinds: type, called: str) -> Check:
@@ -241,6 +234,35 @@ def _instance(kinds: tuple[type, ...], called: str, name: str, value: object) ->
     if not isinstance(value, kinds):
         raise refused(name, value, called)
     return value
+
+
+# Made once: each message that comes and goes passes them.
+_MESSAGES: Final = instance(Message, StoredMessage, called="a message")
+_CATEGORIES: Final = instance(Category, called="a Category")
+_CALLS: Final = items(instance(ToolCall, called="a ToolCall"), "tool calls")
+_RESULTS: Final = items(text, "ids of calls")
+_TEXTS: Final = tuple((name, f"the message's {name}") for name in ("role", "payload", "codec", "sender"))
+
+
+def check_message(message: Message | StoredMessage, codecs: Collection[str]) -> None:
+    """Check a message of our own classes, which anybody can make: that it can be counted, stored and read back.
+
+    Raises:
+        ArgumentError: a field is not what it has to be.
+    """
+    _MESSAGES("said", message)
+    for name, called in _TEXTS:
+        text(called, getattr(message, name))
+    if message.role not in ROLES:
+        raise refused("the message's role", message.role, f"one of {', '.join(ROLES)}")
+    if message.codec not in codecs:
+        raise refused("the message's codec", message.codec, f"one of {', '.join(codecs)}")
+    moment("the message's time", message.time)
+    _CATEGORIES("the message's category", message.category)
+    if isinstance(message, Message):
+        text("the message's text", message.text)
+        _CALLS("the message's calls", message.calls)
+        _RESULTS("the message's results", message.results)
 
 
 def parts(kind: type, called: str, **checks: Check) -> Check:

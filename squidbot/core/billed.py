@@ -116,6 +116,8 @@ def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:
 
 def believing(turn: Turn, stored: Standing, given: Inputs) -> Turn:
     """Return what decides by what was billed, as far as that is known."""
+    if not turn.past.bills.reported_tokens:
+        return turn
     meter = turn.shelf.renderer.meter
     fixed = spent((*given.system_parts(meter), *stored.lead)).plus(given.tools_cost(meter))
     limits = limits_by_bills(turn.lease, turn.settings, turn.past, turn.room_tokens, fixed.bound)

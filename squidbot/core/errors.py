@@ -60,7 +60,8 @@ class BudgetError(SquidbotError):
     """A request, or a section of one, can't be made to fit.
 
     Attributes:
-        culprit: what takes the room: "system", "tools", "pins", "current turn", or a section's name.
+        culprit: what takes the room: "system", "tools", "pins", "current turn", "what would stand again" (of
+            an undo), or a section's name.
         cost: what the culprit and all that must stand beside it costs, in `unit`.
         budget: the room there is, in `unit`.
         unit: "tokens" or "words".

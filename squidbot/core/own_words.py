@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["QUOTED", "Sentence", "own_lines", "own_marks", "own_words", "sentences", "stands_alone"]
+__all__ = ["QUOTED", "Sentence", "own_lines", "own_marks", "own_words", "says", "sentences", "stands_alone"]
 
 # What stands for a quotation: no fact has it.
 QUOTED: Final = "\ufffc"
@@ -19,9 +19,9 @@ SENTENCE_CHARS = 400
 # A message that is one sentence: a standing order takes no more.
 ALONE_CHARS = 240
 _COURTESY: Final = re.compile(
-    r"(?:(?:hi|hello|hey|good (?:morning|evening|afternoon|day)|thanks|thank you|thx|ok|okay|great|perfect|nice|cool|"
+    r"(?:(?:hi|hello|hey|good (?:morning|evening|afternoon|day)|thanks|thank you|thx|okay|ok|great|perfect|nice|cool|"
     r"fine|"
-    r"sure|yes|no|sorry|please|well|so|one more thing|very|much|a lot|again|all|there|everyone|squid)[\s,!]*)*",
+    r"sure|yes|no|sorry|please|well|so|one more thing|very|much|a lot|again|all|there|everyone|squid)[\s,!]*+)*+",
     re.IGNORECASE,
 )
 
@@ -165,12 +165,18 @@ _SCENE: Final = re.compile(
 )
 # A quotation of several lines: in marks from its first character, or as Markdown quotes, to the end of its paragraph.
 _QUOTED_LINES: Final = re.compile(
-    r"^[ \t]?[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]*[\"\u201d\u00bb]|^[ \t]{0,3}>[^\n]*(?:\n[^\n]+)*",
+    r"^[ \t]?[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]*[\"\u201d\u00bb]|^[ \t]{0,3}>[^\n]*+(?:\n[^\n]++)*+",
     re.MULTILINE,
 )
 _COLON: Final = re.compile(r":(?=\s)")
 _GAP: Final = re.compile(r"\s+")
 _MARKED: Final = re.compile(r"[ \t#*+\-\u2022_0-9.)]{0,24}\[(?:GOAL|DECISION|ARTIFACT|NEXT|CHECKPOINT)\]")
+# Of a page: a title by signs or underlined.
+_HEADING: Final = re.compile(r"^ {0,3}#{1,6}\s|^ {0,3}(?:={3,}|-{3,})[ \t]*$", re.MULTILINE)
+_BREAK: Final = re.compile(r"\n[^\S\n]*+\n")
+# Behind these the same words mean the contrary.
+_DENIES: Final = frozenset(("no", "not", "never", "without", "avoid", "stop", "don", "doesn", "won", "t", "nor"))
+_WORD: Final = re.compile(r"\w+")
 _BULLET: Final = re.compile(r"\A\s*(?:[-*\u2022+]|\d{1,2}[.)])\s+")
 _ENDS: Final = re.compile(r"(?<=[.!?\u2026])[\"')\]]*\s+|(?:(?<!\s)\s++)?;\s+")
 _ABBREVIATED: Final = re.compile(
@@ -226,14 +232,22 @@ def own_words(text: str) -> str:
 def own_marks(text: str) -> list[str]:
     """Return the lines of a text among which marked ones may be its author's.
 
-    Those of a list only where the text is nothing but a list and marked lines; none of a long text, which is pasted.
+    None where more stands beside the marked lines than one short paragraph, before them or behind them: that is a page.
+    Those of a list only where the text is nothing but a list and marked lines.
     """
-    if len(text) > MESSAGE_CHARS:
+    if len(text) > MESSAGE_CHARS or not _is_message(text):
         return []
     lines = [line for line in own_lines(text) if line.strip()]
     every = (line for line in text.split("\n") if line.strip())
     is_list = all(_BULLET.match(line) or _MARKED.match(line) for line in every)
     return [line for line in lines if is_list or not _BULLET.match(line)]
+
+
+def _is_message(text: str) -> bool:
+    """Return whether no more than one short paragraph without a heading stands beside the marked lines of a text."""
+    beside = "\n".join("" if _MARKED.match(line) else line for line in text.replace("\r\n", "\n").split("\n"))
+    paragraphs = [one.strip() for one in _BREAK.split(beside) if one.strip()]
+    return all(len(one) <= SENTENCE_CHARS and not _HEADING.search(one) for one in paragraphs) and len(paragraphs) <= 1
 
 
 def stands_alone(text: str) -> bool:
@@ -242,6 +256,24 @@ def stands_alone(text: str) -> bool:
     if len(said) > ALONE_CHARS or "\n" in said:
         return False
     return sum(not _COURTESY.fullmatch(one.text) for one in sentences(said)) == 1
+
+
+def says(text: str, words: str) -> bool:
+    """Return whether a message's author says these words himself, as one sentence or a part of one, and not denied.
+
+    Where he asks for work on a text, that counts as long as it is all that he says: what he has quoted, or what follows
+    a colon, does not.
+    """
+    wanted = _WORD.findall(words.casefold())
+    said = [one.text for one in sentences(own_words(text))]
+    if stands_alone(text):
+        said.append(_QUOTES.sub(QUOTED, _COLON.split(text.strip(), maxsplit=1)[0]))
+    return bool(wanted) and any(_has(_WORD.findall(one.casefold().replace("\u2019", "'")), wanted) for one in said)
+
+
+def _has(said: list[str], wanted: list[str]) -> bool:
+    places = (at for at in range(len(said)) if said[at : at + len(wanted)] == wanted)
+    return any(_DENIES.isdisjoint(said[:at]) for at in places)
 
 
 def sentences(words: str) -> Iterator[Sentence]:

@@ -285,7 +285,13 @@ def tokens_used(records: Sequence[Record]) -> int | None:
 
 def seal(parts: Sequence[Part]) -> str:
     """Return a hash of the last parts of a request: of what is sent, by reference where the transcript holds it."""
-    return digest(json.dumps([_sealed(part) for part in parts[-SEALED_PARTS:]]))
+    return _seal(tuple(parts[-SEALED_PARTS:]))
+
+
+# A call asks twice whether it goes on behind the one before, whose seal was made last.
+@lru_cache(maxsize=16)
+def _seal(parts: tuple[Part, ...]) -> str:
+    return digest(json.dumps([_sealed(part) for part in parts]))
 
 
 def _sealed(part: Part) -> list[object]:

@@ -142,7 +142,7 @@ _LEAST_CHANGES_FRACTION = 0.36
 _NO_VALUE: Final = (
     r"(?!(?:str|string|text|bytes|int|bool|boolean|none|null|nil|true|false|undefined|optional|any|object|required|"
     r"missing|empty|invalid|incorrect|expired|protected|encrypted|mandatory|forgotten|unknown|accepted|rejected|valid|"
-    r"wrong|stored|hashed|changed|reset)\b(?!\S*\d)|(?:os\.(?:environ|getenv)|process\.env|getenv)\b)"
+    r"wrong|stored|hashed|changed|reset)\b(?!\S{0,200}\d)|(?:os\.(?:environ|getenv)|process\.env|getenv)\b)"
 )
 # Card numbers, with spaces or dashes between their groups (ISO/IEC 7812): as long as one, and with its check digit.
 _CARD: Final = re.compile(r"(?<![\d.\-])\d(?:[ \-]?\d){12,18}(?![\d\-])")
@@ -152,7 +152,7 @@ _SLICE_CHARS, _BEHIND_CHARS, _MOST_SECONDS = 1_000, 500, 1.0
 _LONGEST_PATTERN = 1_000
 # What a regular expression is made of: escapes, classes, openings of groups, what repeats, any other sign.
 _TOKENS: Final = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)|\((?:\?(?:P<\w+>|<?[=!]|[:>]|[a-zA-Z\-]+:?))?|\{\d*,?\d*\}|[\s\S]"
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)|\((?:\?(?:P<\w+>|<?[=!]|[:>]|[a-zA-Z\-]+:?))?|\{\d*+(?:,\d*+)?\}|[\s\S]"
 )
 
 

@@ -125,7 +125,7 @@ def model_at(models: Sequence[Under], seq: int) -> str | None:
 def _since(record: Record) -> Since:
     try:
         first_seq, *parts = json.loads(record.body)
-        return Since(first_seq, Scope(*parts))
+        return Since(_seq(first_seq), Scope(*map(_text, parts)))
     except (ValueError, TypeError) as error:
         raise DamagedStoreError(f"scope {record.number} can't be read: {error}") from error
 
@@ -133,6 +133,18 @@ def _since(record: Record) -> Since:
 def _under(record: Record) -> Under:
     try:
         first_seq, model = json.loads(record.body)
-        return Under(int(first_seq), str(model))
+        return Under(_seq(first_seq), _text(model))
     except (ValueError, TypeError) as error:
         raise DamagedStoreError(f"model {record.number} can't be read: {error}") from error
+
+
+def _seq(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!a:.40} is no message")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!a:.40} is no text")
+    return value

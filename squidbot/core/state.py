@@ -354,15 +354,15 @@ class State:
         Where a request waits that was never recorded, its rungs have been told of.
         """
         known = self.waiting.rungs if self.waiting else ()
-        tokens, plan = outcome.assembly.cost.bound, None if outcome.change else outcome.assembly.plan
-        made = Event(events.CONTEXT_PRESSURE, "", "", "", plan.plan_id if plan else -1, tokens, tokens)
+        cost, plan = outcome.assembly.cost, None if outcome.change else outcome.assembly.plan
         for rung in outcome.rungs:
             if rung not in known:
-                self._tell(replace(made, cause=rung, fraction=outcome.fullness))
+                plan_id, size = plan.plan_id if plan else -1, cost.bound
+                self._tell(Event(events.CONTEXT_PRESSURE, "", rung, "", plan_id, size, size, outcome.fullness))
         for name, skipped in outcome.skipped:
             self.changed(name, skipped)
         if self.past.bills.reports and not outcome.leaves.bills.reports:
-            self.notify(events.USAGE_DROPPED, NO_ROOM, plan, outcome.assembly.cost)
+            self.notify(events.USAGE_DROPPED, NO_ROOM, plan, cost)
         before = self.waiting or self.past
         if before.known and before.mode != outcome.leaves.mode:
             self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {outcome.leaves.mode_name}", plan)
@@ -428,7 +428,19 @@ class State:
         after: Cost = NOTHING,
     ) -> None:
         """Tell the observer what happened."""
-        self._tell(Event(name, "", cause, "", plan.plan_id if plan else -1, before.bound, after.bound))
+        if self._observer is not None:
+            told = Event(
+                name,
+                self.shelf.session_id,
+                cause,
+                self.lease.lease_id,
+                plan.plan_id if plan else -1,
+                before.bound,
+                after.bound,
+                model=self.lease.model,
+                scope=self.shelf.scope or events.NOBODY,
+            )
+            self._observer.notify(told)
 
     def _tell(self, event: Event) -> None:
         if self._observer is not None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.forgetting import tombstone
 from squidbot.core.messages import Category, Erasure, Record
 from squidbot.core.plan import PlanRecord
 from squidbot.core.trying import Writing
@@ -133,7 +132,7 @@ def newly_told(shelf: Shelf, rows: Sequence[StoredMessage], plan: PlanRecord | N
 
 def told_facts(shelf: Shelf, rows: Iterable[StoredMessage]) -> frozenset[str]:
     """Return the ids of the facts that messages tell, in their notices or as answers of the tool."""
-    return frozenset(each for row in rows for each in memories_in(_said_by(shelf, row)))
+    return frozenset(each for row in rows if (said := _said_by(shelf, row)) for each in memories_in(said))
 
 
 def standing_facts(standing: Standing) -> frozenset[str]:
@@ -156,7 +155,7 @@ def _said_by(shelf: Shelf, row: StoredMessage) -> str:
     said = row.notice or ""
     if row.category is Category.RECALLED:
         said = shelf.renderer.text_of(row)
-    return said if tells(said) else ""
+    return said if said and tells(said) else ""
 
 
 def withdrawn_since(shelf: Shelf, request: int, messages: int, plan_id: int) -> tuple[str, ...]:
@@ -241,6 +240,8 @@ def _places(shelf: Shelf) -> tuple[list[int], frozenset[int]]:
 
 def _rows_without(shelf: Shelf, seqs: Sequence[int], facts: Facts) -> tuple[list[StoredMessage], list[StoredMessage]]:
     """Return tombstones for answers that told these facts, and messages without the notices that did."""
+    from squidbot.core.forgetting import tombstone  # noqa: PLC0415  # with it come all notes, and no turn needs them
+
     graves: list[StoredMessage] = []
     unnoticed: list[StoredMessage] = []
     for row in shelf.transcripts.pick(shelf.session_id, seqs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.counting.meter import REQUEST_TOKENS
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.pins import Pins
@@ -15,11 +16,11 @@ from .promises.driver import CLASSES, Setup, changed, opened, user
 from .promises.histories import WORDS
 
 
-def test_nothing_given_costs_nothing() -> None:
-    """No part, no tokens, no hash."""
+def test_nothing_given_costs_what_primes_the_answer() -> None:
+    """No part, no hash; the first token of a request and the opening of its answer are there all the same."""
     given = Inputs()
     assert given.system_parts(CLASSES) == ()
-    assert given.tools_cost(CLASSES) == Cost(0, 0)
+    assert given.tools_cost(CLASSES) == Cost(REQUEST_TOKENS, REQUEST_TOKENS)
     assert (given.system_digest, given.tools_digest, given.head(Pins())) == ("", "", ())
 
 

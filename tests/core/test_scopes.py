@@ -45,9 +45,10 @@ def test_command_that_adds_to_a_session_leaves_it_to_whom_it_was() -> None:
         assert [one.scope for one in scopes_of(wired.store, "s")] == [ANN]
 
 
-def test_damaged_record_is_named() -> None:
+@pytest.mark.parametrize("body", ["{", '"ab"', '["0"]', "[true]", "[-1]", "[0, 5]", '[0, "", null]', str([0] * 20)])
+def test_damaged_record_is_named(body: str) -> None:
     """Nothing is learned for somebody else."""
     store = InMemoryStore()
-    store.append("s", 0, [], [Record(SCOPE, 0, "{")])
+    store.append("s", 0, [], [Record(SCOPE, 0, body)])
     with pytest.raises(DamagedStoreError, match="scope 0 can't be read"):
         scopes_of(store, "s")

@@ -56,12 +56,11 @@ def test_name_that_is_given_again_takes_the_place_of_the_one_before() -> None:
 
 
 def test_those_made_unasked_are_all_kept_for_a_day_then_each_tenth_for_a_month() -> None:
-    """One an hour for 40 days: the last 24 hours, and of the others those at places 0, 10, 20 ... of 30 days."""
-    hours = 40 * 24
-    made = [replace(UNASKED, created_at=NOW + hour * HOUR) for hour in range(hours)]
+    """One each 4 hours for 40 days: the last 24 hours, and of the others those at places 0, 10, 20 ... of 30 days."""
+    last = 40 * 6 - 1
+    made = [replace(UNASKED, created_at=NOW + number * 4 * HOUR) for number in range(last + 1)]
     kept = Snapshots.of(history(*made)).kept
-    last = hours - 1
-    expected = [h for h in range(hours) if last - h <= 24 or (h % 10 == 0 and last - h <= 30 * 24)]
+    expected = [n for n in range(last + 1) if last - n <= 6 or (n % 10 == 0 and last - n <= 30 * 6)]
     assert [one.number for one in kept] == expected
     assert [one.name for one in kept] == [f"auto-{number}" for number in expected]
 

@@ -262,6 +262,7 @@ def fits(cost: Cost, lease: Lease) -> bool:
 
 
 @lru_cache(maxsize=256)
+@lru_cache(maxsize=64)  # a call asks several times for the same
 def _policy_limit(window_tokens: int, safety_fraction: float) -> int:
     # str() of a float is the shortest decimal that names it: what the user wrote, exactly. In whole numbers, since
     # importing `fractions` takes a tenth as long as the whole core.

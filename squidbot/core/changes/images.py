@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from squidbot.core.messages import StoredMessage
     from squidbot.core.view.atoms import Atom
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.standing import Standing
@@ -39,15 +41,19 @@ def still_sent(made: Standing, renderer: Renderer) -> tuple[tuple[int, int], ...
 
 
 def lighter(atoms: Sequence[Atom], renderer: Renderer) -> tuple[Atom, ...]:
-    """Return atoms whose messages cost what is sent of them: without pictures, and with long texts cut."""
+    """Return atoms whose messages cost what is sent of them: without pictures, with long texts cut, or told as text."""
     gone = {seq for seq, _ in (*renderer.imageless, *renderer.limits)}
-    if not gone:
-        return tuple(atoms)
     return tuple(
-        atom._replace(
-            messages=tuple(
-                replace(row, sent_cost=renderer.sent_cost(row)) if row.seq in gone else row for row in atom.messages
-            )
-        )
+        atom._replace(messages=tuple(_lighter(atom, gone, renderer)))
+        if not atom.whole or any(row.seq in gone for row in atom.messages)
+        else atom
         for atom in atoms
     )
+
+
+def _lighter(atom: Atom, gone: AbstractSet[int], renderer: Renderer) -> Iterator[StoredMessage]:
+    # A call without its result, and a result without its call, are told as text, which costs more than they do.
+    told = {} if atom.whole else {part.first_seq: part.cost for part in renderer.raw([atom])}
+    for row in atom.messages:
+        cost = told.get(row.seq) or (renderer.sent_cost(row) if row.seq in gone else row.sent_cost)
+        yield row if cost == row.sent_cost else replace(row, sent_cost=cost)

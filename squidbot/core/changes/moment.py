@@ -80,16 +80,19 @@ class Moment(NamedTuple):
 
     def outside(self, standing: Standing) -> Cost:
         """Return what is sent beside the session: system text, tools, and the notices that it needs."""
-        opening, closing = standing.needs_notices
-        cost = spent(self.system).plus(self.tools)
+        estimate, bound = self.tools
+        for part in self.system:
+            estimate += part.cost.estimate
+            bound += part.cost.bound
+        cost, (opening, closing) = Cost(estimate, bound), standing.needs_notices
         cost = cost.plus(self.notices[0]) if opening else cost
         return cost.plus(self.notices[1]) if closing else cost
 
 
 def room_of(standing: Standing, moment: Moment) -> Cost:
     """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
-    fixed = standing.fixed.plus(moment.outside(standing))
-    return Cost(moment.limit.estimate - fixed.estimate, moment.limit.bound - fixed.bound)
+    limit, fixed, beside = moment.limit, standing.fixed, moment.outside(standing)
+    return Cost(limit.estimate - fixed.estimate - beside.estimate, limit.bound - fixed.bound - beside.bound)
 
 
 def pressure_fraction(history: Cost, room: Cost) -> float:
@@ -129,8 +132,11 @@ def _check_pinned(standing: Standing, most_tokens: int, renderer: Renderer) -> N
     raise BudgetError("pins", cost=cost, budget=most_tokens, unit="tokens", key=_PINNED_KEY, detail=detail)
 
 
-def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
-    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named."""
+def too_much(standing: Standing, moment: Moment, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
+    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named.
+
+    `rest_is` says what all is that has no name of its own here.
+    """
     by_estimate = cost.bound <= moment.limit.bound
     what = {
         "system text": spent((*standing.lead, *moment.system)),
@@ -144,7 +150,7 @@ def too_much(standing: Standing, moment: Moment, cost: Cost) -> BudgetError:
     rest = cost
     for one in what.values():
         rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
-    what[IN_FLIGHT] = rest
+    what[rest_is] = rest
 
     def size(one: Cost) -> int:
         return one.estimate if by_estimate else one.bound

@@ -24,6 +24,8 @@ __all__ = ["RAW", "Return", "again", "plan_of", "to_plan", "to_the_one_before"]
 
 # What stands for the time before the first plan: everything was sent as it was said.
 RAW = -1
+# What fills a request with an earlier plan beside what has a name: notes, and more of what was said.
+STOOD = "what would stand again"
 _RAW_PLAN = PlanRecord(RAW, None, "", None, "opened")
 
 
@@ -123,7 +125,7 @@ def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Mom
         # No more was read than shows that it is too much.
         cost = Cost(max(cost.estimate, limit.estimate + 1), max(cost.bound, limit.bound + 1))
     if cost.bound > limit.bound or cost.estimate > limit.estimate:
-        raise too_much(made, moment, cost)
+        raise too_much(made, moment, cost, STOOD)
     old = before.parts(moment.system, shelf.renderer)
     changed = first_changed(old, made.parts(moment.system, shelf.renderer))
     cost_before = spent(old).plus(moment.tools)

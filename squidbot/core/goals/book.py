@@ -38,6 +38,7 @@ class GoalBook(NamedTuple):
         window_tokens: of the window that they have to fit.
         count: what a text costs at most, in tokens.
         wait: how to wait for others who write; None: not at all.
+        own: whether the session's user has said some words himself; None: nobody asks.
     """
 
     transcripts: TranscriptStore
@@ -45,6 +46,7 @@ class GoalBook(NamedTuple):
     window_tokens: int
     count: Callable[[str], int]
     wait: Wait | None = None
+    own: Callable[[str], bool] | None = None
 
     def goals(self) -> Goals:
         """Return what they are now.

@@ -54,7 +54,7 @@ _NOT_NAMES: Final = frozenset(
      "whatever",
      "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
 )  # fmt: skip
-_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*(?:['\-][^\W\d_]+)*\.?\Z")
+_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++)*+\.?\Z")
 _MOST_NAME_WORDS = 4
 # What people move to and work with that is no place: "I moved to Rust".
 _NO_PLACES: Final = frozenset(

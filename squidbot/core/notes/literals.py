@@ -23,7 +23,7 @@ _RUN = re.compile(r"[\w@~./\-]+")
 _MARKED = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
 # A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
 _PIECE = re.compile(r"[\w-]+(\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w))?")
-_DASHED = re.compile(r"\w+(?:-\w+)*")
+_DASHED = re.compile(r"\w++(?:-\w++)*+")
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
 _SNAKE = re.compile(r"[^\W_]_\w")

@@ -72,10 +72,10 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _FILLER = re.compile(
-    r"(?:now |ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
+    r"(?:ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*+(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_LIST_MARK = re.compile(r"^[^\S\n]*+(?:(?:\d{1,3}[.)]|[-*#>\u2022]++)\s++)+", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[^\S\n]*+(?:(?:\d{1,3}[.)]|[-*#>\u2022]++)\s++)++", re.MULTILINE)
 _DETAIL = re.compile(
     r"(?<=[\w;] )[A-Z][\w'-]+|\d[\d:.,/-]*|\b(?:yesterday|today|tomorrow|tonight|(?:last|next|this) "
     r"(?:week|weekend|month|year|summer|winter|spring|fall|autumn))\b"
@@ -86,7 +86,7 @@ _NAME_END = re.compile(r"(?<![\w@~./-])[\w@~./-]+\Z")
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
 _JSON_LINE = re.compile(r"(?=\\[nr])")
 # The line ends where the JSON string ends, at a quote that is not escaped.
-_GLUED = re.compile(r"(?:\\[nrt]|\s)*(\\[nrt][^\s\\\"](?:[^\\\"]|\\.)*)", re.DOTALL)
+_GLUED = re.compile(r"(?:\\[nrt](?![^\s\\\"])|\s)*+(\\[nrt][^\s\\\"](?:[^\\\"]++|\\.)*+)", re.DOTALL)
 # Keys whose values are asked for by name again; points in time hardly ever are.
 _ID_KEY = re.compile(r"(?:^|_|\b)(?:id|uuid|key|ref|reference|path|url|sha|hash)s?\Z|I[dD]s?\Z")
 _NAME_KEY = re.compile(r"(?:^|_|\b)(?:no|number|code|name|file|order|status)s?\Z|(?:Name|Number|Code)\Z")

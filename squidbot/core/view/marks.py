@@ -51,18 +51,20 @@ _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
 _ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|{JOURNAL}|refused): ")
 # Up to the next mark that opens, so that one which is never closed costs no more than its length.
 _MEMORIES: Final = re.compile(
-    rf"<squidbot {MEMORIES}: [^\n]*\n((?:(?!<squidbot {MEMORIES}: ).)*?)\n?</squidbot {MEMORIES}>", re.DOTALL
+    rf"<squidbot {MEMORIES}: (?:[^<\n]++|<(?!squidbot {MEMORIES}: ))*+\n"
+    rf"((?:[^<\n]++|<(?!squidbot {MEMORIES}: |/squidbot {MEMORIES}>)|\n(?!</squidbot {MEMORIES}>))*+)\n?"
+    rf"</squidbot {MEMORIES}>"
 )
 # A line that tells one; no id is longer.
 _MEMORY: Final = re.compile(r"^- ([^\s:]{1,1024}): ", re.MULTILINE)
 _FENCED: Final = re.compile(
-    rf"<squidbot recalled ({_IDS}): (?:(?!<squidbot recalled ).)*?\n</squidbot recalled \1>", re.DOTALL
+    rf"<squidbot recalled ({_IDS}): (?:[^<\n]++|<(?!squidbot recalled )|\n(?!</squidbot recalled \1>))*+\n"
+    r"</squidbot recalled \1>"
 )
 # An entry of the journal, by the id that its first mark ends with.
 _ENTRY: Final = re.compile(
-    rf"<squidbot {JOURNAL}: (?:(?!<squidbot )[^\n])*; (j-[0-9a-f]{{16}})>\n"
-    rf"(?:(?!<squidbot {JOURNAL}: ).)*?\n?</squidbot {JOURNAL}>",
-    re.DOTALL,
+    rf"<squidbot {JOURNAL}: (?:[^<\n;]++|<(?!squidbot )|;(?! j-[0-9a-f]{{16}}>\n))*+; (j-[0-9a-f]{{16}})>\n"
+    rf"(?:[^<]++|<(?!squidbot {JOURNAL}: |/squidbot {JOURNAL}>))*+</squidbot {JOURNAL}>"
 )
 
 

@@ -113,9 +113,11 @@ class Standing(NamedTuple):
     @property
     def needs_notices(self) -> tuple[bool, bool]:
         """Whether a request of these parts needs a notice in front, and one behind, to be valid (R5)."""
-        said = self.prefix[self.lead_count : self.lead_count + 1] or self.tail.parts[:1]
-        last = self.tail.parts[-1:] or self.prefix[self.lead_count :][-1:]
-        return not said or unanswerable(said[0]), bool(last) and unanswerable(last[0])
+        prefix, parts, lead = self.prefix, self.tail.parts, len(self.lead)
+        if len(prefix) == lead and not parts:
+            return True, False
+        first, last = prefix[lead] if len(prefix) > lead else parts[0], parts[-1] if parts else prefix[-1]
+        return unanswerable(first), unanswerable(last)
 
     @property
     def sent(self) -> tuple[Part, ...]:

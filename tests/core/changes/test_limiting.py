@@ -81,7 +81,7 @@ def test_long_answer_is_cut_at_the_next_event_and_not_before() -> None:
     assert host.store.read("s", 1, 1)[0].payload.count("a499")
 
 
-@pytest.mark.parametrize("meter", [*METERS[1:], WORDS])
+@pytest.mark.parametrize("meter", [METERS[1], pytest.param(METERS[2], marks=pytest.mark.slow), WORDS])
 def test_no_earlier_text_of_the_model_has_more_than_its_share_behind_an_event(meter: Meter) -> None:
     """Whatever counts; the share is of the room beside the head (W-15)."""
     setup = Setup(8192, None, SETUP.settings, meter)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 TINY = Setup(4096, settings=strategy("balanced", 3072))
 SMALL = Setup(8192, settings=strategy("balanced", 6144))
 WORDS = {TINY: 72, SMALL: 80, MIDDLE: 225}
-SETUPS = pytest.mark.parametrize("setup", [TINY, SMALL, MIDDLE], ids=["4K", "8K", "16K"])
+OTHERS = [pytest.param(TINY, id="4K", marks=pytest.mark.slow), pytest.param(MIDDLE, id="16K", marks=pytest.mark.slow)]
+SETUPS = pytest.mark.parametrize("setup", [pytest.param(SMALL, id="8K"), *OTHERS])
 
 
 def with_jobs(setup: Setup, turns: int = 70, *, restarts: frozenset[int] = frozenset(), words: int = 0) -> Host:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import Meter
+from squidbot.core.counting.meter import REQUEST_TOKENS, Meter
 from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError
@@ -77,7 +77,7 @@ def test_opening_notice_has_its_room_with_every_counter() -> None:
     for size in range(1940, 1999):
         host = Host(InMemoryStore(), setup)
         host.run([assistant("hi"), user("x" * size), assistant("ok")])
-        whole = front + len("hi") + 4 + size + 4 + len("ok") + 4 + behind
+        whole = front + len("hi") + 4 + size + 4 + len("ok") + 4 + behind + REQUEST_TOKENS
         assert (host.call().error is None) == (whole <= 2048)
 
 

@@ -127,7 +127,7 @@ def test_undo_that_does_not_fit_changes_nothing() -> None:
     before = host.store.head("s")
     with pytest.raises(BudgetError) as raised:
         host.session.undo()
-    assert raised.value.cost > raised.value.budget
+    assert (raised.value.culprit, raised.value.cost > raised.value.budget) == ("what would stand again", True)
     assert host.store.head("s") == before
     assert host.session.preview().event is None
 

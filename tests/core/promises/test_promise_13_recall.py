@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -15,6 +15,7 @@ from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.history.pages import body_of
 from squidbot.core.messages import Category, Kind, Message
 from squidbot.core.settings import HistorySettings
+from squidbot.core.view.marks import harmless
 from squidbot.core.view.renderer import Renderer
 
 from ..history.readers import joined, opened, walked
@@ -47,6 +48,10 @@ def ids_shown(request: Assembly) -> dict[str, tuple[int, int]]:
 
 @effort(30)
 @given(history=histories(2000, 10), setup=setups())
+@example(
+    history=[result("a", "</squidbot memory>" * 8)],
+    setup=Setup(2048, None, HistorySettings(patience=0.0, policy_limit=100), WORDS),
+)
 def test_every_id_that_a_request_shows_brings_its_messages_back(history: list[Message], setup: Setup) -> None:
     """Summaries, pointers, cut outputs: exactly what they stand for; with what is verbatim, the whole transcript."""
     host = Host(InMemoryStore(), setup)
@@ -70,7 +75,9 @@ def brought_back(store: InMemoryStore, handle: str) -> dict[int, str]:
     renderer = Renderer(AMPLE.meter, {CODEC.tag: CODEC})
     alone = not handle.startswith("s") and "-" not in handle
     rows = {row.seq: row for row in store.read("s", min(told), max(told))}
-    assert told == {seq: body_of(row, renderer, alone=alone) for seq, row in rows.items()}
+    # On a page no mark of ours opens or closes, nor where the page ends within one.
+    said = {seq: harmless(body_of(row, renderer, alone=alone)) for seq, row in rows.items()}
+    assert {seq: harmless(words) for seq, words in told.items()} == said
     kept = {row.seq: row.payload for page in pages for row in page.messages}
     assert kept == {seq: row.payload for seq, row in rows.items()}
     return told

@@ -58,7 +58,10 @@ def check_levels(setup: Setup, one: Assembly) -> None:
     assert sum(map(sum, costs.values())) <= layout.notes + ROUNDING_TOKENS
 
 
-@pytest.mark.parametrize("window", [2048, 4096, 6000, 8192, 12_000, 16_384, 20_000, 32_768])
+OTHERS = [pytest.param(window, marks=pytest.mark.slow) for window in (2048, 6000, 8192, 12_000, 20_000, 32_768)]
+
+
+@pytest.mark.parametrize("window", [4096, 16_384, *OTHERS])
 def test_notes_of_each_level_keep_to_their_parts(window: int) -> None:
     """O-04, C23: in a long conversation, at each request; levels there are as many as the tier has."""
     setup = laid(window)

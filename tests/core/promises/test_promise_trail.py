@@ -40,7 +40,9 @@ def touching(turn: int) -> list[Message]:
     ]
 
 
-@pytest.mark.parametrize(("window", "model"), [(2048, False), (4096, False), (20_000, False), (20_000, True)])
+@pytest.mark.parametrize(
+    ("window", "model"), [(2048, False), (20_000, False), pytest.param(20_000, True, marks=pytest.mark.slow)]
+)
 def test_last_action_on_each_file_stands_in_the_request(window: int, model: bool) -> None:  # noqa: FBT001
     """Forty files, each touched twice; the model's summaries name none of them."""
     setup = Setup(window, settings=strategy("balanced", window * 3 // 4))

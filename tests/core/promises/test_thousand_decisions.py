@@ -116,7 +116,9 @@ def lines_of(payload: str) -> frozenset[str]:
     return frozenset(rendered(json.loads(payload)).split("\n"))
 
 
-@pytest.mark.parametrize("kind", ["chain", "fold", "model"])
+@pytest.mark.parametrize(
+    "kind", ["chain", pytest.param("fold", marks=pytest.mark.slow), pytest.param("model", marks=pytest.mark.slow)]
+)
 def test_thousand_decisions_stand_in_every_request_through_a_hundred_events(kind: str) -> None:
     """Half of them marked, a quarter in pinned messages, a quarter in pinned texts; a new process every seven turns."""
     host = Decided(Setup(WINDOW, 0, replace(CHAIN, chain=kind != "fold"), BYTES))
@@ -132,6 +134,7 @@ def test_thousand_decisions_stand_in_every_request_through_a_hundred_events(kind
     assert bool(by_model & {part.summary_id for part in last.parts}) is (kind == "model")
 
 
+@pytest.mark.slow
 def test_marked_decisions_stand_in_a_small_room_through_a_hundred_events() -> None:
     """Sixty decisions of users and of the assistant in a window of 8,000 tokens, at events that come by themselves."""
     setup = Setup(8_000, settings=strategy("balanced", 6_000))

@@ -7,6 +7,7 @@ helps only in one conversation does not belong here.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from squidbot.core.memory.search.stems import stem
@@ -275,9 +276,10 @@ class Kin(NamedTuple):
 
 def kin(stemmed: str) -> tuple[Kin, ...]:
     """Return the stems that speak of the same as one, without itself; none for a stem that stands in no row."""
-    return _TABLE.get(stemmed, ())
+    return _table().get(stemmed, ())
 
 
+@cache
 def _table() -> dict[str, tuple[Kin, ...]]:
     near: dict[str, dict[str, float]] = {}
     words: dict[str, str] = {}
@@ -296,6 +298,3 @@ def _table() -> dict[str, tuple[Kin, ...]]:
     return {
         word: tuple(Kin(other, value, words[other]) for other, value in others.items()) for word, others in near.items()
     }
-
-
-_TABLE = _table()
