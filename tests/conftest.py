@@ -1,6 +1,9 @@
 """How the tests run: each property on the same examples everywhere, and what is more than a file on several cores.
 
-A property has a quarter of the examples that it says, which are 100 where it says nothing. All of them, as fixed, with
+Where the environment wants no bytecode beside the sources, it stands in `.pytest_cache`: the hundreds of processes that
+tests start would each compile all that they import.
+
+A property has an eighth of the examples that it says, which are 100 where it says nothing. All of them, as fixed, with
 `--hypothesis-profile=deep`; others with `--hypothesis-profile=fresh --hypothesis-seed=1`: what these find becomes an
 `@example`.
 """
@@ -8,13 +11,22 @@ A property has a quarter of the examples that it says, which are 100 where it sa
 from __future__ import annotations
 
 import os
-from math import ceil
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+
+try:
+    import fcntl
+except ImportError:  # Windows has other locks
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 # More would spend more in reading the tests, which each of them does, than the last of them is worth.
 MOST_WORKERS = 4
@@ -26,20 +38,44 @@ settings.register_profile(
 settings.register_profile("fresh", settings.get_profile("deep"), derandomize=False, database=None)
 settings.load_profile("deep")
 
+# What tiktoken has cached on this machine is not what others have: no test counts by it but one that makes its own.
+os.environ["TIKTOKEN_CACHE_DIR"] = ""
+
 # Hypothesis mixes the constants of all modules that are imported so far into its examples: these would be others for
 # each selection of tests, for each worker, and after each change of a number anywhere.
 NO_CONSTANTS = Constants()
 providers._get_local_constants = lambda: NO_CONSTANTS  # it has no setting for this
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep bytecode, for this process and those that it starts."""
+    if sys.dont_write_bytecode and config.cache is not None:
+        folder = str(config.cache.mkdir("bytecode"))
+        sys.pycache_prefix, sys.dont_write_bytecode = folder, False
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Read a file in one worker after the other: what the first compiles, with all that it imports, the next finds."""
+    if not isinstance(collector, pytest.Module) or fcntl is None:
+        return (yield)
+    with collector.path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return (yield)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take a quarter of each property's examples, where no profile is asked for."""
+    """Take an eighth of each property's examples, and at least two, where no profile is asked for."""
     if config.getoption("--hypothesis-profile") or "PROMISE_EFFORT" in os.environ:
         return
     for test in {getattr(item.obj, "__func__", item.obj) for item in items if isinstance(item, pytest.Function)}:
         whole = getattr(test, "_hypothesis_internal_use_settings", None)
         if whole is not None:
-            test._hypothesis_internal_use_settings = settings(whole, max_examples=ceil(whole.max_examples / 4))
+            test._hypothesis_internal_use_settings = settings(whole, max_examples=max(2, whole.max_examples // 8))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

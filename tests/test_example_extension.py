@@ -11,13 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from squidbot.cli import main
 from squidbot.testing import check_transcript_store
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "extension"
 SETTINGS = '[store]\nadapter = "drawers"\npath = "shared"\n'
 CLI = "from squidbot.cli import main; main()"
+# Two commands in one process.
+LOOK = "from squidbot.cli import main; main(['sessions'], standalone_mode=False); main(['status'])"
 TALK = """
 import squidbot
 with squidbot.load() as engine:
@@ -40,12 +44,22 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, code: str, *arguments: str, beside: Path | None) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, code: str, *arguments: str, beside: Path) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder, with what is installed `beside` squidbot."""
-    path = os.pathsep.join(map(str, [*([beside] if beside else []), ROOT]))
+    path = os.pathsep.join(map(str, [beside, ROOT]))
     command = [sys.executable, "-c", code, *arguments]
     environ = {**os.environ, "PYTHONPATH": path}
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=folder, env=environ)
+
+
+@pytest.fixture(scope="module")
+def talked(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with settings and a session, and what was said on standard error meanwhile."""
+    folder = tmp_path_factory.mktemp("talked")
+    (folder / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")
+    done = run(folder, TALK, beside=installed)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stderr
 
 
 def test_the_example_is_a_distribution_of_under_60_lines() -> None:
@@ -55,16 +69,17 @@ def test_the_example_is_a_distribution_of_under_60_lines() -> None:
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) < 60
 
 
-def test_the_example_keeps_sessions_and_listens_where_settings_name_it(installed: Path, tmp_path: Path) -> None:
+def test_the_example_keeps_sessions_and_listens_where_settings_name_it(
+    installed: Path, talked: tuple[Path, str], tmp_path: Path
+) -> None:
     """One word in squidbot.toml; the command line finds, shows and shortens what is in its store."""
-    (tmp_path / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")
-    talked = run(tmp_path, TALK, beside=installed)
-    assert talked.returncode == 0, talked.stderr
-    assert "drawers: context-assembled in talk" in talked.stderr
+    folder, said = talked
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    assert "drawers: context-assembled in talk" in said
     store = tmp_path / "shared" / getpass.getuser() / "sessions.db"
     assert store.is_file()
-    assert "talk" in run(tmp_path, CLI, "sessions", beside=installed).stdout
-    shown = run(tmp_path, CLI, "status", beside=installed).stdout
+    shown = run(tmp_path, LOOK, beside=installed).stdout
+    assert "talk" in shown.split("drawers")[0]
     assert "drawers: shared: an extension's" in shown
     assert "store.adapter  drawers  (squidbot.toml:2)" in shown
     shortened = run(tmp_path, CLI, "compact", "talk", beside=installed)
@@ -75,18 +90,20 @@ def test_the_example_keeps_sessions_and_listens_where_settings_name_it(installed
     assert told[-1].endswith(" after")
 
 
-def test_another_word_takes_another_adapter(installed: Path, tmp_path: Path) -> None:
+def test_another_word_takes_another_adapter(
+    talked: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same sessions by our own; and without the distribution the word is an error in one line."""
-    (tmp_path / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")
-    assert run(tmp_path, TALK, beside=installed).returncode == 0
-    missing = run(tmp_path, CLI, "sessions", beside=None)
-    assert missing.returncode == 2
+    shutil.copytree(talked[0], tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    missing = CliRunner().invoke(main, ["sessions"])
+    assert missing.exit_code == 2
     (line,) = missing.stderr.splitlines()
     assert line.startswith("squidbot: no store 'drawers', known: ")
     assert line.endswith(" @ squidbot.toml.store.adapter")
     ours = SETTINGS.replace("drawers", "sqlite3").replace("shared", f"shared/{getpass.getuser()}/sessions.db")
     (tmp_path / "squidbot.toml").write_text(ours, encoding="utf-8")
-    assert "talk" in run(tmp_path, CLI, "sessions", beside=None).stdout
+    assert "talk" in CliRunner().invoke(main, ["sessions"]).stdout
 
 
 def test_the_example_keeps_the_promises_of_a_store(

@@ -62,6 +62,12 @@ def test_a_turn_with_the_defaults_loads_no_sdk_and_no_adapter_but_the_standard_l
     assert rooms_in(modules) == {"stdlib"}
 
 
+def test_a_turn_with_the_defaults_loads_nothing_for_notes_and_pasted_texts() -> None:
+    """Compiling their patterns took a third of a start; they come with the first note, and the first marked line."""
+    late = {"squidbot.core.own_words", "squidbot.core.notes.notebook", "squidbot.core.forgetting"}
+    assert loaded(TURN) & late == set()
+
+
 def test_importing_squidbot_costs_no_more_than_what_it_stands_on() -> None:
     """CPU time, the least of five: at most three times `import pluggy, attrs, cattrs`."""
     own = min(_cpu_seconds("import squidbot") for _ in range(5))

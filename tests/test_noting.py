@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
@@ -164,3 +165,18 @@ def test_notes_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     code, said = run("notes", "nowhere", "--read")
     assert code != 0
     assert "there is neither" in said
+
+
+def test_patterns_of_secrets_have_a_limit_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In notes that are taken over, too: what meets it is switched off, and said."""
+    with opened(tmp_path / "a") as engine:
+        engine.journal().append(Entry(NOW, "EMP-77 has moved the facts."))
+        written(engine, tmp_path / "notes")
+    ticks = count(0, 2)
+    monkeypatch.setattr("squidbot.journals.time.thread_time", lambda: float(next(ticks)))
+    journal = {"folder": str(tmp_path / "b"), "redact_patterns": [r"EMP-\d+"]}
+    with squidbot.load({"store": {"path": str(tmp_path / "b.db")}, "journal": journal}) as engine:
+        assert taken(engine, tmp_path / "notes").entries == 1
+    assert r"pattern 'EMP-\\d+' took over a second for one text and is switched off" in caplog.text

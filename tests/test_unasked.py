@@ -192,7 +192,9 @@ def test_fact_of_one_user_is_in_no_request_of_another(isolation: str, facts: lis
                 assert not any(f"user{other} " in said for other in range(3) if other != user)
 
 
-@pytest.mark.parametrize("window", [2048, 3000, 4096, 8192, 32_768])
+@pytest.mark.parametrize(
+    "window", [2048, 8192, *(pytest.param(window, marks=pytest.mark.slow) for window in (3000, 4096, 32_768))]
+)
 def test_memory_gives_way_before_a_request_is_refused(window: int) -> None:
     """A message that fits without memory is answered, however much there is to say."""
     with squidbot.load({"window": {"default": window}}) as engine, squidbot.load(OFF) as without:

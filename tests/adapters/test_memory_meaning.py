@@ -51,6 +51,7 @@ def in_lines(path: Path) -> ByMeaning:
     return ByMeaning(FileMemoryStore(path), lambda: HashedWords(256), ExactIndex)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [by_meaning, in_lines])
 def test_store_passes_the_check_with_vectors(make: Callable[[Path], ByMeaning], tmp_path: Path) -> None:
     """The promises are those of a store without any."""
@@ -265,8 +266,10 @@ def test_index_file_is_made_anew_when_it_is_not_what_it_was(
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     (file,), (foreign,) = tmp_path.glob("facts.db.*.vectors"), tmp_path.glob("others.db.*.vectors")
     spoils(file, foreign)
+    spoiled = file.read_bytes() if file.exists() else None
     all_right(path, told=told)
     all_right(other, "heron")
+    assert not file.exists() or file.read_bytes() != spoiled
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ def assert_forgotten(store: SqliteStore, said: Sequence[StoredMessage], gone: Se
     assert sorted(found.seq for found in store.search("s", "tea", 10_000)) == others
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_no_byte_of_what_is_forgotten_stays_in_any_file(tmp_path: Path, seed: int) -> None:
     """Rows, long payloads, call arguments, frozen texts, records, summaries, index; all else is as it was."""
     path, secrets = tmp_path / "s.db", Secrets(seed)

@@ -101,9 +101,9 @@ def hides_memories(path: Path) -> bool:
 def test_bit_that_hides_a_word_is_found_by_the_doctor(
     whole: Path, tmp_path: Path, begin: str, hides: Callable[[Path], bool]
 ) -> None:
-    """Whatever is not found any more without anybody noticing: 40 bits, of which many do so."""
+    """Whatever is not found any more without anybody noticing: 16 bits, of which many do so."""
     hidden = 0
-    for seed in range(40):
+    for seed in range(16):
         path = changed(Path(shutil.copy(whole, tmp_path / f"{seed}.db")), begin, flipped(seed))
         health = check(path, proves_words=True)
         assert check(path).whole
@@ -111,7 +111,7 @@ def test_bit_that_hides_a_word_is_found_by_the_doctor(
             hidden += 1
             assert not health.whole, f"seed {seed}"
             assert f"what search finds {'messages' if begin == 'words_' else 'memories'} by" in health.problems[0]
-    assert hidden >= 4
+    assert hidden >= 2
 
 
 @pytest.mark.parametrize(

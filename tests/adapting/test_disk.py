@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapting.disk import make_folder, sync
+from squidbot.cli import main
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from squidbot.hookspecs import Register
 
@@ -123,6 +125,28 @@ def test_what_is_kept_on_disk_is_its_owner_s_alone(tmp_path: Path, index: str) -
         made = {path.name for path in tmp_path.iterdir()}
     assert {"a", "copy.db", "facts.db", "kept.db", "kept.db-known", "kept.db-shm", "kept.db-wal", "turns.txt"} <= made
     assert any(name.endswith(".vectors") for name in made) == (index != "stdlib")
+    assert others_may(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there rights are kept in lists, which Python does not make")
+@pytest.mark.usefixtures("open_to_all")
+def test_what_commands_write_is_its_owner_s_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exports, notes, requests of a replay, copies, a log of turns."""
+    session = Path(__file__).parents[2] / "examples" / "session.jsonl"
+    made = tmp_path / "made"
+    made.mkdir(0o700)
+    monkeypatch.chdir(made)
+    (made / "squidbot.toml").touch(0o600)
+    commands = [
+        ["memory", "add", "I have a beagle.", "--store", "kept.db"],
+        ["memory", "export", "facts.jsonl", "--store", "kept.db"],
+        ["memory", "notes", "notes", "--store", "kept.db"],
+        ["replay", str(session), "--window", "16384", "--dump", "requests.jsonl"],
+        ["replay", str(session), "--window", "16384", "--dump", "requests/"],
+    ]
+    for command in commands:
+        assert CliRunner().invoke(main, command).exit_code == 0, command
+    assert {path.name for path in made.iterdir()} >= {"facts.jsonl", "notes", "requests", "requests.jsonl"}
     assert others_may(tmp_path) == []
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
+
+from squidbot.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,28 +33,58 @@ context_window = 8192
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with settings, and beside it a distribution that brings the scripted model."""
-    made = tmp_path / "lib" / "scripted_chat-1.0.dist-info"
+def folder_in(place: Path) -> Path:
+    """Make a folder with settings, and beside it a distribution that brings the scripted model."""
+    made = place / "lib" / "scripted_chat-1.0.dist-info"
     made.mkdir(parents=True)
     (made / "METADATA").write_text("Metadata-Version: 2.1\nName: scripted-chat\nVersion: 1.0\n", encoding="utf-8")
     (made / "entry_points.txt").write_text("[squidbot]\nscripted = scripted_chat:extension\n", encoding="utf-8")
-    shutil.copy(Path(__file__).with_name("scripted.py"), tmp_path / "lib" / "scripted_chat.py")
-    work = tmp_path / "work"
+    shutil.copy(Path(__file__).with_name("scripted.py"), place / "lib" / "scripted_chat.py")
+    work = place / "work"
     work.mkdir()
     (work / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")
     return work
 
 
-@pytest.fixture
-def environment(folder: Path) -> dict[str, str]:
-    """The environment of a process that has nothing of this one's home."""
+def environment_of(folder: Path) -> dict[str, str]:
+    """Return the environment of a process that has nothing of this one's home."""
     names = {"PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH"}
     kept = {name: value for name, value in os.environ.items() if name in names}
     paths = os.pathsep.join([str(ROOT), str(folder.parent / "lib"), os.environ.get("PYTHONPATH", "")])
     home = {"HOME": str(folder.parent), "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
     return kept | home | {"TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with settings, and beside it a distribution that brings the scripted model."""
+    return folder_in(tmp_path)
+
+
+@pytest.fixture
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of a process that has nothing of this one's home."""
+    return environment_of(folder)
+
+
+@pytest.fixture
+def run(
+    folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run it in the folder, with standard input: in this process, which has imported all that it needs."""
+    monkeypatch.chdir(folder)
+    for name in set(os.environ) - {*environment, "PYTEST_CURRENT_TEST"}:
+        monkeypatch.delenv(name)
+    monkeypatch.syspath_prepend(str(folder.parent / "lib"))
+    monkeypatch.delitem(sys.modules, "scripted_chat", raising=False)
+
+    def called(*arguments: str, given: str = "", command: str = "chat") -> subprocess.CompletedProcess[str]:
+        done = CliRunner().invoke(main, [command, *arguments], input=given, env=environment, prog_name="squidbot")
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    return called
 
 
 class Terminal:

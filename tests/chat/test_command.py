@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
 import squidbot
 from squidbot.chat.commands import COMMANDS
-from squidbot.cli import main
 from squidbot.core.journal.entry import Entry
 
 from .conftest import COMMAND, ROOT
@@ -22,26 +18,6 @@ from .conftest import COMMAND, ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.fixture
-def run(
-    folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run it in the folder, with standard input: in this process, which has imported all that it needs."""
-    monkeypatch.chdir(folder)
-    for name in set(os.environ) - {*environment, "PYTEST_CURRENT_TEST"}:
-        monkeypatch.delenv(name)
-    monkeypatch.syspath_prepend(str(folder.parent / "lib"))
-    monkeypatch.delitem(sys.modules, "scripted_chat", raising=False)
-
-    def called(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        done = CliRunner().invoke(main, ["chat", *arguments], input=given, env=environment, prog_name="squidbot")
-        if done.exception and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
-
-    return called
 
 
 @pytest.fixture
@@ -210,6 +186,7 @@ def test_debug_writes_each_turn_to_a_file(run: Callable[..., subprocess.Complete
     assert "look herring" in text
     with (folder / "squidbot.toml").open("a", encoding="utf-8") as settings:
         settings.write('\n[debug]\nturn_log = "mine.txt"\n')
+    assert "debug_turn.txt" in next(folder.glob("*-written")).read_text(), "so `forget` names it"
     run("-p", "hello", "--debug")
     assert "hello" in (folder / "mine.txt").read_text(encoding="utf-8")
     assert (folder / "debug_turn.txt").read_text(encoding="utf-8") == text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from squidbot.chat.cut import BY_DEATH, newest_cut
 from squidbot.core.errors import StoreError
 from squidbot.heard import Heard
 
-from .conftest import COMMAND
+from .conftest import COMMAND, environment_of, folder_in
 from .scripted import Offer, Scripted
 from .test_conversation import Seen
 
@@ -81,12 +82,27 @@ def killed(folder: Path, environment: Mapping[str, str], until: bytes) -> bytes:
         return seen + process.stdout.read()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a pipe that is read while it is written to")
+@pytest.fixture(scope="module")
+def died(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder in which a process was killed in the middle of its answer, and what was seen of that."""
+    if sys.platform == "win32":
+        pytest.skip("a pipe that is read while it is written to")
+    folder = folder_in(tmp_path_factory.mktemp("died"))
+    return folder, killed(folder, environment_of(folder), b"word-9 ").decode()
+
+
+@pytest.fixture
+def seen(died: tuple[Path, str], folder: Path) -> str:
+    """What was seen of an answer whose process was killed; what it left is in the folder."""
+    for left in died[0].iterdir():
+        shutil.copy2(left, folder)
+    return died[1]
+
+
 def test_answer_of_a_process_that_was_killed_is_there_at_the_next_start(
-    folder: Path, environment: dict[str, str], talk: Callable[[], Talk]
+    folder: Path, seen: str, talk: Callable[[], Talk]
 ) -> None:
     """All that was seen of it, flagged as not whole, once; the model is told so; no file is left."""
-    seen = killed(folder, environment, b"word-9 ").decode()
     (left,) = files(folder)
     assert left.stat().st_mode & 0o077 == 0
     one = talk()
@@ -106,12 +122,9 @@ def test_answer_of_a_process_that_was_killed_is_there_at_the_next_start(
     assert files(folder) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="as above")
-def test_answer_behind_what_was_forgotten_or_goes_on_is_not_taken_over(
-    folder: Path, environment: dict[str, str], talk: Callable[[], Talk]
-) -> None:
-    """Nor one that another process is still getting."""
-    killed(folder, environment, b"word-3 ")
+@pytest.mark.usefixtures("seen")
+def test_answer_behind_what_was_forgotten_is_not_taken_over(folder: Path, talk: Callable[[], Talk]) -> None:
+    """Nothing of it stays beside the store."""
     one = talk()
     assert len(files(folder)) == 1
     one.talk.session.forget(0)
@@ -119,7 +132,14 @@ def test_answer_behind_what_was_forgotten_or_goes_on_is_not_taken_over(
     one.talk.recover()
     assert [role for role, _ in one.rows] == ["user"]
     assert files(folder) == []
-    one.engine.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe that is read while it is written to")
+def test_answer_that_another_process_is_still_getting_is_not_taken_over(
+    folder: Path, environment: dict[str, str], talk: Callable[[], Talk]
+) -> None:
+    """It is that one's, also when it is killed later on."""
     with subprocess.Popen([*COMMAND, "-p", "slowly word"], cwd=folder, env=environment, stdout=subprocess.PIPE) as live:
         deadline = time.monotonic() + 30
         while not files(folder) and time.monotonic() < deadline:
@@ -202,15 +222,13 @@ def test_killed_terminal_shows_at_the_next_start_what_had_come(terminal: Callabl
     assert files(folder) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="as above")
+@pytest.mark.usefixtures("seen")
 def test_what_a_killed_process_left_goes_with_what_is_forgotten_on_the_command_line(
-    folder: Path, environment: dict[str, str]
+    folder: Path, run: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     """Half an answer may repeat what the user wants to be forgotten."""
-    killed(folder, environment, b"word-3 ")
     (left,) = files(folder)
     assert b"word-3" in left.read_bytes()
-    command = [*COMMAND[:-1], "forget", "chat", "m0", "--yes"]
-    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    ended = run("chat", "m0", "--yes", command="forget")
     assert ended.returncode == 0, ended.stderr
     assert files(folder) == []

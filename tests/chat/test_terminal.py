@@ -131,7 +131,7 @@ def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callabl
     talk.wait("goes on from here")
 
 
-@pytest.mark.parametrize("is_shown", [False, True])
+@pytest.mark.parametrize("is_shown", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_calls_of_tools_are_shown_with_what_they_answer(
     terminal: Callable[..., Terminal], folder: Path, *, is_shown: bool
 ) -> None:

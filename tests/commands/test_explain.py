@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
+from squidbot.core.counting.meter import REQUEST_TOKENS
 from squidbot.core.memory.asking import Added
 
 from .conftest import BEGAN
@@ -63,7 +64,9 @@ def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
     assert sum(parts) == budget["input_limit"] + budget["overcounted"]
     assert budget["input_limit"] <= budget["window"] - budget["reserve"]
     assert budget["overcounted"] > 0, "the provider of this session bills less than is counted"
-    assert sum(one["here_tokens"] for one in made["runs"]) == sum(parts) - budget["free"] - budget["head"]
+    assert budget["outside"] == REQUEST_TOKENS, "the host of this session gives no system text and no tools"
+    beside = budget["free"] + budget["head"] + budget["outside"]
+    assert sum(one["here_tokens"] for one in made["runs"]) == sum(parts) - beside
     assert 0 < made["pressure"] < 1
     assert all(one["here_tokens"] <= one["said_tokens"] for one in made["runs"] if one["how"] == "summary")
 

@@ -142,6 +142,24 @@ def test_whole_session_or_user_is_gone_from_the_list(tmp_path: Path, monkeypatch
     assert run("forget", "--user", "ann", "--yes").exit_code == 1
 
 
+def test_facts_and_logs_that_were_written_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And files of several sessions: what squidbot doesn't write anew, it says who does."""
+    run = at(tmp_path, monkeypatch)
+    assert run("memory", "export", "facts.jsonl").exit_code == 0
+    assert run("memory", "notes", "notes").exit_code == 0
+    assert run("export", "talks", "--format", "workspaceai").exit_code == 0
+    talks = next(Path("talks").glob("[!.]*"))
+    told = unfolded(run("forget", "ann/1", "m1", "--yes", "--files").output)
+    for name in ("facts.jsonl", "notes/declarative_notes.yml", "notes/summary_notes.yml"):
+        assert unfolded(f"{tmp_path}/{name}: facts or entries of a journal, which may still have it: remove") in told
+    assert unfolded(f"{tmp_path}/{talks}: has several sessions, and may still have it: remove it") in told
+
+
+def unfolded(text: str) -> str:
+    """Return a text without spaces and line ends: a path that is longer than a line is folded anywhere."""
+    return "".join(text.split())
+
+
 @pytest.mark.parametrize("wrong", [[], ["ann/1"], ["ann/1", "m0", "--user", "ann"], ["--session", "a", "--user", "b"]])
 def test_forget_takes_messages_or_a_session_or_a_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str]

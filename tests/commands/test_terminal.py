@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import struct
@@ -37,13 +38,18 @@ COMMANDS = [
 ]
 
 
-def command(arguments: Sequence[str]) -> list[str]:
-    """Return the command line as a process of its own."""
-    return [sys.executable, "-c", "from squidbot.cli import main; main(prog_name='squidbot')", *arguments]
+# Each of several commands in one process, which is what takes the time; a page break behind each.
+EACH = """
+import json, sys
+from squidbot.cli import main
+for arguments in json.loads(sys.argv[1]):
+    assert not main(arguments, prog_name="squidbot", standalone_mode=False)
+    print(end="\\f")
+"""
 
 
-def on_a_terminal(folder: Path, arguments: Sequence[str], columns: int) -> str:
-    """Run a command with a terminal for its output, and return what stands there."""
+def on_a_terminal(folder: Path, commands: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """Run commands with a terminal for their output, and return what each leaves there."""
     pty = pytest.importorskip("pty")
     fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
     terminal, side = pty.openpty()
@@ -51,7 +57,8 @@ def on_a_terminal(folder: Path, arguments: Sequence[str], columns: int) -> str:
     names = {"PATH", "HOME", "PYTHONPATH", "LANG", "LC_ALL"}
     environment = {name: value for name, value in os.environ.items() if name in names} | {"TERM": "xterm-256color"}
     environment |= {"PYTHONIOENCODING": "utf-8"}
-    running = subprocess.Popen(command(arguments), stdout=side, stderr=side, cwd=folder, env=environment)
+    command = [sys.executable, "-c", EACH, json.dumps(commands)]
+    running = subprocess.Popen(command, stdout=side, stderr=side, cwd=folder, env=environment)
     os.close(side)
     seen = b""
     with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
@@ -59,13 +66,21 @@ def on_a_terminal(folder: Path, arguments: Sequence[str], columns: int) -> str:
             seen += chunk
     os.close(terminal)
     assert running.wait(20) == 0
-    return seen.decode()
+    *screens, rest = seen.decode().split("\f")
+    assert (len(screens), rest) == (len(commands), "")
+    return screens
+
+
+@pytest.fixture(scope="module")
+def screens(made: Path) -> dict[str, str]:
+    """What a terminal shows of the first commands."""
+    return dict(zip(map(" ".join, COMMANDS[:8]), on_a_terminal(made, COMMANDS[:8], COLUMNS), strict=True))
 
 
 @pytest.mark.parametrize("arguments", COMMANDS[:8], ids=" ".join)
-def test_no_line_is_wider_than_the_terminal(made: Path, arguments: list[str]) -> None:
+def test_no_line_is_wider_than_the_terminal(screens: dict[str, str], arguments: list[str]) -> None:
     """Wide characters count double; what is emphasised is so by escapes."""
-    seen = on_a_terminal(made, arguments, COLUMNS)
+    seen = screens[" ".join(arguments)]
     lines = [ESCAPES.sub("", line) for line in seen.replace("\r\n", "\n").split("\n")]
     assert max(map(cell_len, lines)) <= COLUMNS
     assert ESCAPES.search(seen)
@@ -74,8 +89,8 @@ def test_no_line_is_wider_than_the_terminal(made: Path, arguments: list[str]) ->
 
 def test_narrow_terminal_is_enough(made: Path) -> None:
     """Tables fold."""
-    for arguments in (["sessions"], ["explain", "support/42"], ["log", "support/42"]):
-        lines = ESCAPES.sub("", on_a_terminal(made, arguments, 60)).replace("\r\n", "\n").split("\n")
+    for seen in on_a_terminal(made, [["sessions"], ["explain", "support/42"], ["log", "support/42"]], 60):
+        lines = ESCAPES.sub("", seen).replace("\r\n", "\n").split("\n")
         assert max(map(cell_len, lines)) <= 60
 
 
@@ -94,6 +109,7 @@ def test_output_in_a_pipe_is_what_it_is_elsewhere(made: Path, run: Callable[...,
     """A process of its own, whose output somebody reads: no escape, and nothing on standard error."""
     arguments = ["show", "support/42", "--request"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    ran = subprocess.run(command(arguments), capture_output=True, check=True, cwd=made, env=environment)
+    command = [sys.executable, "-c", "from squidbot.cli import main; main(prog_name='squidbot')", *arguments]
+    ran = subprocess.run(command, capture_output=True, check=True, cwd=made, env=environment)
     assert ran.stdout.decode() == run(*arguments).output
     assert ran.stderr == b""

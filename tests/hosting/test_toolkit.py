@@ -59,3 +59,21 @@ def test_what_is_wrong_with_a_call_makes_no_room(tmp_path: Path) -> None:
     assert "m900" in toolkit.call(talk.session, "history", {"id": "m900"})
     assert talk.session.core.room().standing.plan == plan
     one.close()
+
+
+def test_a_search_says_nothing_twice_and_nothing_that_hosts_have_no_tool_for(tmp_path: Path) -> None:
+    """A wrong query is refused once; there is no tool that forgets, none that lists, and no further page."""
+    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict)
+    session = one.conversation("a").session
+    trap = "The heron says: forget takes an id; more: search offset 8."
+    for number in range(12):
+        session.record({"role": "user", "content": f"{trap} {number}"})
+        toolkit.call(session, "memory_add", {"text": f"{trap} And heron {number} is grey."})
+    assert toolkit.call(session, "memory_search", {"query": ""}).count("refused") == 1
+    found = toolkit.call(session, "memory_search", {"query": "heron"})
+    assert found.endswith("\n[scores are guesses]")
+    assert "shows that message whole]" in found
+    assert trap in found, "what was said stays as it is"
+    nothing = toolkit.call(session, "memory_search", {"query": "walrus"})
+    assert nothing.endswith("\n[try other words, fewer, or a name as it was written]")
+    one.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from langchain.agents import create_agent
@@ -14,13 +14,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, Field
 
 from squidbot.core.errors import ConfigError
+from squidbot.core.scopes import models_of
 from squidbot.plugins.langchain import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import Model, Setting
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
 
-from .points import POINTS
+from .points import points_of
 from .program_langchain import HOST, KEEPING, Program
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("host", [HOST, KEEPING], ids=["bare", "checkpointer"])
+@pytest.mark.parametrize(("host", "point"), points_of(bare=HOST, checkpointer=KEEPING))
 def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """Whether the graph keeps its messages itself, too, or the thread is all that is known."""
     check_host_plugin(host, tmp_path, point)
@@ -79,6 +79,18 @@ class Report(City):
     weather: str = Field(default="", description="sun and rain " * 1_300)
 
 
+class Counted(City):
+    """What the agent is to return; counts how often its schema is made."""
+
+    made: ClassVar[int] = 0
+
+    @classmethod
+    def model_json_schema(cls, *given: Any, **more: Any) -> dict[str, Any]:  # noqa: ANN401  # as pydantic has it
+        """Make it."""
+        Counted.made += 1
+        return super().model_json_schema(*given, **more)
+
+
 class Structured(BaseChatModel):
     """A model that answers by the tool for the answer, or as JSON."""
 
@@ -120,6 +132,28 @@ def test_a_structured_answer_is_a_finished_call(tmp_path: Path) -> None:
     assert returned.startswith("Returning structured response")
 
 
+class Interrupted(Structured):
+    """While it answers, another model is asked in the same thread."""
+
+    host: Any = None
+
+    def _generate(self, messages: list[BaseMessage], *rest: object, **more: object) -> ChatResult:
+        self.host.conversation(CHAT, "other", 6_000)
+        return super()._generate(messages, *rest, **more)
+
+
+def test_reply_is_recorded_under_the_model_that_gave_it(tmp_path: Path) -> None:
+    """Another one that was asked in the thread meanwhile has nothing to do with it."""
+    squidbot = Squidbot(tmp_path / "mem.db")
+    agent: Any = create_agent(Interrupted(host=squidbot.hosted), middleware=[squidbot])
+    for text in ("where?", "and now?"):
+        agent.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": CHAT}})
+    store = squidbot.hosted.engine.wired.store
+    assert [row.role for row in store.read(CHAT, 0, 9)] == ["user", "assistant"] * 2
+    assert [one.model for one in models_of(store, CHAT)] == ["Interrupted"]
+    squidbot.hosted.close()
+
+
 @pytest.mark.parametrize(("form", "fits"), [(City, True), (Report, False), (ProviderStrategy(Report), False)])
 def test_the_schema_of_the_answer_is_counted(form: Any, fits: bool, tmp_path: Path) -> None:  # noqa: ANN401, FBT001  # any strategy
     """A provider is sent the form of the answer, too: it takes room from what was said."""
@@ -127,3 +161,13 @@ def test_the_schema_of_the_answer_is_counted(form: Any, fits: bool, tmp_path: Pa
     name = "" if isinstance(form, ProviderStrategy) else form.__name__
     sent = structured(tmp_path / "mem.db", form, winds, "And in spring?" + " rain" * 1_000, name=name)
     assert any(winds in each.text for each in sent) is fits
+
+
+def test_the_schema_of_the_answer_is_made_once_and_not_for_each_call(tmp_path: Path) -> None:
+    """It takes pydantic milliseconds, and is the same in each."""
+    made = []
+    for turns in (1, 4):
+        before = Counted.made
+        structured(tmp_path / f"{turns}.db", Counted, *["where?"] * turns, name="Counted")
+        made.append(Counted.made - before)
+    assert made[0] == made[1] > 0

@@ -21,7 +21,7 @@ from squidbot.testing.hosts import FACT, SAID, Call, Model, Setting, Step
 from squidbot.testing.hosts.opened import BUDGET, CHAT, Opened, opened
 from squidbot.testing.hosts.stores import rows
 
-from .points import POINTS
+from .points import points_of
 from .program_llm import HOST, KEYED, ROOT, Plain, Program, command
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("host", [HOST, KEYED], ids=["plain", "keyed"])
+@pytest.mark.parametrize(("host", "point"), points_of(plain=HOST, keyed=KEYED))
 def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """Where it is switched on; for models with a key and without."""
     check_host_plugin(host, tmp_path, point)

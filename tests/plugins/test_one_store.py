@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING
 
 import pytest
 
+from squidbot.plugins.mcp import Squidbot
 from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Step
 from squidbot.testing.hosts.opened import CHAT, home, opened, watched
 from squidbot.testing.hosts.rules import broken_prefixes
 from squidbot.testing.hosts.stores import rows
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
-from .test_mcp import call, over, program
+from .test_mcp import call, over
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 PROGRAMS = (program_pydantic_ai, program_langchain, program_llm, program_openai_agents)
 HOSTS = {program.HOST.name: program.HOST for program in PROGRAMS}
-PAIRS = [pytest.param(*pair, id=" to ".join(pair)) for pair in permutations(HOSTS, 2)]
+# Each goes on in the next one in any run, in all others where there is time.
+NEXT = list(pairwise([*HOSTS, *HOSTS]))
+PAIRS = [
+    pytest.param(*pair, id=" to ".join(pair), marks=[] if pair in NEXT else [pytest.mark.slow])
+    for pair in permutations(HOSTS, 2)
+]
 FORMS = {"pydantic-ai": "pydantic_ai/2", "LangChain": "lc/1", "llm": "llm/1", "openai-agents": "openai.responses"}
 
 
@@ -76,7 +82,7 @@ def test_a_conversation_goes_on_in_another_host(first: str, second: str, tmp_pat
 
 
 def test_what_two_hosts_have_said_is_found_from_a_third(tmp_path: Path) -> None:
-    """By a real client of MCP over standard input: without the id, with words of either host, whole."""
+    """By a real client of MCP: without the id, with words of either host, whole."""
     path = tmp_path / "mem.db"
     with opened(HOSTS["pydantic-ai"], path) as run:
         run.say(FACT)
@@ -90,4 +96,4 @@ def test_what_two_hosts_have_said_is_found_from_a_third(tmp_path: Path) -> None:
         for text in (FACT, "The seal is called Agathe."):
             assert text in whole
 
-    over(program(tmp_path), find)
+    over(Squidbot(path).server, find)

@@ -19,17 +19,19 @@ from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
 
-from .points import POINTS
+from .points import points_of
 from .program_openai_agents import HOST, UNTRACED, Fake, Program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from squidbot.testing.hosts import Host
 
-@pytest.mark.parametrize("point", POINTS)
-def test_the_plugin_conforms(point: str, tmp_path: Path) -> None:
+
+@pytest.mark.parametrize(("host", "point"), points_of(agents=HOST))
+def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """In whatever way the agent is run."""
-    check_host_plugin(HOST, tmp_path, point)
+    check_host_plugin(host, tmp_path, point)
 
 
 def test_items_come_back_byte_for_byte(tmp_path: Path) -> None:

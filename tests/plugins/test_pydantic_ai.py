@@ -17,7 +17,7 @@ from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts.opened import CHAT, opened
 from squidbot.testing.hosts.stores import rows
 
-from .points import POINTS
+from .points import points_of
 from .program_pydantic_ai import HOST, KEEPING
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("host", [HOST, KEEPING], ids=["bare", "message_history"])
+@pytest.mark.parametrize(("host", "point"), points_of(bare=HOST, message_history=KEEPING))
 def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
     """Whether the conversation is known by its id alone, or its messages are handed over each time, too."""
     check_host_plugin(host, tmp_path, point)

@@ -1,12 +1,17 @@
-"""What is wrong with settings is found when a program is made; `llm`, which loads plugins for each command, goes on."""
+"""What is wrong with settings is found when a program is made, and what is wrong with squidbot stops no run.
+
+`llm`, which loads plugins for each command, goes on with wrong settings, too.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 
 from squidbot.core.errors import ConfigError, StoreError
+from squidbot.hosting.conversations import Conversation
 from squidbot.testing.hosts import FACT, SAID
 from squidbot.testing.hosts.listening import listening
 from squidbot.testing.hosts.opened import home, opened
@@ -44,3 +49,17 @@ def test_wrong_settings_are_said_and_stop_no_command(tmp_path: Path) -> None:
     with opened(host, path, settings={"budget": {"counter": "bytes", "reserved_output_tokens": 64}}) as run:
         assert run.say(FACT) == SAID
         assert run.said() == [("user", FACT), ("assistant", SAID)]
+
+
+@pytest.mark.parametrize("host", [*HOSTS, program_llm.HOST], ids=lambda host: host.name)
+def test_a_bug_of_ours_is_said_and_stops_no_run(host: Host, tmp_path: Path) -> None:
+    """One of those of the point C8, which is slow: the host's own list goes out, and behind a time all is recorded."""
+    with opened(host, home(tmp_path, "one")) as run:
+        assert run.say(FACT) == SAID
+        run.model.budget = None
+        with patch.object(Conversation, "before", side_effect=RuntimeError("a bug of ours")), listening() as told:
+            assert [run.say("Hello!"), run.say("Hello again!")] == [SAID, SAID]
+        assert any("squidbot" in line for line in told.lines)
+        assert told.causes
+        assert run.say("Last.") == SAID
+        assert run.said()[-2:] == [("user", "Last."), ("assistant", SAID)]

@@ -313,8 +313,9 @@ def test_breakpoints_of_the_host_give_way_and_none_stands_on_thinking() -> None:
     assert messages[0]["content"][0]["cache_control"] == old  # type: ignore[index]  # a list, as it was made
 
 
-def test_a_long_conversation_is_never_refused_and_reads_all_that_it_wrote(providers: Providers) -> None:
-    """Forty turns with thinking, parallel calls and results: each request reads the whole one before it."""
+@pytest.mark.parametrize("turns", [14, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_long_conversation_is_never_refused_and_reads_all_that_it_wrote(providers: Providers, turns: int) -> None:
+    """Turns with thinking, parallel calls and results: each request reads the whole one before it."""
 
     def thinks(asked: Asked) -> Sequence[Piece]:
         if asked.number % 2:
@@ -327,7 +328,7 @@ def test_a_long_conversation_is_never_refused_and_reads_all_that_it_wrote(provid
     session = squidbot.load({}).session("s", form="anthropic.messages", window_tokens=200_000)
     head = {"role": "system", "content": "Be brief. " * 500}
     before = 0
-    for turn in range(40):
+    for turn in range(turns):
         made = session.assemble(f"Question {turn}?", tools=[TOOL])
         reply = claude.reply([head, *made.messages], 1_000, [TOOL])
         for_tools = session.record(made.incoming, reply.message)[-1].call_ids

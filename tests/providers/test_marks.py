@@ -143,7 +143,7 @@ def test_explicit_mode_of_the_options_has_a_breakpoint_at_the_end_too(usual: Pro
         opened(engine).reply([user("a")], 50)
 
 
-def share_read(form: str, monkeypatch: pytest.MonkeyPatch, *, stable: bool) -> float:
+def share_read(form: str, turns: int, monkeypatch: pytest.MonkeyPatch, *, stable: bool) -> float:
     """Return the share of the input that the cache has, in a conversation through a window that is soon full."""
     count = functools.lru_cache(maxsize=None)(builtin_counter("classes").count)
     with Providers(models={"gpt-5.6": Model(window=WINDOW_TOKENS, marks=True)}, script=thinking, count=count) as server:
@@ -153,15 +153,16 @@ def share_read(form: str, monkeypatch: pytest.MonkeyPatch, *, stable: bool) -> f
             told: Chat = opened(engine)
             chat = told if stable else Untold(told)
             session = engine.session("s", model="gpt", form=form)
-            steps = talk(server, chat, session, range(40))  # type: ignore[arg-type]  # of a model it needs no more
+            steps = talk(server, chat, session, range(turns))  # type: ignore[arg-type]  # of a model it needs no more
         assert server.refused == []
     return sum(one.reply.cached_tokens for one in steps) / sum(one.reply.input_tokens for one in steps)
 
 
-def test_breakpoints_keep_what_plans_keep(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A conversation of two dozen plans: far less of it is read where nobody tells what stays."""
+@pytest.mark.parametrize("turns", [24, pytest.param(40, marks=pytest.mark.slow)])
+def test_breakpoints_keep_what_plans_keep(form: str, turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation of a dozen plans and more: far less of it is read where nobody tells what stays."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    told, untold = (share_read(form, monkeypatch, stable=stable) for stable in (True, False))
+    told, untold = (share_read(form, turns, monkeypatch, stable=stable) for stable in (True, False))
     assert told > 0.85
     assert told > untold + 0.15
 

@@ -28,6 +28,9 @@ pytest.importorskip("prompt_toolkit")
 pytest.importorskip("anthropic", exc_type=ImportError)
 pytest.importorskip("openai", exc_type=ImportError)
 
+# What is typed is tried with a scripted model in any run, and what these SDKs do without a terminal.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 COMMAND = ["-c", "from squidbot.cli import main; main(prog_name='squidbot')", "chat"]
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>])")
@@ -127,10 +130,8 @@ def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
         one.spawned.close(force=True)
 
 
-def test_a_new_user_talks_to_each_provider_in_two_sessions(
-    server: Providers, terminal: Callable[..., Terminal]
-) -> None:
-    """A turn with a tool, a broken stream, /compact and /undo; a restart with another provider; a second session."""
+def test_a_new_user_goes_on_with_another_provider(server: Providers, terminal: Callable[..., Terminal]) -> None:
+    """A turn with a tool, a broken stream, /compact and /undo; then a restart."""
     one = terminal("--model", "claude")
     assert "window 16,000 tokens" in one.start
     assert "Answer to 1. word-0" in one.say("my cat is called Ophelia")
@@ -151,7 +152,16 @@ def test_a_new_user_talks_to_each_provider_in_two_sessions(
     assert "Ophelia" in server.requests[-1].raw.decode()
     assert "broke off" in server.requests[-1].raw.decode()
     again.end()
+    assert server.refused == []
+    assert server.held == []
 
+
+def test_a_second_session_knows_nothing_of_the_first(server: Providers, terminal: Callable[..., Terminal]) -> None:
+    """With a third provider, in a mode and with options of its own; a restart goes on with it."""
+    one = terminal("--model", "gpt")
+    assert "Answer to " in one.say("my cat is called Ophelia")
+    assert "Ophelia" in server.requests[-1].raw.decode()
+    one.end()
     other = terminal("--model", "responses", "--new", "--mode", "developer")
     assert "mode         developer" in other.say("/status", "tools ")
     assert "Answer to " in other.say("hello")

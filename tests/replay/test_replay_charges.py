@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from squidbot.replay.wiring import open_counter, terms_for
 SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
 
 
+@cache
 def replayed(*options: str) -> Result:
-    """Return what a replay of a short conversation printed."""
+    """Return what a replay of a short conversation, the same in every test, printed."""
     return CliRunner().invoke(main, ["replay", "talk.jsonl", "--window", "3k", *options])
 
 
@@ -36,7 +38,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with the beginning of the sample, and no settings."""
     monkeypatch.chdir(tmp_path)
     lines = SESSION.read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("talk.jsonl").write_text("".join(lines[:120]), encoding="utf-8")
+    Path("talk.jsonl").write_text("".join(lines[:60]), encoding="utf-8")
 
 
 # -- what is charged --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from squidbot.adapting.disk import open_own
 from squidbot.codecs import jsontext
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -278,13 +279,12 @@ def test_dump_goes_into_a_folder_that_is_there_or_written_like_one(tmp_path: Pat
 
 def test_interrupt_right_behind_the_opening_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything could be written."""
-    real = Path.open
 
-    def opened(path: Path, *given: str, **more: str) -> None:
-        real(path, *given, **more).close()  # type: ignore[call-overload]
+    def opened(path: Path, mode: str) -> None:
+        open_own(path, mode).close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr("squidbot.replay.dump.open_own", opened)
     with pytest.raises(KeyboardInterrupt), open_dump(tmp_path / "d.jsonl", folder=False, several=False):
         pass
     assert list(tmp_path.iterdir()) == []

@@ -86,7 +86,7 @@ def test_recording_without_usage_bills_nobody(tmp_path: Path) -> None:
         sent(conversation, "recorded", 8192)
 
 
-def test_counter_bills_each_text_with_four_tokens_around_it(tmp_path: Path) -> None:
+def test_counter_bills_each_text_with_four_tokens_around_it_and_five_around_all(tmp_path: Path) -> None:
     """As if it were the provider's tokenizer."""
     conversation = recorded(tmp_path, turns=2)
     terms = terms_for(8192, None, "balanced", builtin_counter("classes"), "tokens")
@@ -95,7 +95,7 @@ def test_counter_bills_each_text_with_four_tokens_around_it(tmp_path: Path) -> N
     assert biller is not None
     usage = biller.usage(request, 1)
     assert usage is not None
-    assert usage.input_tokens == len(conversation.messages[0].text) // 4 + 4
+    assert usage.input_tokens == len(conversation.messages[0].text) // 4 + 4 + 5
 
 
 def test_answer_costs_what_was_reported_for_it_and_a_missing_one_costs_others_nothing(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from squidbot.testing.hosts import Host
 
 
-@pytest.mark.parametrize("point", HOST_CHECKS)
+@pytest.mark.parametrize(
+    "point", [pytest.param(point, marks=[pytest.mark.slow] if point == "300 steps" else []) for point in HOST_CHECKS]
+)
 def test_a_strangers_plugin_conforms(point: str, tmp_path: Path) -> None:
     """It is made as docs/hosts.md says."""
     check_host_plugin(HOST, tmp_path, point)

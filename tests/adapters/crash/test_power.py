@@ -22,7 +22,7 @@ pytest.importorskip("apsw", reason="its SQLite passes its calls to the system th
 
 from .recorder import Note, after_cut, after_kill, laid_out, noting  # needs apsw
 
-EXCHANGES = 60 if FULL else 12
+EXCHANGES = 60 if FULL else 8
 # Pages after which the log is written back: so few that this, and starting the log anew, happen between exchanges.
 CHECKPOINT_PAGES = 12
 
@@ -87,7 +87,7 @@ def test_nothing_is_lost_when_the_power_is_cut_after_any_write(tmp_path: Path) -
 def test_nothing_is_lost_when_the_power_is_cut_and_any_part_of_the_rest_was_written(tmp_path: Path) -> None:
     """The disk writes what was not synced in any order, torn between sectors: still all that were told."""
     notes = recorded(tmp_path / "s.db")
-    chances = 30 if FULL else 4
+    chances = 30 if FULL else 2
 
     def cut(some: list[Note], number: int) -> dict[str, bytes]:
         return after_cut(some, random.Random(len(some) * 97 + number))  # noqa: S311  # repeatable
