@@ -125,10 +125,21 @@ class Wired:
             ConfigError: there is no such counter, or its package is not installed.
         """
         settings = self.loaded.settings
-        opened = self.models.opened(alias)
-        counter = opened.counter if opened and not settings.model(alias).tokenizer else self._counters.of(alias)
+        counter = self._opened_counter(alias) or self._counters.of(alias)
         words = self.loaded.policy and settings.budget.caps.unit == "words"
         return Meter(counter, builtin_counter("words") if words else None)
+
+    def why_counted(self, alias: str = "") -> str:
+        """Return in one line why `meter` counts as it does, and what would count exactly; "" where settings say so.
+
+        Raises:
+            ConfigError: as `meter`.
+        """
+        return "the model's own vocabulary" if self._opened_counter(alias) else self._counters.why(alias)
+
+    def _opened_counter(self, alias: str) -> TokenCounter | None:
+        opened = self.models.opened(alias)
+        return opened.counter if opened and not self.loaded.settings.model(alias).tokenizer else None
 
     def lease(self, alias: str = "", window_tokens: int | str | None = None) -> Lease:
         """Return the window of a session with that model; `window_tokens` goes before all settings.

@@ -194,9 +194,9 @@ def _compared(_: str, model: str, dimensions: int) -> VectorIndex:
 
 
 def _tiktoken(path: str) -> TokenCounter:
-    from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # as above
+    from squidbot.adapters.tiktoken import PUBLISHED, TiktokenCounter, published  # noqa: PLC0415  # as above
 
-    return TiktokenCounter(path)
+    return published(path) if path in PUBLISHED else TiktokenCounter(path)
 
 
 def _llama_cpp(definition: Definition, _: TokenCounter) -> LoadedModel:

@@ -433,7 +433,8 @@ class Engine:
         every = wanted or self._sessions()
         done = exported(store, codecs, every, folder, replaces=replaces)
         files = (one for one in done.files if one.became != "failed")
-        note_written(self.wired, *(Wrote(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files))
+        written = (Wrote(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files)
+        note_written(self.wired.written, *written)
         return done
 
     @takes(paths=path, session=text, keeps_copies=flag)

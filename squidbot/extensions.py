@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.hooks import Implementation
 
-__all__ = ["PROVIDER", "collected", "counter_specs", "relay_of", "split_spec", "store_name"]
+__all__ = ["AUTO", "DEFAULT", "PROVIDER", "collected", "counter_specs", "relay_of", "split_spec", "store_name"]
 
 # As the tokenizer of a model: what its own API counts (C3).
 PROVIDER = "provider"
+# As any counter: a model's own vocabulary where that is at hand, else the default one.
+AUTO, DEFAULT = "auto", "classes"
 
 
 def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy.PluginManager, Registry]:
@@ -102,7 +104,8 @@ def _llm_specs(loaded: Loaded) -> list[str]:
 def counter_specs(loaded: Loaded) -> list[str]:
     """Return what the settings name as token counters, the common one first, but for the APIs of models."""
     tokenizers = [model.tokenizer for model in loaded.settings.models.values()]
-    return [loaded.settings.budget.counter, *(one for one in tokenizers if one and one != PROVIDER)]
+    common = loaded.settings.budget.counter
+    return [DEFAULT if common == AUTO else common, *(one for one in tokenizers if one and one not in {PROVIDER, AUTO})]
 
 
 def store_name(loaded: Loaded) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-__all__ = ["DISTRIBUTION", "EXTRAS", "Extra", "command", "extra_of", "missing"]
+__all__ = ["DISTRIBUTION", "EXTRAS", "Extra", "command", "extra_of", "how_to_get", "missing"]
 
 DISTRIBUTION: Final = "squidbot-context"
 
@@ -44,6 +44,12 @@ def command(extra: Extra) -> str:
 def missing(extra: Extra) -> str:
     """Return that an extra is missing, and what installs it."""
     return f"the extra {extra} is missing; {command(extra)}"
+
+
+def how_to_get(encoding: str) -> str:
+    """Return what brings one of OpenAI's vocabularies onto this machine, by tiktoken itself."""
+    ask = f"import tiktoken; tiktoken.get_encoding('{encoding}')"
+    return f'this brings it: pip install tiktoken && python -c "{ask}"'
 
 
 def extra_of(name: str) -> Extra | None:

@@ -66,7 +66,7 @@ _WORD: Final = re.compile(r"\w+")
 _UNSPACED: Final = "\u2e80"
 # What squidbot tells, between its marks, as requests have it, and as JSON has these.
 _FENCED: Final = re.compile(
-    r"<squidbot (?:remembered|memories|journal|recalled|found)\b(?:(?!<squidbot ).)*?</squidbot ", re.DOTALL
+    r"<squidbot (?:remembered|memories|journal|recalled|found)\b(?:[^<]++|<(?!/?squidbot ))*+</squidbot "
 )
 # Shorter words of small letters are mostly those that every text has: "is", "with", "code".
 LEAST_CHARS: Final = 5
@@ -92,11 +92,11 @@ class Gone(NamedTuple):
 
 
 class Wrote(NamedTuple):
-    """A file that squidbot wrote of what a store has: an export, a copy of the store.
+    """A file that squidbot wrote of what a store has: an export, a copy of the store, facts, a log of turns.
 
     Attributes:
         path: absolute.
-        form: of an export its form; "backup", "workspaceai".
+        form: of an export its form; "backup", "workspaceai", "facts", "turns".
         sessions: whose words are in it, by id; none where it has those of all.
         digest: of an export, of what was written: a file that has changed since is its owner's.
     """
@@ -237,31 +237,36 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
     if not user:  # that is whoever nobody named: all sessions without a scope
         raise NotFoundError("no user is named; nothing was forgotten")
     _droppable(wired)
-    whole: list[str] = []
-    made, scopes = Gone(), {Scope(user=user)}
-    for session_id in sessions:
-        since = scopes_of(wired.store, session_id)
-        theirs = {one.scope for one in since if one.scope.user == user}
-        scopes |= theirs
-        if theirs and all(one.scope.user == user for one in since):
-            whole.append(session_id)
-        elif theirs:
-            rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
-            seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
-            gone = forget_messages(wired, _core(wired, session_id), seqs, reason=reason) if seqs else None
-            if gone:
-                files = (*made.files, *gone.files)
-                made = made._replace(facts=(*made.facts, *gone.facts), messages=made.messages + len(seqs), files=files)
-    for session_id in whole:
-        gone_with = forget_session(wired, session_id, reason=reason)
-        files = (*made.files, *gone_with.files)
-        made = made._replace(sessions=(*made.sessions, session_id), facts=(*made.facts, *gone_with.facts), files=files)
-    facts = [one for scope in sorted(scopes) for one in _facts_of(wired, scope, reason)]
-    files = tuple(one for scope in sorted(scopes) for one in _journal_of(wired, scope))
-    made = made._replace(facts=(*made.facts, *facts), files=tuple(dict.fromkeys((*made.files, *files))))
+    since = {session_id: scopes_of(wired.store, session_id) for session_id in sessions}
+    theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
+    alone = {session_id for session_id, some in theirs.items() if all(one.scope.user == user for one in some)}
+    scopes = {Scope(user=user), *(one.scope for some in theirs.values() for one in some if one.scope.user == user)}
+    gone = [
+        *(_turns_of(wired, user, session_id, reason) for session_id in theirs if session_id not in alone),
+        *(forget_session(wired, session_id, reason=reason) for session_id in theirs if session_id in alone),
+        *(Gone(facts=tuple(_facts_of(wired, one, reason))) for one in sorted(scopes)),
+        *(Gone(files=tuple(_journal_of(wired, one))) for one in sorted(scopes)),
+    ]
+    made = Gone(
+        tuple(one for each in gone for one in each.sessions),
+        tuple(one for each in gone for one in each.facts),
+        sum(each.messages for each in gone),
+        tuple(dict.fromkeys(one for each in gone for one in each.files)),
+    )
     if made == Gone():
         raise NotFoundError(f"nothing of a user {user!a:.80} is kept; nothing was forgotten")
     return made
+
+
+def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> Gone:
+    """Forget what a user has said in a session in which others speak, too."""
+    since = scopes_of(wired.store, session_id)
+    rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
+    seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
+    if not seqs:
+        return Gone()
+    forgotten = forget_messages(wired, _core(wired, session_id), seqs, reason=reason)
+    return Gone(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
 
 
 def finish(wired: Wired) -> None:
@@ -340,14 +345,14 @@ def digest_of(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def note_written(wired: Wired, *written: Wrote) -> None:
-    """Keep beside the store which files were written of it, so that `forget` can name them; they tell no word.
+def note_written(place: str, *written: Wrote) -> None:
+    """Keep beside a store (`Wired.written`) which files were written of it, so that `forget` can name them.
 
-    What can't be kept fails nothing: the file is there, and whoever asked for it knows.
+    They tell no word. What can't be kept fails nothing: the file is there, and whoever asked for it knows.
     """
-    if wired.written and written:
+    if place and written:
         with suppress(OSError):
-            append(wired.written, b"".join(json.dumps(one).encode() + b"\n" for one in dict.fromkeys(written)))
+            append(place, b"".join(json.dumps(one).encode() + b"\n" for one in dict.fromkeys(written)))
 
 
 def written_of(wired: Wired, sessions: Sequence[str]) -> list[Wrote]:

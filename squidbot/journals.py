@@ -73,6 +73,21 @@ def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY,
     return Daybook(place / folder_of(scope, isolation), rules or settings.rules)
 
 
+def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> Rules:
+    """Return what is kept of an entry, with a limit of time for patterns of the settings.
+
+    `tell` is told of one that meets it.
+    """
+
+    def slow(pattern: str) -> None:
+        tell(
+            f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
+            f"secrets out; write it simpler @ {loaded.source}.journal.redact_patterns"
+        )
+
+    return replace(loaded.settings.journal.rules, clock=time.thread_time, slow=slow)
+
+
 def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what of journals memory looks at for a scope: the files of its own, where it is kept; and what it passes.
 
@@ -143,7 +158,7 @@ class Journals:
             ConfigError: one of `journal.redact_patterns` is none.
             StoreError: the disk failed.
         """
-        book = journal_of(self._loaded, None, scope)
+        book = journal_of(self._loaded, None, scope, self._rules)
         return [str(book.folder / f"{day}.jsonl") for day in book.rewrite(change, tells)]
 
     def place(self, scope: Scope = NOBODY) -> str:
@@ -157,15 +172,7 @@ class Journals:
     @cached_property
     def _rules(self) -> Rules:
         """What is kept of an entry; a pattern of the settings that takes too long is told of."""
-
-        def slow(pattern: str) -> None:
-            cause = (
-                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
-                f"secrets out; write it simpler @ {self._loaded.source}.journal.redact_patterns"
-            )
-            self._observer.notify(Event(events.DEGRADED, "", cause))
-
-        return replace(self._loaded.settings.journal.rules, clock=time.thread_time, slow=slow)
+        return timed_rules(self._loaded, lambda cause: self._observer.notify(Event(events.DEGRADED, "", cause)))
 
     def of(self, scope: Scope = NOBODY) -> Telling:
         """Return the journal of a scope, the same each time, as long as it is one of those that are held.

@@ -16,7 +16,7 @@ from squidbot.tools import Answer, answer, history_tool
 from squidbot.waiting import wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from squidbot.bootstrap import Wired
     from squidbot.context.sources import Sources
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from squidbot.core.goals.book import GoalBook
     from squidbot.core.history.hits import Hits
     from squidbot.core.history.pages import Page
-    from squidbot.core.memory.facts import Candidate
+    from squidbot.core.memory.facts import Candidate, Utterance
     from squidbot.extending import Place
 
 __all__ = ["Lookups"]
 
-# Of the newest messages so many are looked through for the sentence that a model wants kept as a trait.
+# Of the newest messages so many are looked through for words that a model wants kept as the user's.
 _SPOKEN = 256
 
 
@@ -91,7 +91,19 @@ class Lookups:
     def _trait(self, sentence: str) -> Candidate | None:
         """Return the trait that a sentence is, where the newest messages of the session's user have it; None else."""
         from squidbot.core.memory.extract import trait_in  # noqa: PLC0415  # few calls need it
-        from squidbot.core.memory.facts import utterances  # noqa: PLC0415
+
+        found = (trait_in(one, sentence, self._wired.remembering.redactor) for one in self._spoken())
+        return next(filter(None, found), None)
+
+    def _says(self, words: str) -> bool:
+        """Return whether the session's user says these words himself, in his newest messages."""
+        from squidbot.core.own_words import says  # noqa: PLC0415  # few calls need it
+
+        return any(says(one.text, words) for one in self._spoken())
+
+    def _spoken(self) -> Iterator[Utterance]:
+        """Yield what the session's user says in the newest messages."""
+        from squidbot.core.memory.facts import utterances  # noqa: PLC0415  # few calls need it
         from squidbot.core.scopes import scope_at, scopes_of  # noqa: PLC0415
 
         wired, session_id = self._wired, self._place.session_id
@@ -99,8 +111,7 @@ class Lookups:
         scopes = scopes_of(wired.store, session_id)
         rows = wired.store.read(session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
         mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
-        found = (trait_in(one, sentence, wired.remembering.redactor) for one in utterances(mine, wired.codecs))
-        return next(filter(None, found), None)
+        yield from utterances(mine, wired.codecs)
 
     def _told_trait(self, trait: Candidate, memory_id: str) -> None:
         place = self._place
@@ -131,7 +142,9 @@ class Lookups:
 
         core, meter = self._core, self._meter
         window_tokens = core.lease.window_tokens
-        return GoalBook(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait)
+        return GoalBook(
+            self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait, self._says
+        )
 
     def goal(self, arguments: Mapping[str, object] | str) -> Answer:
         """Return what a model's call of the tool `goal` answers, never more than the next request has free."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from squidbot.core.journal.entry import Entry
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.asking import Added
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
+from squidbot.journals import timed_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Noted", "read_notes", "write_notes"]
 
+_LOG: Final = logging.getLogger("squidbot")
 PAGE: Final = 500
 # So many entries of a journal become notes, the newest.
 MOST_ENTRIES: Final = 1_000
@@ -117,7 +120,7 @@ def _is_new(memories: Memories, note: Note, now: float) -> bool:
 
 def _entries(journal: Journal, notes: Iterable[Note], loaded: Loaded, now: float) -> Iterator[Entry]:
     """Yield notes as entries, but those whose words are in the journal already, as it keeps them."""
-    rules = loaded.settings.journal.rules
+    rules = timed_rules(loaded, _LOG.warning)
     known = {one.summary for one in journal.latest(MOST_ENTRIES).entries}
     for note in notes:
         tags = tuple(note.category.split()) or ("note",)

@@ -116,6 +116,7 @@ def _status(talk: Talk, _rest: str) -> None:
     room, lease = session.core.room(), session.lease
     standing = room.standing
     kept = wired.loaded.settings.store.path
+    counted = wired.why_counted(lease.model) if lease.model else ""
     where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: it is gone when this ends"
     fraction = talk.reliability(standing.generations)
     notes = sum(1 for block in standing.blocks if block.segment.summary_id)
@@ -124,7 +125,7 @@ def _status(talk: Talk, _rest: str) -> None:
             ("session", f"{session.session_id}, {count(standing.messages, 'message')}, {where}"),
             ("model", talk.model_line),
             ("window", f"{lease.window_tokens:,} tokens ({lease.source}), {lease.reserved_output_tokens:,} to answer"),
-            ("counted", f"by {lease.counter} ({session.meter.certificate})"),
+            ("counted", f"by {lease.counter} ({session.meter.certificate}){f': {counted}' if counted else ''}"),
             ("budget", talk.budget()[0]),
             ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
             ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),

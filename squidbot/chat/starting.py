@@ -16,6 +16,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
 from squidbot.engines import load
 from squidbot.extras import command, missing
+from squidbot.forgetting import Wrote, note_written
 from squidbot.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ def begun(asked: Asked) -> Iterator[Begun]:
             alias = DEMO if asked.demo else _model(engine, asked.model)
             if asked.debug and engine.wired.turn_log is None:
                 engine.wired.log_turns(TURN_LOG)
+                # Whoever forgets something later has no such log of his own, and is told of this one.
+                note_written(engine.wired.written, Wrote(str(Path(TURN_LOG).absolute()), "turns"))
             yield Begun(engine, alias, _session(engine, asked), ears)
 
 

@@ -72,6 +72,8 @@ def put_explained(paper: Paper, found: Explained, now: float) -> None:
         paper.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
     paper.blank()
     paper.heading("Budget of the next request (bounds, in tokens)")
+    counted = f"counted by {found.terms.lease.counter}"
+    paper.say(f"{counted}: {found.counted}" if found.counted else counted, "dim")
     paper.numbers([line for line in found.budget() if line[1] or line[0] in {"window", "free"}])
     _print_categories(paper, found)
     _print_parts(paper, found)

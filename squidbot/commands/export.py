@@ -99,7 +99,7 @@ def _export(session_id: str, form: str, output: str | None, store: str | None, *
             _write(output, texts, array=array)
         if output is not None:
             path = Path(output).absolute()
-            note_written(place.wired, Wrote(str(path), form, (name,), digest_of(path.read_bytes())))
+            note_written(place.wired.written, Wrote(str(path), form, (name,), digest_of(path.read_bytes())))
     if told(left) and not as_json:
         complain(told(left))
 

@@ -55,6 +55,13 @@ class _Left(NamedTuple):
     became: str = ""
 
 
+# What `--files` does not write anew: a file of these has more than one session, or the words of facts.
+_REMOVED_BY_HAND: Final = {
+    "backup": "a backup, which may still have it: remove it",
+    "workspaceai": "has several sessions, and may still have it: remove it, and export again",
+    "facts": "facts or entries of a journal, which may still have it: remove it, and export again",
+    "turns": "a log of turns, which may still have it: remove it",
+}
 _RUN = re.compile(r"m([0-9]{1,12})(?:-m?([0-9]{1,12}))?")
 MOST_AT_ONCE = 10_000
 UNKNOWN: Final = "copies that you or other programs have made are not known to squidbot, and stay"
@@ -170,7 +177,7 @@ def _files(place: Opened, sessions: tuple[str, ...], *, rewrites: bool) -> Itera
         else:
             data = texts_of(place, one.sessions[0], one.form)
             replace(one.path, lambda _, data=data: data)  # type: ignore[misc]  # mypy knows no default of a lambda
-            note_written(place.wired, one._replace(digest=digest_of(data)))
+            note_written(place.wired.written, one._replace(digest=digest_of(data)))
             yield _Left(one, "rewritten")
 
 
@@ -215,8 +222,8 @@ def _print(made: _Made, left: Sequence[_Left]) -> None:
 def _told(left: _Left) -> str:
     if left.became:
         return f"{left.became}"
-    if left.file.form == "backup":
-        return "a backup, which may still have it: remove it"
+    if left.file.form in _REMOVED_BY_HAND:
+        return _REMOVED_BY_HAND[left.file.form]
     if left.file.form in FORMS and left.file.is_unchanged:
         return "an export, which may still have it: --files writes it anew"
     return "written by squidbot, perhaps changed since; it may still have it: remove it, or take it out by hand"

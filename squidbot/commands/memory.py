@@ -6,10 +6,12 @@ import os
 import re
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from squidbot.adapting.disk import open_own
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.merged import merge, restore, show
@@ -18,11 +20,12 @@ from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.reading.memories import as_lines, from_lines
 from squidbot.commands.reindex import reindex
 from squidbot.commands.texts import block, count, line
-from squidbot.commands.whose import opened, scoped
+from squidbot.commands.whose import opened, scoped, written_beside
 from squidbot.core.errors import RecallError, SquidbotError
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, View
 from squidbot.core.memory.asking import Added, Asked
 from squidbot.core.memory.pieces.cards import FILES
+from squidbot.forgetting import Wrote, note_written
 from squidbot.replay.table import progress
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
 # How a model asks for more, and a person.
 _MORE = (
     (re.compile(r"; more: list after (\S+)]"), r"; more with --after \1]"),
-    (re.compile(r"; more: search .*]"), "; more with --limit]"),
+    (re.compile(r"; more: search with offset [0-9]+]"), "; more with --limit]"),
 )
 
 
@@ -129,6 +132,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, as_json: bool
 @scoped
 def export(*, file: str, files: bool, as_json: bool, **whose: str) -> None:
     """Write all facts, history too, as JSON lines; to standard output without FILE."""
+    written = written_beside(whose["store"])
     with opened(whose) as (memories, _):
         found = [one for shelf in ("", *((FILES, CARDS) if files else ())) for one in _every(memories, shelf)]
     text = as_lines(found)
@@ -137,8 +141,9 @@ def export(*, file: str, files: bool, as_json: bool, **whose: str) -> None:
         return
     if os.path.lexists(file):
         raise SquidbotError(f"{file}: exists; an export overwrites nothing, name a new file")
-    with click.open_file(file, "x", encoding="utf-8", errors="surrogatepass") as out:
-        out.write(text)
+    with open_own(file, "x") as out:
+        out.write(text.encode("utf-8", "surrogatepass"))
+    note_written(written, Wrote(str(Path(file).absolute()), "facts"))
     if as_json:
         options.print_json({"file": file, "memories": len(found)})
     else:

@@ -71,7 +71,8 @@ def write_models(folder: str, store: str | None, how: Writing, output: str | Non
         if not how.dry_run:
             files = (one for one in done.files if one.became != "failed")
             note_written(
-                place.wired, *(Wrote(str(Path(one.path).absolute()), WORKSPACEAI, tuple(sessions)) for one in files)
+                place.wired.written,
+                *(Wrote(str(Path(one.path).absolute()), WORKSPACEAI, tuple(sessions)) for one in files),
             )
     _print(done, folder, len(sessions), how)
     click.get_current_context().exit(ANSWER_IS_NO if any(one.became == "failed" for one in done.files) else 0)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from squidbot.commands import options
+from squidbot.commands.ending import complain
 from squidbot.commands.texts import count
-from squidbot.commands.whose import opened, scoped
-from squidbot.journals import journal_of
+from squidbot.commands.whose import opened, scoped, written_beside
+from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
+from squidbot.forgetting import Wrote, note_written
+from squidbot.journals import journal_of, timed_rules
 from squidbot.noting import read_notes, write_notes
 
 if TYPE_CHECKING:
@@ -24,9 +28,14 @@ __all__ = ["notes"]
 @scoped
 def notes(*, folder: str, read: bool, as_json: bool, **whose: str) -> None:
     """Write declarative_notes.yml (facts) and summary_notes.yml (the journal) into FOLDER, or read them from there."""
+    written = written_beside(whose["store"])
     with opened(whose, makes=read) as (memories, loaded):
-        journal = journal_of(loaded, None, memories.view.scope)
+        journal = journal_of(loaded, None, memories.view.scope, timed_rules(loaded, complain))
         done = read_notes(memories, journal, folder, loaded) if read else write_notes(memories, journal, folder)
+    if not read:
+        note_written(
+            written, *(Wrote(str((Path(folder) / name).absolute()), "facts") for name in (DECLARATIVE, SUMMARY))
+        )
     if as_json:
         options.print_json({"folder": folder, **done._asdict()})
     else:

@@ -140,7 +140,7 @@ def _print_request(sent: Request, *, whole: bool, as_json: bool) -> None:
     cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
     paper.heading(f"{made.session_id}: {which}: {count(len(sent.parts), 'part')}, {cost}")
     if sent.outside_tokens:
-        paper.say(f"beside them {sent.outside_tokens:,} tokens of the host, which are not stored: system, tools", "dim")
+        paper.say(f"beside them {sent.outside_tokens:,} tokens, which are not stored: system, tools, template", "dim")
     if made.event is not None:
         paper.say(f"it brings an event: {event_line(made.event)}")
     for number, one in enumerate(sent.parts):

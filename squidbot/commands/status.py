@@ -102,6 +102,8 @@ def _put_models(paper: Paper, found: Found) -> None:
             f"counted by {lease.counter}",
             indent="  ",
         )
+        if one.counted:
+            paper.say(f"counted so: {one.counted}", "dim", indent="    ")
         if lease.detail:
             paper.say(lease.detail, "dim", indent="    ")
         if one.loading is not None:
@@ -201,6 +203,7 @@ def _model_json(one: ModelFound) -> dict[str, object]:
         "source": lease.source if lease else None,
         "detail": lease.detail if lease else None,
         "counter": lease.counter if lease else None,
+        "counted": one.counted,
         "tier": one.tier or None,
         "largest_window": sized.window_tokens if sized else None,
         "loading": asdict(one.loading) if one.loading else None,

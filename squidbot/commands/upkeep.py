@@ -59,7 +59,7 @@ def backup(*, target: str, store: str | None, as_json: bool) -> None:
         if copy is None:
             raise StoreError("this store makes no backups itself; use its own tools")
         copy(target)
-        note_written(place.wired, Wrote(str(Path(target).absolute()), "backup"))
+        note_written(place.wired.written, Wrote(str(Path(target).absolute()), "backup"))
         sessions = len(place.sessions())
     if as_json:
         options.print_json({"target": target, "sessions": sessions})

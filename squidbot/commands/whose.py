@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.memory.asking import Memories
 
-__all__ = ["opened", "scoped"]
+__all__ = ["opened", "scoped", "written_beside"]
 
 _STORE = click.option("--store", metavar="FILE.db", help="The file they are in.  [default: that of ./squidbot.toml]")
 
@@ -70,6 +70,13 @@ def opened(
         yield memories, wired.loaded
     finally:
         wired.close()
+
+
+def written_beside(store: str | None) -> str:
+    """Return the file that says what was written of the store that is named, else of the settings'; "" for none."""
+    loaded = load_settings()
+    path = store or loaded.settings.store.path
+    return f"{loaded.absolute(path)}-written" if path and Path(loaded.absolute(path)).exists() else ""
 
 
 def _sessions(loaded: Loaded, store: Store) -> Store:

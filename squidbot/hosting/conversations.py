@@ -228,8 +228,10 @@ def _whole_gone(parts: Sequence[Part]) -> set[int]:
     Runs of them go where calls and results stay together, and users and model still take turns.
     """
     gone: set[int] = set()
+    if not any(part.kind is Kind.FORGOTTEN for part in parts):  # nearly every request
+        return gone
     for is_gone, run in groupby(range(len(parts)), lambda place: parts[place].kind is Kind.FORGOTTEN):
-        if not is_gone:  # nearly every message of nearly every request
+        if not is_gone:
             continue
         places = [*run]
         calls = {call_id for place in places for call_id in parts[place].call_ids}

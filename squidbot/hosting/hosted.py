@@ -81,17 +81,21 @@ class Hosted:
         """Check what can be checked without a file; `open` finds what else is wrong.
 
         Raises:
-            ConfigError: the budget is none, the path is, or `on_error` is unknown.
+            ConfigError: the budget, the path or the scope is none, or `on_error` is unknown.
         """
-        if on_error not in {None, PASS, RAISE}:
-            raise ConfigError(f"on_error = {on_error!r}: say {PASS!r} to go on without squidbot, or {RAISE!r} to stop")
+        if on_error is not None and on_error not in (PASS, RAISE):
+            raise ConfigError(
+                f"on_error = {on_error!a:.60}: say {PASS!r} to go on without squidbot, or {RAISE!r} to stop"
+            )
         self._host, self._form, self._identity = host, form, (telling, volatile, is_whole, read)
-        if store is not None and (not str(store).strip() or "\0" in str(store)):
-            raise ConfigError(f"path = {str(store)!r:.60}: name the file that keeps everything, such as 'mem.db'")
+        if store is not None and not _is_file(store):
+            raise ConfigError(f"path = {store!a:.60}: name the file that keeps everything, such as 'mem.db'")
         self._budget = read_budget(budget)
         self._settings = settings if store is None else _with_store(settings, store)
         # Whether the user has written settings, and so knows their keys.
         self._is_set_up = settings is not None or (store is None and Path("squidbot.toml").is_file())
+        if scope is not None and not (isinstance(scope, Scope) and all(isinstance(part, str) for part in scope)):
+            raise ConfigError(f"scope = {scope!a:.60}: it is a squidbot.Scope, each of its parts a text")
         self._scope = scope
         self._on_error, self._budget_key = on_error, budget_key
         self._choice = '; to stop instead, pass on_error="raise"' if on_error else ""
@@ -310,6 +314,15 @@ def _offers(given: Mapping[str, object]) -> bool:
     memory = given.get("memory")
     allows = isinstance(memory, Mapping) and "allow_tools" in memory
     return allows or bool({"context", "goals", "journal", "profile"} & given.keys())
+
+
+def _is_file(store: object) -> bool:
+    """Return whether something is the path of a file: what the settings take (`checks`), and a path object."""
+    spelled = os.fspath(store) if isinstance(store, os.PathLike) else store
+    try:
+        return isinstance(spelled, str) and bool(spelled.strip()) and "\0" not in os.fsdecode(os.fsencode(spelled))
+    except UnicodeEncodeError:
+        return False
 
 
 def _with_store(settings: str | Path | Mapping[str, object] | None, store: str | Path) -> Mapping[str, object]:

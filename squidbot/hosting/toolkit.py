@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core.errors import SquidbotError
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["OUT_OF_ORDER", "SEARCH", "TOOLS", "Tool", "call", "tools_of"]
 
+_ELSEWHERE: Final = re.compile(
+    r"; (?:forget takes an id|more: search (?:with )?offset [0-9]{1,9}|list shows what there is)"
+)
+_FENCE: Final = "\n</squidbot "
 # What a model reads of a tool, by its name, where squidbot itself has failed.
 OUT_OF_ORDER: Final = "<{} is out of order; go on without it>"
 
@@ -106,14 +111,21 @@ def call(session: Session, name: str, arguments: Mapping[str, object]) -> str:
         return refused(error, "failed")
 
 
+def _here(text: str) -> str:
+    """Return what is told without what only the tools `history` and `memory` can do, which hosts' tools can't."""
+    data, fence, behind = text.rpartition(_FENCE)
+    return data + fence + _ELSEWHERE.sub("", behind)
+
+
 def _search(session: Session, arguments: Mapping[str, object]) -> str:
     query = str(arguments.get("query", ""))
     said = _with_room(session, lambda: session.history({"action": "search", "query": query}))
     memory = session.wired.loaded.settings.memory
     if not memory.enabled or memory.allow_tools is False:
-        return said
+        return _here(said)
     facts = session.memory({"action": "search", "query": query})
-    return said if facts.wants_room else f"{said}\n\n{facts.text}"
+    # What is wrong with the query is wrong with both, and said once.
+    return _here(said) if facts.wants_room or facts.text == said else f"{_here(said)}\n\n{_here(facts.text)}"
 
 
 def _add(session: Session, arguments: Mapping[str, object]) -> str:

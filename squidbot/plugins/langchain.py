@@ -99,6 +99,8 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
         self.tools: Sequence[BaseTool] = [self._tool(each) for each in offered]
         self._told: set[str] = set()
+        # The form that answers were to have last, and what the model is sent of it: made anew, it takes milliseconds.
+        self._asked: tuple[object, list[dict[str, object]]] = None, []
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -108,10 +110,10 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         try:
             response = handler(sent)
         except ContextOverflowError:
-            if (shorter := self._shorter(thread, sent)) is None:
+            if (shorter := self._shorter(thread, request, sent)) is None:
                 raise
             response = handler(shorter)
-        self._after(thread, response)
+        self._after(thread, request, response)
         return response
 
     async def awrap_model_call(
@@ -122,10 +124,10 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         try:
             response = await handler(sent)
         except ContextOverflowError:
-            if (shorter := self._shorter(thread, sent)) is None:
+            if (shorter := self._shorter(thread, request, sent)) is None:
                 raise
             response = await handler(shorter)
-        self._after(thread, response)
+        self._after(thread, request, response)
         return response
 
     def _before(self, request: ModelRequest[Any]) -> tuple[str, ModelRequest[Any]]:
@@ -138,25 +140,26 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
 
     def _seen(self, thread: str, request: ModelRequest[Any]) -> list[BaseMessage]:
         self._tell_of_rivals(request.messages[:RIVALS_AT])
-        profile = getattr(request.model, "profile", None) or {}
-        window = profile.get("max_input_tokens")
-        talk = self.hosted.conversation(thread, _model_name(request.model), window)
+        talk = self._talk(thread, request)
         listed = request.messages
         tools = [each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools]
+        asked = self._asked
+        if request.response_format is not asked[0]:
+            asked = self._asked = request.response_format, _schemas(request.response_format)
         made = talk.before(
             Made(len(listed), lambda place: message_to_dict(listed[place])),
             system=request.system_prompt or "",
-            tools=[*tools, *_schemas(request.response_format)],
+            tools=[*tools, *asked[1]],
         )
         return messages_from_dict(made)
 
-    def _shorter(self, thread: str, sent: ModelRequest[Any]) -> ModelRequest[Any] | None:
+    def _shorter(self, thread: str, request: ModelRequest[Any], sent: ModelRequest[Any]) -> ModelRequest[Any] | None:
         if not thread:
             return None
-        made = self.hosted.safely("shorten a request", thread, lambda: self._conversation(thread).shorter(), None)
+        made = self.hosted.safely("shorten a request", thread, lambda: self._talk(thread, request).shorter(), None)
         return None if made is None else sent.override(messages=messages_from_dict(made))  # type: ignore[arg-type]
 
-    def _after(self, thread: str, response: ModelResponse[Any]) -> None:
+    def _after(self, thread: str, request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         place = next((at for at, each in enumerate(response.result) if isinstance(each, AIMessage)), None)
         if thread and place is not None:
             reply = cast("AIMessage", response.result[place])
@@ -168,7 +171,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             self.hosted.safely(
                 "record a reply",
                 thread,
-                lambda: self._conversation(thread).after(message_to_dict(reply), usage, further),
+                lambda: self._talk(thread, request).after(message_to_dict(reply), usage, further),
                 None,
             )
 
@@ -189,15 +192,17 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             self._told.add(text)
             _LOG.warning("%s", text)
 
-    def _conversation(self, thread: str) -> Conversation:
-        return self.hosted.conversation(thread)
+    def _talk(self, thread: str, request: ModelRequest[Any]) -> Conversation:
+        """Return the conversation with the model of a request: another may be asked in the same thread meanwhile."""
+        profile = getattr(request.model, "profile", None) or {}
+        return self.hosted.conversation(thread, _model_name(request.model), profile.get("max_input_tokens"))
 
     def _tool(self, tool: toolkit.Tool) -> BaseTool:
         def call(runtime: ToolRuntime, **arguments: object) -> str:
             thread = str(runtime.config.get("configurable", {}).get("thread_id") or "")
             if not thread:
                 return f"<{NO_THREAD}>"
-            return self.hosted.answer(tool.name, thread, lambda: self._conversation(thread), arguments)
+            return self.hosted.answer(tool.name, thread, lambda: self.hosted.conversation(thread), arguments)
 
         return StructuredTool.from_function(
             call, name=tool.name, description=tool.description, args_schema=json.loads(json.dumps(tool.schema))

@@ -11,10 +11,12 @@ import json
 import os
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote
 
+from squidbot.adapting.disk import make_folder, open_own
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -125,7 +127,7 @@ def open_dump(target: Path, *, folder: bool, several: bool) -> Iterator[Dump]:
             yield Dump(target, file, named=several)
         return
     with _refusing(target):
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target)
     yield Dump(target, None, named=False)
 
 
@@ -143,7 +145,7 @@ def _whole(path: Path) -> Iterator[IO[str]]:
     try:
         # An interrupt may come right behind the opening, too.
         with _refusing(path):
-            file = unfinished.open("x", encoding="ascii", newline="\n")
+            file = TextIOWrapper(open_own(unfinished, "x"), encoding="ascii", newline="\n")
         with file:
             yield file
         unfinished.replace(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from squidbot.core.counting.meter import TEMPLATE_TOKENS
+from squidbot.core.counting.meter import REQUEST_TOKENS, TEMPLATE_TOKENS
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.replay.wiring import open_counter
@@ -44,7 +44,7 @@ def biller_of(given: str, conversation: Conversation, meter: Meter, reader: Read
 
 
 class _Counted:
-    """Bills the texts of a request by a counter, with four tokens around each message."""
+    """Bills the texts of a request by a counter, with what a template puts around each message and all of them."""
 
     def __init__(self, counter: TokenCounter, reader: Reader) -> None:
         self._counter = counter
@@ -54,7 +54,8 @@ class _Counted:
     def usage(self, assembly: Assembly, index: int) -> Usage:
         """Return the count of the request; the answer is not billed."""
         del index
-        return Usage(sum(self._tokens(block.text) + TEMPLATE_TOKENS for block in self._reader.blocks(assembly)))
+        texts_tokens = sum(self._tokens(block.text) + TEMPLATE_TOKENS for block in self._reader.blocks(assembly))
+        return Usage(texts_tokens + REQUEST_TOKENS)
 
     def _tokens(self, text: str) -> int:
         if text not in self._known:

@@ -16,7 +16,7 @@ RULE = Rule("ladder")
 class Budget:
     """`[budget]`: how tokens are counted, the room for the answer, and the caps of document 001 by their own names."""
 
-    counter: str = "classes"
+    counter: str = "auto"
     reserved_output_tokens: Size | None = None
     policy: bool | None = None
     trim_rule: Rule = RULE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from squidbot.checks import NO_NAMES, Names
+from squidbot.checks import NO_NAMES, Names, Place
 from squidbot.prices import Entry
 from squidbot.profiles import DEFAULT
 from squidbot.tables.answers import Allocation, Prompt
@@ -20,6 +20,8 @@ from squidbot.tables.windows import Gpu, Window
 
 __all__ = ["Compat", "Debug", "Settings", "Ui"]
 
+NO_FILE = Place("")
+
 
 @attrs.frozen
 class Compat:
@@ -32,7 +34,7 @@ class Compat:
 class Debug:
     """`[debug]`: what is written for who looks for a fault."""
 
-    turn_log: str = ""
+    turn_log: Place = NO_FILE
 
 
 @attrs.frozen

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["CacheLine", "last_words", "read_caches"]
 
 # "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,  1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
-_CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]*\), ([KR]) ")
+_CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]{0,99}\), ([KR]) ")
 
 # Where llama.cpp dies it says where; where it gives up, the lines behind the reason only say that it failed.
 _DEATH = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):")

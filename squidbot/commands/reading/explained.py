@@ -91,7 +91,8 @@ class Explained:
 
     `due` is the event that the next request brings if nothing new is said, which changes all that; `unfit` says why
     none can be made; None for none. `first_tokens` is what facts cost that stand behind the first words, as a bound.
-    `prompt` is the text of the mode that the newest request was in.
+    `prompt` is the text of the mode that the newest request was in. `counted` says why it is counted as it is; "" where
+    the settings say so, or would count otherwise now, and where no model is named.
     """
 
     session_id: str
@@ -105,6 +106,7 @@ class Explained:
     unfit: str | None = None
     first_tokens: int = 0
     prompt: SystemPrompt | None = None
+    counted: str = ""
 
     @property
     def limit_tokens(self) -> int:
@@ -141,7 +143,11 @@ class Explained:
             ("input limit", self.limit_tokens - over, "what a request may cost"),
             ("overcounted", over, "counted above what the provider bills: so much more fits"),
             ("system", lead, "system messages of the transcript"),
-            ("outside", max(0, outside), "the host's system text and tools, in the newest request"),
+            (
+                "outside",
+                max(0, outside),
+                "the host's system text and tools, in the newest request, and the template around all",
+            ),
             ("head", head, "documents, pinned texts, and what memory says"),
             ("notes", shares["notes"], "what stands for messages that are not sent"),
             ("users", shares["users"], "the user's words beside the notes"),
@@ -190,6 +196,7 @@ class Explained:
             "messages": self.room.standing.messages,
             "model": lease.model,
             "lease": {"source": self.terms.source, "id": lease.lease_id, "counter": lease.counter},
+            "counted": self.counted,
             "plan": plan_json(self.plan) if self.plan else None,
             "due": plan_json(self.due) if self.due else None,
             "unfit": self.unfit,
@@ -231,9 +238,11 @@ def explained(place: Opened, session_id: str) -> Explained:
     said = _said(place, session_id, standing.messages)
     seen = seen_of(place, session_id)
     runs = tuple(_runs(standing, _makers(every), said))
+    terms = terms_of(place, session_id)
+    is_same = place.wired.meter(terms.lease.model).name == terms.lease.counter
     return Explained(
         session_id,
-        terms_of(place, session_id),
+        terms,
         session.settings,
         room,
         runs,
@@ -242,6 +251,7 @@ def explained(place: Opened, session_id: str) -> Explained:
         *_outlook(session),
         first_tokens=_first_tokens(standing, seen.meter),
         prompt=_prompt(seen, room.newest.mode),
+        counted=place.wired.why_counted(terms.lease.model) if is_same and terms.lease.model else "",
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+import re
+from importlib.metadata import PackageNotFoundError, distributions, version
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.extras import DISTRIBUTION, Extra, command
 
 if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
     from squidbot.core.devices import Probed, Vendor
 
 __all__ = ["PACKAGES", "Package", "command_for", "installed", "strangers"]
@@ -15,6 +18,8 @@ __all__ = ["PACKAGES", "Package", "command_for", "installed", "strangers"]
 # How llama.cpp is built for a vendor's devices. pip takes a wheel that it has built before, whatever CMAKE_ARGS say:
 # one without CUDA stays one, unless both are forbidden.
 BUILT: dict[Vendor, str] = {"nvidia": "-DGGML_CUDA=on", "amd": "-DGGML_HIP=on", "other": "-DGGML_VULKAN=on"}
+# A line of what a distribution brings that is ours: a name alone, or a file with its digest.
+OURS = re.compile(r"^(?:\.\./)*squidbot(?:$|/|\.py(?:$|,))", re.MULTILINE)
 COMPILED = 'CMAKE_ARGS="{}" pip install --no-cache-dir --force-reinstall llama-cpp-python'
 
 
@@ -64,8 +69,14 @@ def installed(package: Package) -> str | None:
 
 def strangers() -> list[str]:
     """Return the distributions that bring files of our import name and are not ours, by name and version, in order."""
-    brought = {*packages_distributions().get("squidbot", ())}
-    return [f"{name} {version(name)}" for name in sorted(brought) if name.lower().replace("_", "-") != DISTRIBUTION]
+    brought = {one.metadata["Name"]: one.version for one in distributions() if _brings_ours(one)}
+    return [f"{name} {brought[name]}" for name in sorted(brought) if name.lower().replace("_", "-") != DISTRIBUTION]
+
+
+def _brings_ours(one: Distribution) -> bool:
+    """Return whether it has files of our import name, by its lists as text: as paths they take most of a second."""
+    lists = [one.read_text(name) or "" for name in ("top_level.txt", "RECORD", "installed-files.txt")]
+    return any(OURS.search(each) for each in lists)
 
 
 def command_for(package: Package, probed: Probed) -> str:

@@ -54,6 +54,7 @@ class ModelFound(NamedTuple):
         loading: how the model is loaded; None where it is not a local one.
         problem: why something is wrong with it; "" where nothing is.
         prompt: the text of `prompt.mode` in that window; None for none.
+        counted: why it is counted as it is, and what would count exactly; "" where the settings say so.
     """
 
     alias: str
@@ -63,6 +64,7 @@ class ModelFound(NamedTuple):
     loading: Loading | None
     problem: str
     prompt: SystemPrompt | None = None
+    counted: str = ""
 
 
 class StoreFound(NamedTuple):
@@ -136,10 +138,11 @@ def looked(loaded: Loaded) -> Iterator[Wired]:
 
 def _model(wired: Wired, alias: str) -> ModelFound:
     lease = sized = loading = prompt = None
-    problem = ""
+    problem = counted = ""
     try:
         sized = wired.models.sized(alias)
         lease = wired.lease(alias)
+        counted = wired.why_counted(alias)
         wired.models.check(alias)
         if sized is not None or wired.loaded.settings.model(alias).adapter not in {None, *USUAL_KEYS}:
             loading = wired.models.loading(alias)
@@ -150,7 +153,7 @@ def _model(wired: Wired, alias: str) -> ModelFound:
     except SquidbotError as error:
         problem = str(error)
     label = tier_of(lease.window_tokens).label if lease else ""
-    return ModelFound(alias, lease, label, sized, loading, problem, prompt)
+    return ModelFound(alias, lease, label, sized, loading, problem, prompt, counted)
 
 
 def _store(loaded: Loaded) -> StoreFound:

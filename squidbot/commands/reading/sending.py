@@ -69,7 +69,8 @@ class SentPart:
 class Request:
     """A request: `number` counts recorded ones from 0, None is the next one.
 
-    `outside_tokens` is what is sent with it and not stored: the host's system text and tools, as a bound.
+    `outside_tokens` is what is sent with it and not stored, as a bound: the host's system text and tools, and the
+    template around all.
     """
 
     assembly: Assembly
