@@ -345,8 +345,11 @@ def run(found: Found, method: str, text: Any) -> None:
         getattr(found.pattern, method)(text)
 
 
-def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
-    """Return the CPU seconds of this thread, the best of some times; `LATE_SECONDS` for what takes longer."""
+def seconds(found: Found, method: str, text: Any, times: int = 1, *, together: int = 1) -> float:
+    """Return the CPU seconds of this thread, the best of some times; `LATE_SECONDS` for what takes longer.
+
+    Of several runs together it is the mean of these.
+    """
 
     def late(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
@@ -357,8 +360,9 @@ def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
     try:
         for _ in range(times):
             start = time.thread_time()
-            run(found, method, text)
-            best = min(best, time.thread_time() - start)
+            for _ in range(together):
+                run(found, method, text)
+            best = min(best, (time.thread_time() - start) / together)
     except TimeoutError:
         return LATE_SECONDS
     finally:
@@ -367,24 +371,29 @@ def seconds(found: Found, method: str, text: Any, times: int = 1) -> float:
     return best
 
 
-def ratio(found: Found, method: str, attacker: Attacker, unit: tuple[str, str], rounds: int = 3) -> float:
+def ratio(found: Found, method: str, attacker: Attacker, unit: tuple[str, str]) -> float:
     """Return time(4n) / time(n), n so large that 3 ms can be told from noise; measured again before it is believed."""
     # Some look 500 characters ahead, and grow faster up to there.
     chars, most = min(4 * FIRST_CHARS, found.most_chars // 4), found.most_chars // 4
     while chars < most and seconds(found, method, attacker.text(unit, chars)) < 3e-3:
         chars = min(most, 2 * chars)
-    return grown(found, method, attacker, unit, chars, rounds)
+    return grown(found, method, attacker, unit, chars)
 
 
 def grown(  # noqa: PLR0917  # what is run, on what, how often
-    found: Found, method: str, attacker: Attacker, unit: tuple[str, str], chars: int, rounds: int = 5
+    found: Found, method: str, attacker: Attacker, unit: tuple[str, str], chars: int, rounds: int = 20
 ) -> float:
-    """Return time(4n) / time(n), each the best of three; of more where that is too much: a machine may be busy."""
+    """Return time(4n) / time(n), each the best of so many rounds; of less where they are told apart before.
+
+    Of n it is the time of four runs: a machine that is busy for a moment, or whose other threads share a core with
+    this one, is so for both alike.
+    """
     shorter = longer = LATE_SECONDS
+    short, long = attacker.text(unit, chars), attacker.text(unit, 4 * chars)
     for _ in range(rounds):
-        shorter = min(shorter, seconds(found, method, attacker.text(unit, chars), 3))
-        longer = min(longer, seconds(found, method, attacker.text(unit, 4 * chars), 3))
-        if longer <= MOST_RATIO * shorter:
+        shorter = min(shorter, seconds(found, method, short, together=4))
+        longer = min(longer, seconds(found, method, long))
+        if longer <= MOST_RATIO * shorter or longer >= LATE_SECONDS:
             break
     return longer / max(shorter, 1e-6) if longer < LATE_SECONDS else inf
 
@@ -413,7 +422,7 @@ def at_length(found: Found, method: str, attacker: Attacker, unit: tuple[str, st
 
 
 def superlinear_at_length() -> list[str]:
-    """Return the patterns that are more than linear in the two attacks, of all, that take them longest."""
+    """Return the patterns that are more than linear in the three attacks, of all, that take them longest."""
     bad = []
     for found in all_patterns()[0]:
         if found.most_chars < MOST_BYTES:
@@ -421,8 +430,9 @@ def superlinear_at_length() -> list[str]:
         attacker = Attacker(found.pattern)
         units = attacker.units()
         for method in sorted(found.methods):
-            took = [(seconds(found, method, attacker.text(unit, FIRST_CHARS)), unit) for unit in units]
-            for _, unit in sorted(took)[-2:]:
+            # Long enough for a unit of many characters to stand there often.
+            took = [(seconds(found, method, attacker.text(unit, 5 * FIRST_CHARS)), unit) for unit in units]
+            for _, unit in sorted(took)[-3:]:
                 grows = at_length(found, method, attacker, unit)
                 if grows > MOST_RATIO:
                     bad.append(f"{found.where}.{method}: {unit!r} x {grows:.1f}")
