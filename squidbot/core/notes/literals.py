@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ _MOST_CHARS = 400
 # A longer line is no line of code; what it defines or imports is not told from its shape.
 _LINE_CHARS = 600
 
-_RUN = re.compile(r"[\w@~./\-]+")
+# Shorter ones hold no literal.
+_RUN = re.compile(r"[\w@~./\-]{3,}")
 # Only a run with one of these can hold a literal; it spares most words the closer look.
 _MARKED = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
 # A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
@@ -69,12 +71,17 @@ def find_literals(text: str) -> Iterator[tuple[int, str]]:
     """Yield (position in characters, literal) in order of position. Linear in the length of `text`."""
     for run in _RUN.finditer(text):
         word = run.group()
-        if not _MARKED.search(word) or len(word) > _MOST_CHARS:
-            continue
-        if "/" in word:
-            yield from _paths(word, run.start())
-        else:
-            yield from _words(word, run.start())
+        if len(word) <= _MOST_CHARS:
+            for at, found in _in_run(word):
+                yield run.start() + at, found
+
+
+@lru_cache(maxsize=8192)  # what is talked about is named again and again, most words are none
+def _in_run(run: str) -> tuple[tuple[int, str], ...]:
+    """Return (position, literal) of each in one run, in order."""
+    if not _MARKED.search(run):
+        return ()
+    return tuple(_paths(run) if "/" in run else _words(run, 0))
 
 
 def placed_literals(text: str) -> dict[str, Place]:
@@ -119,16 +126,16 @@ def _is_defined(line: str, at: int, name: str, *, opens: bool) -> bool:
     return opens and line.startswith("(", at + len(name)) and bool(_METHOD_BEFORE.match(line[:at]))
 
 
-def _paths(run: str, start: int) -> Iterator[tuple[int, str]]:
+def _paths(run: str) -> Iterator[tuple[int, str]]:
     """Yield the paths of one run of path characters; a doubled slash begins a new one, as in a URL."""
     at = 0
     for part in run.split("//"):
         begin = at - 1 if at else 0
         path = run[begin : at + len(part)].rstrip("/.-")
         if "/" not in path:
-            yield from _words(path, start + begin)
+            yield from _words(path, begin)
         elif len(path) >= _LEAST_CHARS:
-            yield start + begin, path
+            yield begin, path
         at += len(part) + 2
 
 

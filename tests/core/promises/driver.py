@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.counting.classes import ClassCounter
 from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine, Inputs, Session
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.settings import HistorySettings
@@ -18,11 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
+    from squidbot.core.messages import Cost, Lease, Message, Record, StoredMessage, Usage
     from squidbot.core.view.assembly import Assembly
 
 CODEC = OpenAIChat()
-CLASSES = Meter(builtin_counter("classes"))
+
+
+class Remembering(ClassCounter):
+    """The default counter, which looks at a text once: hundreds of conversations here are made of the same ones."""
+
+    def measure(self, text: str) -> Cost:
+        """Return estimate and bound of a text, in tokens."""
+        return _measured(text) if len(text) < 10_000 else ClassCounter.measure(self, text)
+
+
+_measured = lru_cache(8192)(ClassCounter().measure)
+CLASSES = Meter(Remembering())
 NOTHING_GIVEN = Inputs()
 
 

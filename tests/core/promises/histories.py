@@ -19,7 +19,7 @@ from squidbot.core.settings import STRATEGIES, HistorySettings
 from squidbot.core.view.marks import MEMORIES, fence
 from squidbot.core.view.renderer import fenced
 
-from .driver import Setup, Talk, assistant, message, result
+from .driver import CLASSES, Setup, Talk, assistant, message, result
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -127,12 +127,8 @@ def tame(turns: int, words: int = 40, *, start: int = 0) -> list[Message]:
     return said
 
 
-WORDS = Meter(builtin_counter("classes"), builtin_counter("words"))
-METERS = (
-    Meter(builtin_counter("classes")),
-    Meter(builtin_counter("classes")),
-    Meter(builtin_counter("bytes")),
-)
+WORDS = Meter(CLASSES.physical, builtin_counter("words"))
+METERS = (CLASSES, CLASSES, Meter(builtin_counter("bytes")))
 VARIANTS = (
     *STRATEGIES.values(),
     HistorySettings(high_fraction=0.9, low_fraction=0.9),
