@@ -112,7 +112,8 @@ def check_answer(answer: str, source: str, shown: str = "") -> None:
     _check_invents_little(answer, f"{source}\n{shown}" if shown else source)
     names = _named(source)
     if names:
-        found = sum(_is_named(name, answer.casefold()) for name in names)
+        folded = answer.casefold()
+        found = sum(_is_named(name, folded) for name in names)
         if found < min(_MOST_NAMES, 1 + len(names) // _NAMES_PER_NAME):
             raise LLMError("unusable", "the answer hardly names what its source names: no file, name or number of it")
     elif not _shares_words(answer, source):

@@ -49,7 +49,12 @@ def _talked(turns: int) -> InMemoryStore:
 
 def talked(turns: int, store: Kept) -> Kept:
     """Return an empty store with a conversation of so many turns in it."""
-    store._sessions = deepcopy(_talked(turns)._sessions)  # to have it once is much of these tests' time
+    return taken_over(_talked(turns), store)
+
+
+def taken_over(held: InMemoryStore, store: Kept) -> Kept:
+    """Return an empty store with all in it that another one holds: to make it once is much of these tests' time."""
+    store._sessions = deepcopy(held._sessions)
     return store
 
 
@@ -58,13 +63,20 @@ def made_by_model(store: InMemoryStore) -> list[Summary]:
     return [one for one in store.for_range("s", 0, 10**9) if one.by_model]
 
 
-def with_jobs(turns: int, setup: Setup = MIDDLE, *, restarts: frozenset[int] = frozenset()) -> Host:
+def with_jobs(turns: int, model: ScriptedLLM, *, restarts: frozenset[int] = frozenset()) -> Host:
     """Return a host after so many turns, with two jobs done behind each."""
-    host = Host(InMemoryStore(), setup, watch=False, restarts=restarts)
+    host = Host(InMemoryStore(), MIDDLE, watch=False, restarts=restarts)
     for turn in range(turns):
         host.run(tame(1, 200, start=turn))
-        desk_of(host.store, setup).run(writer(), limit=2)
+        desk_of(host.store).run(ModelSummarizer(model), limit=2)
     return host
+
+
+@cache
+def worked(turns: int = 50) -> tuple[Host, ScriptedLLM]:
+    """Return such a host for those who only look at it, and the model that was asked."""
+    model = ScriptedLLM(telling)
+    return with_jobs(turns, model), model
 
 
 # -- what is due ------------------------------------------------------------------------------------------------------
@@ -155,7 +167,7 @@ def test_what_was_recalled_is_not_summarized() -> None:
 
 def test_better_text_enters_at_the_next_event_and_not_before() -> None:
     """Between events requests only grow at the end, whatever was summarized; then the text stands there (B-12)."""
-    host = with_jobs(80)
+    host, _ = worked()
     assert len(shown(host)) >= 5
     calls = requests(host.calls)
     for earlier, later in pairwise(calls):
@@ -165,12 +177,13 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "words", "levels", "least_shown"),
+    ("setup", "turns", "words", "levels", "least_shown"),
     [
-        (LARGE, 900, ("detailed", "moderate", "merged"), 0.85),
+        (LARGE, 45, 900, ("detailed", "moderate", "merged"), 0.85),
         # Room for the notes of all fifteen blocks (C23).
         pytest.param(
             Setup(131_072, settings=strategy("balanced", 126_976)),
+            60,
             2250,
             ("detailed", "moderate", "compact", "merged"),
             0.8,
@@ -179,12 +192,12 @@ def test_better_text_enters_at_the_next_event_and_not_before() -> None:
     ],
 )
 def test_every_level_is_written_from_raw_and_shown_where_room_is_large(
-    setup: Setup, words: int, levels: tuple[str, ...], least_shown: float
+    setup: Setup, turns: int, words: int, levels: tuple[str, ...], least_shown: float
 ) -> None:
     """Detailed in the chain, then by rank where everything is told anew (C23); few are written in vain."""
     host = Host(InMemoryStore(), setup, watch=False)
     prompts: list[str] = []
-    for turn in range(60):
+    for turn in range(turns):
         host.run(tame(1, words, start=turn))
         model = ScriptedLLM(telling)
         desk_of(host.store, setup).run(ModelSummarizer(model), limit=3)
@@ -197,9 +210,9 @@ def test_every_level_is_written_from_raw_and_shown_where_room_is_large(
 
 def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() -> None:
     """With a restart after every third step."""
-    plain, again = with_jobs(50), with_jobs(50, restarts=frozenset(range(3, 500, 3)))
-    assert [one.payloads for one in requests(plain.calls)] == [one.payloads for one in requests(again.calls)]
-    assert shown(plain)
+    plain, again = worked()[0], with_jobs(40, ScriptedLLM(telling), restarts=frozenset(range(3, 500, 3)))
+    assert [one.payloads for one in requests(plain.calls)[:80]] == [one.payloads for one in requests(again.calls)]
+    assert shown(again)
 
 
 def test_text_of_files_touched_is_added_by_rule() -> None:
@@ -213,7 +226,7 @@ def test_text_of_files_touched_is_added_by_rule() -> None:
         assert one.summary.cost.bound <= one.job.limit_tokens
 
 
-@given(turns=st.integers(20, 60), words=st.integers(20, 260), bad=st.integers(0, 5))
+@given(turns=st.integers(10, 30), words=st.integers(40, 520), bad=st.integers(0, 5))
 @effort(6)
 def test_request_without_a_better_text_is_what_it_was(turns: int, words: int, bad: int) -> None:
     """A model of which nothing is kept changes no byte (B-43)."""
@@ -232,15 +245,10 @@ def test_request_without_a_better_text_is_what_it_was(turns: int, words: int, ba
 
 def test_event_that_first_shows_summaries_says_what_they_cost() -> None:
     """What the model read and wrote, by the settings' prices; an event that shows notes by rule alone says 0."""
-    host, asked = Host(InMemoryStore(), MIDDLE, watch=False), dict[str, float]()
-    for turn in range(60):
-        host.run(tame(1, 200, start=turn))
-        model = ScriptedLLM(telling)
-        for done in desk_of(host.store).run(ModelSummarizer(model), limit=1):
-            assert done.summary is not None
-            (prompt,) = model.prompts
-            read, written = len(system_text() + prompt) // CHARS_A_TOKEN, len(telling("", prompt)) // CHARS_A_TOKEN
-            asked[done.summary.summary_id] = read + MIDDLE.settings.output_price * written
+    (host, model), asked = worked(), dict[str, float]()
+    for record, prompt in zip(host.store.records("s", "summary"), model.prompts, strict=True):
+        read, written = len(system_text() + prompt) // CHARS_A_TOKEN, len(telling("", prompt)) // CHARS_A_TOKEN
+        asked[json.loads(record.body)[0]] = read + MIDDLE.settings.output_price * written
     before: set[str] = set()
     dear = 0
     texts = {one.summary_id: one.text for one in made_by_model(host.store) if one.level == "summary:merged"}
@@ -281,13 +289,11 @@ def test_summarizer_that_does_not_tell_its_tokens_is_counted(told: tuple[Any, An
 @pytest.mark.parametrize("body", ["", "[]", '["s0-9.beef","summary:detailed","llm/a/b"]', '{"a": 1}', "[1,2,3,4,5]"])
 def test_record_that_does_not_say_what_a_summary_took_fails_no_turn(body: str) -> None:
     """It counts as nothing; the other ones count."""
-    host = with_jobs(20)
-    store = host.store
+    store = taken_over(worked(20)[0].store, InMemoryStore())
     number = len(list(store.records("s", "summary")))
     store.append("s", store.head("s")[0], (), (Record("summary", number, body),))
-    host.session = None
-    for turn in range(20, 40):
-        host.run(tame(1, 200, start=turn))
+    host = Host(store, MIDDLE, watch=False)
+    host.run(tame(8, 200, start=20))
     events = [call.event for call in requests(host.calls) if call.event]
     assert any(event.price is not None and event.price.summary_tokens for event in events)
 
@@ -328,7 +334,8 @@ def test_hostile_answer_never_enters(answer: str | LLMError) -> None:
     assert heard.names() == [events.COMPRESSION_ERROR] * len(jobs) * 2
     assert all(":" in one.cause and one.session_id == "s" for one in heard.events)
     assert made_by_model(host.store) == []
-    host.run(tame(20, 200, start=40))
+    host.run(tame(6, 200, start=40))
+    assert any(call.event for call in requests(host.calls))
     assert shown(host) == set()
 
 
@@ -383,15 +390,16 @@ class Meanwhile(InMemoryStore):
 
 def test_forgotten_message_takes_the_summaries_over_it_along() -> None:
     """And the session goes on without them; the others stay."""
-    host = with_jobs(55)
-    assert host.session is not None
-    standing = [part for part in requests(host.calls)[-1].parts if part.summary_id in shown(host)]
+    host, _ = worked()
+    store = taken_over(host.store, InMemoryStore())
+    session = opened(store, MIDDLE)
+    standing = [part for part in session.assemble([user("and now?")]).parts if part.summary_id in shown(host)]
     gone = standing[-1]
-    forgotten = host.session.forget(gone.first_seq + 1)
+    forgotten = session.forget(gone.first_seq + 1)
     assert gone.summary_id in forgotten.summaries
-    assert all(not one.first_seq <= gone.first_seq + 1 <= one.last_seq for one in made_by_model(host.store))
-    assert made_by_model(host.store)
-    after = host.session.assemble([user("go on")])
+    assert all(not one.first_seq <= gone.first_seq + 1 <= one.last_seq for one in made_by_model(store))
+    assert made_by_model(store)
+    after = session.assemble([user("go on")])
     assert gone.summary_id not in {part.summary_id for part in after.parts}
 
 

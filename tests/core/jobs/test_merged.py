@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -38,7 +39,7 @@ OTHERS = [pytest.param(TINY, id="4K", marks=pytest.mark.slow), pytest.param(MIDD
 SETUPS = pytest.mark.parametrize("setup", [pytest.param(SMALL, id="8K"), *OTHERS])
 
 
-def with_jobs(setup: Setup, turns: int = 70, *, restarts: frozenset[int] = frozenset(), words: int = 0) -> Host:
+def with_jobs(setup: Setup, turns: int, *, restarts: frozenset[int] = frozenset(), words: int = 0) -> Host:
     """Return a host after so many turns, with all jobs done behind each."""
     host = Host(InMemoryStore(), setup, watch=False, restarts=restarts)
     for turn in range(turns):
@@ -53,6 +54,19 @@ def worked(setup: Setup) -> Host:
     return with_jobs(setup, 75)
 
 
+@cache
+def restarted(setup: Setup) -> Host:
+    """Return such a host whose process is started anew after every third step."""
+    return with_jobs(setup, 50, restarts=frozenset(range(3, 300, 3)))
+
+
+def store_of(host: Host) -> InMemoryStore:
+    """Return a store of its own that holds what a host's does."""
+    store = InMemoryStore()
+    store._sessions = deepcopy(host.store._sessions)
+    return store
+
+
 def notes(host: Host) -> Iterator[Part]:
     """Yield the notes with texts by a model in front, as they were sent."""
     for one in requests(host.calls):
@@ -61,7 +75,12 @@ def notes(host: Host) -> Iterator[Part]:
 
 def merged(host: Host) -> list[Summary]:
     """Return the texts by a model for such notes, oldest first."""
-    found = host.store.for_range("s", 0, 10**9)
+    return merged_in(host.store)
+
+
+def merged_in(store: InMemoryStore) -> list[Summary]:
+    """Return those that a store holds."""
+    found = store.for_range("s", 0, 10**9)
     return [one for one in found if one.by_model and one.level == Representation.MERGED]
 
 
@@ -115,7 +134,7 @@ def test_hardly_a_text_is_written_that_no_note_has(setup: Setup) -> None:
 @SETUPS
 def test_event_that_first_shows_texts_in_a_note_says_what_they_cost(setup: Setup) -> None:
     """Each once, while it stands there, beside summaries that stand by themselves; also by a process just started."""
-    host = with_jobs(setup, 50, restarts=frozenset(range(5, 300, 7)))
+    host = restarted(setup)
     cost, texts = costs(host), merged(host)
     before = set[str]()
     inside = 0
@@ -141,18 +160,19 @@ def costs(host: Host) -> dict[str, float]:
 
 def test_event_of_a_forgotten_message_does_not_pay_again_for_texts_that_stood_there() -> None:
     """The note that held them is gone; what the one in its place has beside them is new."""
-    host = with_jobs(SMALL)
-    stood = list(notes(host))[-1].text or ""
-    one = next(each for each in merged(host) if each.text in stood)
-    session = opened(host.store, SMALL)
+    host = worked(SMALL)
+    note = list(notes(host))[-1].text or ""
+    one = next(each for each in merged(host) if each.text in note)
+    store = store_of(host)
+    session = opened(store, SMALL)
     session.forget(one.first_seq + 1)
     parts = session.assemble([user("go on")]).parts
     stands = "".join(part.text or "" for part in parts if part.summary_id)
-    kept, new = (
-        [each for each in merged(host) if each.text in stands and (each.text in stood) == old] for old in (1, 0)
-    )
+    stood = "".join(part.text or "" for part in requests(host.calls)[-1].parts if part.summary_id)
+    texts = [each for each in store.for_range("s", 0, 10**9) if each.by_model]
+    kept, new = ([each for each in texts if each.text in stands and (each.text in stood) == old] for old in (1, 0))
     assert len(kept) > len(new)
-    record = host.store.last_record("s", "plan")
+    record = store.last_record("s", "plan")
     assert record is not None
     plan = PlanRecord.from_json(record.body)
     assert plan.cause == "forget"
@@ -163,7 +183,7 @@ def test_event_of_a_forgotten_message_does_not_pay_again_for_texts_that_stood_th
 def test_text_says_the_days_it_tells_of() -> None:
     """In UTC, as the messages have them."""
     host = Host(InMemoryStore(), SMALL, watch=False)
-    for turn in range(60):
+    for turn in range(36):
         said = tame(1, 80, start=turn)
         host.run([replace(one, time=1_770_000_000.0 + turn * 1_700.0) for one in said])
         desk_of(host.store, SMALL).run(writer())
@@ -175,25 +195,26 @@ def test_text_says_the_days_it_tells_of() -> None:
 
 def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() -> None:
     """With a restart after every third step."""
-    plain, again = (with_jobs(SMALL, 40, restarts=one) for one in (frozenset[int](), frozenset(range(3, 500, 3))))
-    assert [one.payloads for one in requests(plain.calls)] == [one.payloads for one in requests(again.calls)]
-    assert list(notes(plain))
+    plain, again = worked(SMALL), restarted(SMALL)
+    assert [one.payloads for one in requests(plain.calls)[:100]] == [one.payloads for one in requests(again.calls)]
+    assert list(notes(again))
 
 
 @SETUPS
 def test_forgotten_message_takes_the_texts_over_it_along(setup: Setup) -> None:
     """Out of the note that stands, and out of the store."""
-    host = with_jobs(setup)
+    host = worked(setup)
+    store = store_of(host)
     last = list(notes(host))[-1]
     assert last.text is not None
     one = next(each for each in merged(host) if each.text in (last.text or ""))
-    session = opened(host.store, setup)
+    session = opened(store, setup)
     session.forget(one.first_seq + 1)
-    assert one.summary_id not in {each.summary_id for each in merged(host)}
+    assert one.summary_id not in {each.summary_id for each in merged_in(store)}
     assembly = session.assemble([user("go on")])
     assert not any(one.text in (part.text or "") for part in assembly.parts)
-    desk_of(host.store, setup).run(writer())
-    assert opened(host.store, setup).assemble([user("go on")]).cost.bound <= assembly.limit.bound
+    desk_of(store, setup).run(writer())
+    assert opened(store, setup).assemble([user("go on")]).cost.bound <= assembly.limit.bound
 
 
 @given(turns=st.integers(15, 45), words=st.integers(20, 150), setup=st.sampled_from([TINY, SMALL]))
@@ -217,8 +238,8 @@ def test_note_without_a_text_by_a_model_is_what_it_was(turns: int, words: int, s
 
 def test_request_asks_for_merged_blocks_although_no_event_is_near() -> None:
     """`reason` "request" is for all that is closed."""
-    host = with_jobs(MIDDLE, 10)
-    host.run(tame(60, 200, start=10))
+    host = Host(InMemoryStore(), MIDDLE, watch=False)
+    host.run(tame(35, 400))
     levels = {job.level for job in desk_of(host.store).due(reason="request")}
     assert Representation.MERGED in levels
 
