@@ -16,6 +16,7 @@ from squidbot.relay import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import ModuleType
 
     from squidbot.config import Loaded
     from squidbot.hooks import Implementation
@@ -28,6 +29,19 @@ PROVIDER = "provider"
 AUTO, DEFAULT = "auto", "classes"
 
 
+class _Plugins(pluggy.PluginManager):
+    """Looks for hooks where one can be: pluggy asks each attribute that any object has, which was half of a load."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
+        """Return how a hook is marked."""
+        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+
+    def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
+        """Return how a specification is marked: they are functions of a module of ours."""
+        marked: pluggy.HookspecOpts | None = getattr(getattr(module_or_class, name), f"{PROJECT}_spec", None)
+        return marked
+
+
 def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy.PluginManager, Registry]:
     """Return all extensions that there are, and what they and squidbot itself offer.
 
@@ -38,7 +52,7 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
         ConfigError: an extension is unknown, can't be imported, has a misspelt hook, fails while it offers its
             adapters, or offers what another one does.
     """
-    plugins = pluggy.PluginManager(PROJECT)
+    plugins = _Plugins(PROJECT)
     plugins.add_hookspecs(hookspecs)
     plugins.register(BuiltIn(), "squidbot")
     for number, extension in enumerate(extensions, 1):
