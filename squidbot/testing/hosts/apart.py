@@ -6,7 +6,7 @@ import asyncio
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from squidbot.testing.hosts.models import FILLER
+from squidbot.testing.hosts.models import FILLER, LONG
 from squidbot.testing.hosts.opened import CHAT, home, opened
 from squidbot.testing.hosts.values import Call, Step
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["isolated", "untouched"]
 
 CONVERSATIONS = 8
-ROUNDS = 3
+ROUNDS = 2
 OTHER = "chat-9"
 # Long after the first view plan has changed.
-TURNS = 16
+TURNS = 8
 
 
 def isolated(host: Host, folder: Path) -> None:
@@ -81,7 +81,7 @@ def _led(host: Host, path: Path, *, has_squidbot: bool) -> tuple[list[Sent], lis
             Step(calls=(Call("look", {"at": 1}, f"c{heard.number}"),)) if "Look!" in heard.text else None
         )
         for number in range(TURNS):
-            run.say(f"{number}: {'Look!' if number % 3 == 0 else FILLER}")
+            run.say(f"{number}: {'Look!' if number % 3 == 0 else LONG}")
         return [*run.program.listed(CHAT)], _users(run, CHAT) if has_squidbot else [], run.program.history(CHAT)
 
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     Script = Callable[[Heard], Step | None]
 
-__all__ = ["FACT", "FILLER", "SAID", "Model", "broken_off"]
+__all__ = ["FACT", "FILLER", "LONG", "SAID", "Model", "broken_off"]
 
 FACT: Final = "The walrus at the harbour is called Brunhilde."
 FILLER: Final = ("Tell me about sorting. " + "It need not be short. " * 12).strip()
+# Some of these fill a window.
+LONG: Final = " ".join([FILLER] * 6)
 SAID: Final = ("Sorting puts things in order. " * 12).strip()
 # How long something that is held waits to be broken off.
 HELD_SECONDS: Final = 60.0

@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from squidbot.testing.hosts.models import FACT, FILLER, Model
+from squidbot.testing.hosts.models import FACT, LONG, Model
 from squidbot.testing.hosts.programs import Setting
 from squidbot.testing.hosts.stores import plan_count, reading, said, text_of
 
@@ -22,7 +22,7 @@ __all__ = ["BUDGET", "CHAT", "Opened", "home", "opened", "timeless", "watched"]
 BUDGET: Final = 4_000
 CHAT: Final = "chat-1"
 # More turns than fit the budget several times.
-MOST_TURNS: Final = 60
+MOST_TURNS: Final = 30
 # What two runs can't have alike in what a search finds: when something was said, and digests of that.
 _CLOCK: Final = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|sha256 [0-9a-f]{8}")
 
@@ -51,7 +51,7 @@ class Opened:
         """Tell the fact, and then of other things until it is out of view; return how many turns that took."""
         self.say(FACT)
         for number in range(1, MOST_TURNS):
-            self.say(f"{number}: {FILLER}")
+            self.say(f"{number}: {LONG}")
             if FACT.encode() not in self.whole():
                 return number + 1
         raise AssertionError(f"what was said first falls out of view in time: it was sent for {MOST_TURNS} turns")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Usage
-from squidbot.testing.hosts.models import FACT, FILLER, SAID
+from squidbot.testing.hosts.models import FACT, FILLER, LONG, SAID
 from squidbot.testing.hosts.opened import BUDGET, CHAT, home, opened, watched
 from squidbot.testing.hosts.values import Step
 
@@ -71,8 +71,8 @@ def reasoned(host: Host, folder: Path) -> None:
         run.say("And then?")
         _checks_opaque(run, due)
         run.scripted(lambda _heard: Step("Yes.", native=native))
-        for number in range(40):
-            run.say(f"{number}: {FILLER}")
+        for number in range(20):
+            run.say(f"{number}: {LONG}")
             kept = {each.opaque for each in run.model.requests[-1].messages} - {"", due, host.signed.left}
             assert not kept, f"what only its provider can read is sent whole or not at all: {kept}"
             if run.model.planned[-1] != run.model.planned[0]:
@@ -101,8 +101,8 @@ def calibrated(host: Host, folder: Path) -> None:
                 return replace(Step(SAID), usage=Usage(tokens, share * len(SAID) // 4, tokens // 2))
 
             run.scripted(step)
-            for number in range(30):
-                run.say(f"{number}: {FILLER}")
+            for number in range(10):
+                run.say(f"{number}: {LONG}")
             known[share] = max(request.tokens for request in run.model.requests)
     assert known[2] < 0.75 * known[1], (
         f"where a provider counts twice as much, less is sent: at most {known[2]} tokens and {known[1]} as we count"

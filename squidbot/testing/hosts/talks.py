@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["append_only", "bounded", "pairs", "recalled", "restarted"]
 
 # A turn of so many steps, and in which of them a result is larger than the budget.
-STEPS = 20
-LARGE_AT = 6
+STEPS = 10
+LARGE_AT = 4
 
 
 def restarted(host: Host, folder: Path) -> None:
@@ -59,7 +59,7 @@ def bounded(host: Host, folder: Path) -> None:
     with opened(host, home(folder, "mem")) as run:
         run.talk()
         run.model.looks = lambda at: (
-            f"result {at} " + "of a look at the shelf " * (3 * BUDGET * TOKEN_BYTES // 23 if at == LARGE_AT else 10)
+            f"result {at} " + "of a look at the shelf " * (3 * BUDGET * TOKEN_BYTES // 23 if at == LARGE_AT else 20)
         )
         run.scripted(lambda heard: _looks(heard, 2) if heard.number <= STEPS else Step(SAID))
         before = len(run.model.requests)
