@@ -97,7 +97,7 @@ def test_writer_gives_up_where_others_never_stop() -> None:
     with pytest.raises(BusyError, match="; nothing was pinned, try"):
         opened(store, SMALL).pin(0)
     store.others = 0
-    opened(store, Setup(131_072)).record(*tame(30, 60))
+    opened(store, Setup(131_072)).record(*tame(8, 240))
     store.others = 10**9
     with pytest.raises(BusyError, match="; no request was made, try"):
         opened(store, SMALL).assemble([user("and now?")])

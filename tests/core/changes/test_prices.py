@@ -18,10 +18,10 @@ BALANCED = strategy("balanced", ROOM_TOKENS)
 NEVER = float("inf")
 
 
-def talked(settings: HistorySettings, pause_seconds: float, turns: int = 60) -> Host:
+def talked(settings: HistorySettings, pause_seconds: float) -> Host:
     """Return a host after turns with a pause before each question."""
     host = Host(InMemoryStore(), Setup(16_384, settings=settings), watch=False)
-    said = tame(turns, 200)
+    said = tame(24, 400)
     gaps = [pause_seconds if one.role == "user" else 5.0 for one in said]
     host.run(timed(said, gaps))
     return host

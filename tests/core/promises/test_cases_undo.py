@@ -144,13 +144,13 @@ def test_transcript_of_many_windows_is_not_read_to_see_that_it_does_not_fit() ->
             return found
 
     store = Counting()
-    opened(store, Setup(1_000_000)).record(*tame(700, 60))
+    opened(store, Setup(1_000_000)).record(*tame(200, 60))
     session = opened(store, SETUP)
     session.assemble([user("?")])
     store.rows = 0
     with pytest.raises(BudgetError):
         session.undo()
-    assert store.rows < 700
+    assert store.rows < 200
 
 
 def test_what_was_brought_back_is_held_at_new_turns_and_on_a_cold_cache() -> None:

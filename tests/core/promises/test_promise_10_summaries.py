@@ -57,10 +57,10 @@ def answering(answer: str) -> ModelSummarizer:
 EVERYTHING = JobSettings(min_messages=1, min_input_tokens=1)
 
 
-def talks(most_plain: int = 40) -> st.SearchStrategy[list[Message]]:
+def talks(most_plain: int = 20) -> st.SearchStrategy[list[Message]]:
     """Return hostile histories, with plain turns in front and behind that make events happen."""
     return st.builds(
-        lambda odd, before, behind: [*tame(before, 120), *odd, *tame(behind, 160, start=before)],
+        lambda odd, before, behind: [*tame(before, 240), *odd, *tame(behind, 320, start=before)],
         histories(largest=10),
         st.integers(0, most_plain // 4),
         st.integers(0, most_plain),

@@ -64,12 +64,12 @@ def test_words_of_one_session_are_in_no_request_of_another() -> None:
     """Names, numbers and paths that notes like, with equal ids and equal seqs in both."""
     store = InMemoryStore()
     hosts = [Host(store, Setup(4096), session_id=name, watch=False) for name in ("alpha", "beta")]
-    for number in range(40):
+    for number in range(20):
         for host in hosts:
             word = host.session_id
-            host.run([user(f"open src/{word}/main_{number}.py please " + "and look " * 40)])
+            host.run([user(f"open src/{word}/main_{number}.py please " + "and look " * 80)])
             host.reply(assistant("", ("c", "read", f'{{"path": "src/{word}/main_{number}.py"}}')))
-            host.run([result("c", f"Error: {word}_error_{number} " + "text " * 60), assistant(f"decided: {word}")])
+            host.run([result("c", f"Error: {word}_error_{number} " + "text " * 120), assistant(f"decided: {word}")])
             if host.session is not None and number == 3:
                 host.session.pin(1)
                 host.session.pin_text("goal", f"the {word} goal")

@@ -94,7 +94,7 @@ def test_larger_window_shows_all_that_a_smaller_one_shows_when_nothing_was_ever_
 def test_each_window_shows_all_that_the_one_below_shows(name: str) -> None:
     """A plain conversation of 15,000 tokens under leases from 2,048 to 32,768 tokens."""
     store = InMemoryStore()
-    opened(store, Setup(131_072)).record(*tame(60, 60))
+    opened(store, Setup(131_072)).record(*tame(30, 120))
     setup = Setup(settings=STRATEGIES[name])
     shown = [verbatim(store, replace(setup, window=2048 + 1024 * step), Inputs()) or set() for step in range(31)]
     assert len(shown[0]) < len(shown[15]) < len(shown[-1])

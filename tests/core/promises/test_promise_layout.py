@@ -66,7 +66,7 @@ def test_notes_of_each_level_keep_to_their_parts(window: int) -> None:
     """O-04, C23: in a long conversation, at each request; levels there are as many as the tier has."""
     setup = laid(window)
     host = Host(InMemoryStore(), setup, watch=False)
-    host.run(tame(60 + window // 200, 60))
+    host.run(tame(30 + window // 400, 120))
     made = requests(host.calls)
     assert sum(one.event is not None for one in made) > 2
     for one in made:

@@ -107,10 +107,10 @@ def test_text_that_is_pinned_again_replaces_the_one_of_its_name() -> None:
     assert host.session is not None
     for name, text in (("goal", "first"), ("plan", "steps"), ("goal", "second")):
         host.session.pin_text(name, text)
-    host.run(tame(20, 60, start=2))
+    host.run(tame(8, 150, start=2))
     assert [one.text for one in (host.calls[-1].request.plan or pytest.fail("no plan")).sections] == ["second", "steps"]
     host.session.pin_text("goal", "")
-    host.run(tame(20, 60, start=22))
+    host.run(tame(8, 150, start=10))
     assert [one.text for one in (host.calls[-1].request.plan or pytest.fail("no plan")).sections] == ["steps"]
 
 
@@ -120,7 +120,7 @@ def test_pin_of_a_result_keeps_its_call_and_the_other_results() -> None:
     host.run(tame(1, 20))
     assert host.session is not None
     host.session.pin(2)
-    host.run(tame(30, 60, start=1))
+    host.run(tame(12, 150, start=1))
     last = requests(host.calls)[-1]
     assert {1, 2} <= {part.first_seq for part in last.parts if part.payload}
     assert last.standing.blocks

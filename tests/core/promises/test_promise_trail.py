@@ -17,7 +17,7 @@ from .rules import rendered, sent
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
 
-FILES = 40
+FILES = 24
 
 
 def done(turn: int) -> str:
@@ -44,7 +44,7 @@ def touching(turn: int) -> list[Message]:
     ("window", "model"), [(2048, False), (20_000, False), pytest.param(20_000, True, marks=pytest.mark.slow)]
 )
 def test_last_action_on_each_file_stands_in_the_request(window: int, model: bool) -> None:  # noqa: FBT001
-    """Forty files, each touched twice; the model's summaries name none of them."""
+    """Two dozen files, each touched twice; the model's summaries name none of them."""
     setup = Setup(window, settings=strategy("balanced", window * 3 // 4))
     host = Host(InMemoryStore(), setup, watch=False)
     for turn in range(2 * FILES):
