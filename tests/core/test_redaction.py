@@ -219,7 +219,7 @@ def test_hostile_texts_take_no_longer_than_they_are_long(text: str) -> None:
         Redactor().redacted((text * (chars // len(text)))[:chars] + "!")
         return time.thread_time() - start
 
-    assert min(seconds(32_000) / max(seconds(8_000), 2e-3) for _ in range(3)) <= 6
+    assert any(seconds(32_000) / max(seconds(8_000), 2e-3) <= 6 for _ in range(3))
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+b", r"(?:a|b)*c", r"(\w+\s?)*x", r"((a{2,})+)", r"(?:x[+*]?)+y"])

@@ -85,7 +85,7 @@ def test_long_answer_is_cut_at_the_next_event_and_not_before() -> None:
 def test_no_earlier_text_of_the_model_has_more_than_its_share_behind_an_event(meter: Meter) -> None:
     """Whatever counts; the share is of the room beside the head (W-15)."""
     setup = Setup(8192, None, SETUP.settings, meter)
-    said = [one for turn in range(12) for one in (user(f"q{turn}"), assistant(long(f"t{turn}-", 400 + 40 * turn)))]
+    said = [one for turn in range(8) for one in (user(f"q{turn}"), assistant(long(f"t{turn}-", 400 + 40 * turn)))]
     host, _ = ran(*said, setup=setup)
     events = [one for one in requests(host.calls) if one.event is not None]
     assert any(one.event is not None and one.event.limits for one in events)
@@ -154,9 +154,9 @@ def test_plan_with_limits_is_read_as_it_was_written() -> None:
 
 @effort(40)
 @given(
-    sizes=st.lists(st.integers(1, 900), min_size=4, max_size=14),
+    sizes=st.lists(st.integers(1, 900), min_size=4, max_size=10),
     share=st.sampled_from([0.02, 0.1, 0.15, 0.3]),
-    restarts=st.frozensets(st.integers(0, 14)),
+    restarts=st.frozensets(st.integers(0, 10)),
     meter=st.sampled_from([METERS[0], METERS[2], WORDS]),
 )
 def test_requests_grow_behind_what_is_left_of_long_answers(

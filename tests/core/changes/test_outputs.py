@@ -101,7 +101,7 @@ def test_user_interface_is_told_of_which_category_less_is_sent(tmp_path: Path) -
     settings = {"store": {"path": str(tmp_path / "s.db")}, "allocation": {"by_category": True}}
     with squidbot.load(settings, extensions=[Screen()]) as engine:
         session = engine.session("s", window_tokens=8192)
-        for each in talk(24, 8, 800):
+        for each in talk(12, 8, 1600):
             if each.role == "assistant":
                 session.assemble()
             session.record(each)

@@ -28,7 +28,7 @@ SETTINGS = HistorySettings(high_fraction=0.9, patience=1.0)
 
 def mean_price(calls: int, written: float, prices: Prices) -> float:
     """Return what a request costs on average beside what it has to, with an event each so many calls."""
-    carried = sum(SUPPOSED_TOKENS * call for call in range(1, calls + 1))
+    carried = SUPPOSED_TOKENS * calls * (calls + 1) // 2
     return ((prices.write - prices.read) * written + prices.read * carried) / calls
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -21,11 +23,18 @@ from .readers import Opened, joined, opened, shown, walked
 LARGE = Setup(8192)
 
 
+@cache
+def _talked(turns: int, setup: Setup) -> InMemoryStore:
+    store = InMemoryStore()
+    Host(store, setup, watch=False).run([*tame(turns, 30), user("and now?"), assistant("that is all")])
+    assert store.last_record("s", "plan")
+    return store
+
+
 def talked(turns: int = 40, setup: Setup = LARGE) -> tuple[InMemoryStore, Opened]:
     """Return a session that was compacted, and its store."""
     store = InMemoryStore()
-    Host(store, setup).run([*tame(turns, 30), user("and now?"), assistant("that is all")])
-    assert store.last_record("s", "plan")
+    store._sessions = deepcopy(_talked(turns, setup)._sessions)
     return store, opened(store, setup)
 
 

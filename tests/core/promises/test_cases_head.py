@@ -72,10 +72,10 @@ def test_unpinned_message_gives_way_at_the_next_fold() -> None:
     host.run(tame(1, 30))
     assert host.session is not None
     host.session.pin(3)
-    host.run(tame(30, 60, start=1))
+    host.run(tame(15, 120, start=1))
     assert 3 in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
     host.session.pin(3, on=False)
-    host.run(tame(60, 60, start=31))
+    host.run(tame(30, 120, start=16))
     assert 3 not in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
 
 
@@ -85,7 +85,7 @@ def test_pinned_result_without_its_call_survives_a_fold() -> None:
     host.run([user("look"), result("x", "PINNED DATA"), assistant("ok")])
     assert host.session is not None
     host.session.pin(1)
-    host.run(tame(30, 60))
+    host.run(tame(15, 120))
     assert sum(cause is not None for cause in causes(host)) > 2
     assert any("PINNED DATA" in payload for payload in host.calls[-1].request.payloads)
 

@@ -55,7 +55,7 @@ def test_tools_change_drops_reasoning_in_the_request_as_in_the_plan() -> None:
 def test_manual_compaction_is_the_only_event_of_its_change() -> None:
     """The request after `compact` needs no repair."""
     host = Host(InMemoryStore(), Setup(16_000))
-    host.run(tame(40, 60))
+    host.run(tame(20, 120))
     assert host.session is not None
     assert host.session.compact() is not None
     host.pending[:] = [user("next")]

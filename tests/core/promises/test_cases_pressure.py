@@ -98,7 +98,7 @@ def test_pressure_is_told_once_when_a_call_is_tried_again() -> None:
 def test_model_is_told_once_a_crossing_at_the_tail_of_a_users_message() -> None:
     """Behind what the user said, frozen there; again only after an event took history below the rung."""
     host = Host(InMemoryStore(), LATE, restarts=frozenset(range(0, 200, 3)))
-    calls = requests(host.run(tame(40, 40)))
+    calls = requests(host.run(tame(20, 80)))
     lines = {row.seq: row.notice for call in host.calls for row in call.after.messages if row.notice}
     made = [one for one in calls if one.event is not None]
     assert made
@@ -144,7 +144,7 @@ def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
     """Where the room's own mark is far away; inside a tool loop it waits."""
     setup = changed(Setup(32_768), ladder=Ladder(compact_at_tokens=3950), min_saving_fraction=0.0)
     host = Host(InMemoryStore(), setup, watch=False)
-    calls = requests(host.run(tame(30, 60)))
+    calls = requests(host.run(tame(15, 120)))
     assert set(causes(host)) == {None, "high-water"}
     assert all(one.standing.history.bound <= 3950 for one in calls if one.standing.at_turn)
     assert any(one.standing.history.bound > 3950 for one in calls)
@@ -169,7 +169,7 @@ def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_no
 def test_rollover_comes_before_an_error_and_is_told() -> None:
     """A question that leaves no room for notes: the user's newest words stay, and a pointer."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
-    host.run([*tame(30, 40), user("word " * 2500)])
+    host.run([*tame(15, 80), user("word " * 2500)])
     made = host.calls[-1].request
     assert made.event is not None
     assert made.event.cause == "rollover"
@@ -213,7 +213,7 @@ def test_overflow_forces_an_event_while_compaction_rests() -> None:
     """Two events that saved too little, then one that must be."""
     setup = changed(Setup(4096), min_saving_fraction=0.99, high_fraction=0.02, low_fraction=0.01)
     host = Host(InMemoryStore(), setup, inputs=lambda _step: Inputs(now=1000.0), watch=False)
-    host.run(tame(40, 40))
+    host.run(tame(20, 80))
     assert "high-water" in told(host.observer, events.COMPACTION_PAUSED)
     assert set(causes(host)) == {None, "overflow"}
     assert all(call.error is None for call in host.calls)
@@ -227,7 +227,7 @@ def test_reliability_is_reported_and_told_where_it_is_poor(billion: float | None
     host.session = opened(host.store, host.setup, observer=host.observer)
     host.session.lease = lease
     host.session._state.lease = lease  # a lease of a model whose size is known
-    calls = requests(host.run(tame(40, 40)))
+    calls = requests(host.run(tame(20, 80)))
     assert sum(one.event is not None for one in calls) > 1
     assert calls[-1].report.reliability == pytest.approx(expected)
     heard = [event for event in host.observer.events if event.name == events.RELIABILITY_LOW]

@@ -106,7 +106,7 @@ def test_turn_is_known_after_a_crash_behind_an_event_that_kept_only_what_came() 
 def test_assistant_behind_a_pinned_one_has_its_notice_after_a_reload() -> None:
     """A segment may end with the assistant: a notice stands before the next one, whoever loads it."""
     for pinned in range(1, 16):
-        host = Host(InMemoryStore(), SMALL)
+        host = Host(InMemoryStore(), SMALL, watch=False)
         host.run([user("start"), *(assistant(f"step {n} " + FILLER) for n in range(4))])
         assert host.session is not None
         host.session.pin(pinned)

@@ -35,8 +35,8 @@ def said(one: Assembly) -> list[int]:
 def test_request_has_what_the_scope_of_history_says(scope: str) -> None:
     """V18: the message in flight is there in each; in all but the first something is not."""
     host = Host(InMemoryStore(), changed(MARKS, scope=scope), watch=False)
-    calls = requests(host.run(tame(30, 60)))
-    assert len(calls) == 60
+    calls = requests(host.run(tame(15, 120)))
+    assert len(calls) == 30
     turns = [one for one in calls if one.standing.at_turn]
     assert all(one.standing.turn in said(one) for one in calls)
     has_notes = any(Kind.SUMMARY in kinds(one) for one in calls)
@@ -47,10 +47,10 @@ def test_request_has_what_the_scope_of_history_says(scope: str) -> None:
 def test_pointer_stands_for_what_no_longer_fits_where_no_notes_are_taken() -> None:
     """One for all, with the handle that brings it back; what the user said stays beside it while it fits."""
     host = Host(InMemoryStore(), changed(MARKS, scope="inline"), watch=False)
-    last = requests(host.run(tame(60, 60)))[-1]
+    last = requests(host.run(tame(30, 120)))[-1]
     pointers = [part for part in last.parts if part.kind is Kind.NOTICE and "recall m0-m" in (part.text or "")]
     assert len(pointers) == 1
-    assert host.store.for_range("s", 0, 240) == []
+    assert host.store.for_range("s", 0, 120) == []
 
 
 def test_notes_tell_what_the_user_said_where_it_does_not_stand_beside_them() -> None:
@@ -82,12 +82,12 @@ def test_request_extends_the_one_before_within_a_turn_where_only_notes_are_sent(
 def test_session_takes_another_scope_at_its_next_turn(before: str, after: str) -> None:
     """What the new one does not have is gone at once."""
     host = Host(InMemoryStore(), changed(MARKS, scope=before), watch=False)
-    host.run(tame(40, 60))
+    host.run(tame(20, 120))
     settings = changed(MARKS, scope=after)
     one = opened(host.store, settings).assemble([user("and now?")])
     assert (Kind.SUMMARY in kinds(one)) == ("summaries" in after)
     if "inline" not in after:
-        assert said(one) == [160]
+        assert said(one) == [80]
     assert opened(host.store, settings).assemble([user("and now?")]).payloads == one.payloads
 
 

@@ -117,7 +117,7 @@ def test_forgotten_message_is_nowhere_once_it_was_summarized() -> None:
 def test_notes_go_on_telling_of_what_was_not_forgotten() -> None:
     """A file that another message of the same block names."""
     store = InMemoryStore()
-    session = going(store, Setup(6_000), talk(24))
+    session = going(store, Setup(6_000), talk(14, words=60))
     plan = PlanRecord.from_json(store.records("s", "plan")[-1].body)
     first, last = plan.segments[0].first_seq, plan.segments[0].last_seq
     done = session.forget(first + 4)

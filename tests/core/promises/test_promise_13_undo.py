@@ -188,8 +188,14 @@ LOST_CALLS = (
 )
 
 
-@pytest.mark.parametrize("history", LOST_CALLS)
-@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+@pytest.mark.parametrize(
+    ("history", "variant"),
+    [
+        pytest.param(history, variant, marks=[pytest.mark.slow] * ((place + variant) % 2))
+        for place, history in enumerate(LOST_CALLS)
+        for variant in range(len(VARIANTS))
+    ],
+)
 def test_second_try_cuts_results_without_a_call_as_the_first_did(history: list[Message], variant: int) -> None:
     """Whatever its event took from in front of them; and the request can be made again."""
     setup = Setup(4096, settings=VARIANTS[variant])

@@ -217,6 +217,6 @@ def test_more_is_sent_raw_when_the_provider_counts_less() -> None:
     for usage in (None, Tokenizer([50])):
         host = Host(InMemoryStore(), Setup(8192), watch=False)
         host = replace(host, usage=usage.usage) if usage else host
-        host.run(tame(60, 60))
+        host.run(tame(30, 120))
         sizes.append(sum(len(one.parts) for one in requests(host.calls)))
     assert sizes[1] > 1.3 * sizes[0]

@@ -152,6 +152,6 @@ def test_window_binds_where_it_is_smaller_than_the_caps() -> None:
     """Its own marks hold below it: caps of 100,000 words make no event wait until nothing fits."""
     caps = Caps(history=100_000, total=100_000, summary=100_000)
     host = Host(InMemoryStore(), capped(caps, window=4096), watch=False)
-    calls = requests(host.run(tame(60, 60)))
+    calls = requests(host.run(tame(30, 120)))
     assert {one.event.cause for one in calls if one.event} == {"high-water"}
     assert all(one.cost.bound <= one.limit.bound for one in calls)

@@ -86,7 +86,7 @@ def test_promises_hold_under_a_layout(history: list[Message], window: int, resta
     """O-04; promises 1, 2, 6 and 7: within the window, whole pairs, appended to between events, the same bytes."""
     setup = laid(window)
     host = Host(InMemoryStore(), setup, watch=False)
-    host.run([*history, *tame(20, 60), *history])
+    host.run([*history, *tame(10, 120), *history])
     made = requests(host.calls)
     for one in made:
         assert one.cost.bound + setup.lease.reserved_output_tokens <= window
@@ -96,5 +96,5 @@ def test_promises_hold_under_a_layout(history: list[Message], window: int, resta
     for old, new in pairwise(made):
         assert new.event is not None or breaks_at(old, new) is None
     again = Host(InMemoryStore(), setup, watch=False, restarts=restarts)
-    again.run([*history, *tame(20, 60), *history])
+    again.run([*history, *tame(10, 120), *history])
     assert [one.payloads for one in requests(again.calls)] == [one.payloads for one in made]

@@ -122,7 +122,7 @@ def test_tools_and_fences_mark_nothing() -> None:
         assistant("I see."),
     ]
     host = Host(InMemoryStore(), TIGHT, watch=False)
-    host.run([*said, *tame(12, 60)])
+    host.run([*said, *tame(6, 120)])
     assert not host.store.records("s", "marked")
     assert requests(host.calls)[-1].standing.blocks
     assert not any(part.kind is Kind.MARKED for part in requests(host.calls)[-1].parts)
@@ -135,7 +135,7 @@ def test_notes_do_not_tell_marked_lines_again() -> None:
         assistant("- [DECISION] SQLite it is - LOCKED\nIt is one file, so it is easy to move."),
     ]
     host = Host(InMemoryStore(), TIGHT, watch=False)
-    host.run([*said, *said, *tame(20, 60)])
+    host.run([*said, *said, *tame(10, 120)])
     last = requests(host.calls)[-1]
     assert words_of(last).count("SQLite it is") == 1
     notes = next(place for place, part in enumerate(last.parts) if part.kind is Kind.SUMMARY)
@@ -174,7 +174,7 @@ def test_forgotten_message_takes_its_marked_lines_along() -> None:
     """Said twice, the line stands where it was said the second time."""
     host = Host(InMemoryStore(), TIGHT, watch=False)
     said = [user("a?"), assistant("[GOAL] one\n[DECISION] two"), user("b?"), assistant("[DECISION] two\n[GOAL] three")]
-    host.run([*said, *tame(20, 60)])
+    host.run([*said, *tame(10, 120)])
     session = opened(host.store, TIGHT)
     session.forget(1)
     text = words_of(session.assemble([user("and now?")]))
@@ -187,9 +187,9 @@ def test_forgotten_message_takes_its_marked_lines_along() -> None:
 def test_completed_goal_leaves_at_the_next_event() -> None:
     """Its checkpoint says so in its place."""
     host = Host(InMemoryStore(), TIGHT, watch=False)
-    host.run([user("a?"), assistant("[GOAL] Ship it\n[GOAL] Keep it"), *tame(12, 60)])
+    host.run([user("a?"), assistant("[GOAL] Ship it\n[GOAL] Keep it"), *tame(6, 120)])
     assert "[GOAL] Ship it" in words_of(requests(host.calls)[-1])
-    host.run([user("b?"), assistant("[CHECKPOINT] Ship it - COMPLETED"), *tame(12, 60, start=12)])
+    host.run([user("b?"), assistant("[CHECKPOINT] Ship it - COMPLETED"), *tame(6, 120, start=6)])
     text = words_of(requests(host.calls)[-1])
     assert ("[GOAL] Ship it" in text, "[GOAL] Keep it" in text) == (False, True)
     assert "[CHECKPOINT] Ship it - COMPLETED" in text
@@ -199,7 +199,7 @@ def test_only_the_newest_next_steps_stand() -> None:
     """Of twelve, three; the others were overtaken."""
     host = Host(InMemoryStore(), TIGHT, watch=False)
     plan = [one for number in range(12) for one in (user("?"), assistant(f"[NEXT] step {number} comes"))]
-    host.run([*plan, *tame(20, 60)])
+    host.run([*plan, *tame(10, 120)])
     text = words_of(requests(host.calls)[-1])
     assert [number for number in range(12) if f"[NEXT] step {number} comes" in text] == [9, 10, 11]
 
@@ -207,7 +207,7 @@ def test_only_the_newest_next_steps_stand() -> None:
 def test_made_file_is_on_the_trail() -> None:
     """Beside those that tools were called on; the last that was done with each."""
     host = Host(InMemoryStore(), TIGHT, watch=False)
-    said = [user("a?"), assistant("[ARTIFACT] Created `docs/plan.md`, the plan"), *tame(12, 60)]
+    said = [user("a?"), assistant("[ARTIFACT] Created `docs/plan.md`, the plan"), *tame(6, 120)]
     host.run(said)
     text = words_of(requests(host.calls)[-1])
     assert "Created `docs/plan.md`" in text
@@ -217,7 +217,7 @@ def test_fold_keeps_what_stands_before_the_newest_lines() -> None:
     """Decisions stand in front of the notes: an event that tells everything anew breaks the prefix behind them."""
     host = Host(InMemoryStore(), TIGHT, watch=False)
     host.run([one for number in range(40) for one in (user("?"), assistant(f"[DECISION] number {number}"))])
-    host.run(tame(40, 60))
+    host.run(tame(20, 120))
     events = [one.event for one in requests(host.calls) if one.event]
     moved = [event.first_changed for event in events[-3:]]
     assert all(place is not None and place.index >= 2 for place in moved)
@@ -226,12 +226,12 @@ def test_fold_keeps_what_stands_before_the_newest_lines() -> None:
 def test_request_with_marked_lines_is_made_once_more() -> None:
     """As it was sent, although more was marked since, and goals were completed."""
     host = Host(InMemoryStore(), TIGHT, watch=False)
-    said = [one for number in range(6) for one in (user("?"), assistant(f"[GOAL] number {number}"), *tame(4, 60))]
+    said = [one for number in range(6) for one in (user("?"), assistant(f"[GOAL] number {number}"), *tame(2, 120))]
     done = [user("?"), assistant("[CHECKPOINT] number 1 - COMPLETED\n[GOAL] another")]
     host.run([*said, *done, *said])
     asked = requests(host.calls)
     marking = [place for place, one in enumerate(asked) if any(part.kind is Kind.MARKED for part in one.parts)]
-    assert len(marking) > 20
+    assert len(marking) > 12
     session = opened(host.store, TIGHT)
     for place in marking[:-1]:
         assert session.request(place).payloads == asked[place].payloads

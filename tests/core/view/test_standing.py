@@ -81,11 +81,11 @@ def test_notices_are_needed_where_nobody_could_speak(roles: list[str], needed: t
     assert len(notices) == sum(needed)
 
 
-@pytest.mark.parametrize("turns", [2, 40])
+@pytest.mark.parametrize("turns", [2, 20])
 def test_new_process_loads_what_the_old_one_held(turns: int) -> None:
     """With and without a plan."""
     host = Host(InMemoryStore(), SMALL, watch=False)
-    host.run([message("system", "Be brief."), *tame(turns, 60), user("?")])
+    host.run([message("system", "Be brief."), *tame(turns, 120), user("?")])
     assert host.session is not None
     host.session.record(*host.calls[-1].request.incoming)
     made, request = loaded(host.store), opened(host.store, SMALL).assemble()
@@ -97,7 +97,7 @@ def test_new_process_loads_what_the_old_one_held(turns: int) -> None:
 def test_plan_of_another_lease_is_not_in_force() -> None:
     """Its segments are gone, its number goes on."""
     host = Host(InMemoryStore(), SMALL, watch=False)
-    host.run(tame(40, 60))
+    host.run(tame(20, 120))
     made = loaded(host.store, Setup(131_072))
     assert (made.blocks, made.opened) == ((), True)
     assert made.plan is not None

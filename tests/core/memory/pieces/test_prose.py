@@ -143,8 +143,8 @@ def test_no_word_is_lost_and_no_piece_is_long(lines: list[str], name: str) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["- " * 40_000, "# " + " " * 80_000 + "x", "```\n" * 20_000, "- a\n\n" * 15_000, "|" * 80_000, "> " * 40_000,
-     "[" * 80_000, "a: " * 30_000, "# [x](" * 10_000, "-" * 80_000, ("- a\n" + "\n" * 50) * 300],
+    ["- " * 20_000, "# " + " " * 40_000 + "x", "```\n" * 10_000, "- a\n\n" * 8_000, "|" * 40_000, "> " * 20_000,
+     "[" * 40_000, "a: " * 15_000, "# [x](" * 7_000, "-" * 40_000, ("- a\n" + "\n" * 50) * 300],
 )  # fmt: skip
 def test_time_grows_with_the_length_whatever_the_text(text: str) -> None:
     """No form of text is read for seconds."""
