@@ -30,7 +30,7 @@ SMALL = Setup(4096)
 def run(setup: Setup = SMALL, **fields: object) -> Host:
     """Return a host that has been through several events."""
     host = Host(InMemoryStore(), setup, **fields)  # type: ignore[arg-type]  # a test names them
-    host.run(tame(20, 60))
+    host.run(tame(10, 120))
     return host
 
 

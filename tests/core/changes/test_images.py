@@ -114,9 +114,9 @@ def test_picture_is_a_fact_of_the_transcript_whatever_is_sent() -> None:
 
 
 @given(
-    pictures=st.lists(st.integers(0, 4), min_size=4, max_size=16),
+    pictures=st.lists(st.integers(0, 4), min_size=4, max_size=10),
     most=st.integers(0, 6),
-    restarts=st.frozensets(st.integers(0, 16)),
+    restarts=st.frozensets(st.integers(0, 10)),
 )
 def test_requests_grow_behind_what_is_left_of_pictures(
     pictures: list[int], most: int, restarts: frozenset[int]

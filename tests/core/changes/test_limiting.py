@@ -154,7 +154,7 @@ def test_plan_with_limits_is_read_as_it_was_written() -> None:
 
 @effort(40)
 @given(
-    sizes=st.lists(st.integers(1, 900), min_size=4, max_size=10),
+    sizes=st.lists(st.integers(1, 600), min_size=4, max_size=10),
     share=st.sampled_from([0.02, 0.1, 0.15, 0.3]),
     restarts=st.frozensets(st.integers(0, 10)),
     meter=st.sampled_from([METERS[0], METERS[2], WORDS]),

@@ -69,7 +69,7 @@ def test_nothing_gives_way_while_all_fits() -> None:
 
 
 @given(
-    turns=st.integers(4, 14),
+    turns=st.integers(4, 10),
     words=st.sampled_from([4, 60]),
     output=st.sampled_from([10, 120, 800]),
     weights=st.tuples(*[st.integers(0, 50)] * 4).filter(any),

@@ -122,7 +122,7 @@ def test_no_page_is_made_when_not_even_a_bit_fits() -> None:
     assert Maker(shelf(user("words " * 900)), Run(0, 0), None).page(0, Cost(60, 60)) is None
 
 
-@pytest.mark.parametrize("text", ["", "\0", "\ud800" * 3000, "\N{GRINNING FACE}" * 3000, "\n" * 9000, "4f" * 8000])
+@pytest.mark.parametrize("text", ["", "\0", "\ud800" * 1500, "\N{GRINNING FACE}" * 1500, "\n" * 4500, "4f" * 4000])
 def test_any_text_comes_back_in_small_pages(text: str) -> None:
     """Whatever a character costs, each page shows some."""
     place = shelf(user(text), user("next"))

@@ -21,7 +21,7 @@ KEEPS = {"developer": "code", "reviewer": "findings, with who is to fix them"}
 def talked_in(mode: str) -> InMemoryStore:
     """Return a store with a session that has always been in a mode, long enough that summaries of it are due."""
     host = Host(InMemoryStore(), MIDDLE, inputs=lambda _number: Inputs(mode=Mode(mode)), watch=False)
-    host.run(tame(30, 160))
+    host.run(tame(20, 240))
     return host.store
 
 
@@ -51,7 +51,7 @@ def test_summary_that_was_made_in_another_mode_stays_good() -> None:
     made = desk_of(store).run(writer(), reason="request")
     assert any(one.succeeded for one in made)
     host = Host(store, MIDDLE, inputs=lambda _number: Inputs(mode=Mode("planning")), watch=False)
-    host.run(tame(1, start=30))
+    host.run(tame(1, start=20))
     done = {(one.job.first_seq, one.job.last_seq, one.job.level) for one in made if one.succeeded}
     due = {(job.first_seq, job.last_seq, job.level) for job in desk_of(store).due(reason="request")}
     assert not done & due

@@ -30,7 +30,7 @@ class Remembering(ClassCounter):
 
     def measure(self, text: str) -> Cost:
         """Return estimate and bound of a text, in tokens."""
-        return _measured(text) if len(text) < 10_000 else ClassCounter.measure(self, text)
+        return _measured(text) if len(text) < 100_000 else ClassCounter.measure(self, text)
 
 
 _measured = lru_cache(8192)(ClassCounter().measure)

@@ -197,7 +197,7 @@ STEPS = st.lists(
         st.tuples(st.just("recall"), st.integers(0, 60)),
     ),
     min_size=3,
-    max_size=12,
+    max_size=9,
 )
 
 

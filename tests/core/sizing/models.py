@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.sizing.header import Header, Tensor
@@ -62,6 +63,7 @@ MODELS = {
 Q_RANK, KV_RANK, ROTATED, HEAD_MLA, VALUE_MLA, DENSE, SHARED = 1536, 512, 64, 192, 128, 3, 2048
 
 
+@cache
 def header_of(dims: Dims) -> Header:
     """Return the header that a file of these dimensions has."""
     tensors = [Tensor("token_embd.weight", (dims.embedding, dims.vocabulary), dims.finer if dims.tied else dims.most)]
