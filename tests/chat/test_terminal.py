@@ -37,79 +37,46 @@ def said(folder: Path) -> list[tuple[str, str]]:
 
 
 def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal], folder: Path) -> None:
-    """It goes on where it was: the screen shows the last words, the model gets the first ones; cost is seen."""
-    first = terminal()
-    seen = first.say("my cat is called Ophelia", " out; worth ")
+    """It goes on where it was: the screen shows the last words, the model gets the first ones; cost is seen.
+
+    An answer that Ctrl-C stopped, in the middle of it, is kept as far as it came and flagged; the next turn, and the next
+    start, tell so. The next start is one with NO_COLOR: no escape that colours anything stands in what is shown of a turn.
+    """
+    talk = terminal()
+    seen = talk.say("my cat is called Ophelia", " out; worth ")
     assert "You said: my cat is called Ophelia" in seen
     assert re.search(r"\[#+\.+\] [\d,]+ of 6,144 tokens \(\d+ %\)", seen)
-    assert "squidbot chat --session chat goes on from here" in first.end()
-
-    again = terminal()
-    assert "The first thing you said was: my cat is called Ophelia" in again.say("first")
-    again.end()
-    assert [role for role, _ in said(folder)] == ["user", "assistant"] * 2
-
-
-def test_stopped_answer_is_kept_and_the_session_goes_on(terminal: Callable[..., Terminal], folder: Path) -> None:
-    """Ctrl-C in the middle of it: what came is kept and flagged; the next turn, and the next start, tell so."""
-    talk = terminal()
     talk.type("slowly word")
     talk.wait("word-7")
     talk.spawned.sendintr()
     talk.wait("! stopped; what you said is kept, and what came of the answer")
-    (_, asked), (role, answer) = said(folder)
-    assert (asked, role) == ("slowly word", "assistant")
+    asked, (role, answer) = said(folder)[-2:]
+    assert asked == ("user", "slowly word")
+    assert role == "assistant"
     assert "word-6 " in answer
     assert "word-399" not in answer
     store = SqliteStore(str(folder / "kept.db"), create=False)
-    assert newest_cut(store, "chat") == Cut(1, BY_USER)
+    assert newest_cut(store, "chat") == Cut(3, BY_USER)
     store.close()
-    talk.end()
+    assert "squidbot chat --session chat goes on from here" in talk.end()
 
-    again = terminal()
+    again = terminal(NO_COLOR="1")
+    assert "The first thing you said was: my cat is called Ophelia" in again.say("first")
     assert "You said: and now?" in again.say("and now?")
-    again.say("break", "what you said is kept, and what came of the answer")
+    again.type("break")
+    again.spawned.expect_exact("what you said is kept, and what came of the answer")
+    assert not re.search(r"\x1b\[(?:3[0-7]|9[0-7]|38)", again.spawned.before)
+    assert "! unreachable: the server closed the connection" in ESCAPES.sub("", again.spawned.before)
     assert said(folder)[-1] == ("assistant", "The answer begins ")
     again.spawned.expect_exact(TYPING)
     again.spawned.sendintr()
     again.wait("Ctrl-D or /quit ends")
     again.end()
-
-
-def test_reasoning_is_not_shown_as_what_the_model_said(terminal: Callable[..., Terminal], folder: Path) -> None:
-    """At the start of a session that goes on, the last words stand without it."""
-    thought = {"type": "thinking", "thinking": "I had better greet.", "signature": "s"}
-    with squidbot.load({"store": {"path": str(folder / "kept.db")}}) as engine:
-        session = engine.session("chat", form="anthropic.messages")
-        answer = {"role": "assistant", "content": [thought, {"type": "text", "text": "Hello."}]}
-        session.record({"role": "user", "content": "hi"}, answer)
-    talk = terminal()
-    shown = ESCAPES.sub("", talk.spawned.before)
-    assert "  model: Hello." in shown
-    assert "better" not in shown
-    talk.end()
-
-
-def test_undo_takes_a_shortening_back(terminal: Callable[..., Terminal]) -> None:
-    """/compact shortens what is sent, /undo sends it as it was said; /explain tells of both."""
-    talk = terminal()
-    for number in range(4):
-        talk.say(f"number {number}: " + f"pear-{number} " * 60, " out; worth ")
-    talk.type("/explain")
-    assert "8 word for word" in talk.wait("reliability 100 %")
-    assert re.search(r"shortened; plan \d+, manual: [\d,]+ -> [\d,]+", talk.say("/compact", "/undo takes it back"))
-    talk.type("/explain")
-    assert "in notes" in talk.wait("reliability 85 %")
-    talk.type("/undo")
-    talk.wait("everything is sent as it was said")
-    assert "was: number 0: pear-0" in talk.say("first")
-    talk.type("/undo")
-    talk.wait("! there is nothing to undo")
-    talk.end()
+    assert [role for role, _ in said(folder)] == ["user", "assistant"] * 5
 
 
 def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callable[..., Terminal]) -> None:
-    """None of them reaches the model."""
+    """None of them reaches the model. /compact shortens what is sent, /undo sends it as it was said; /explain tells."""
     talk = terminal("--user", "ann")
     talk.say("I live in Trieste and I keep bees.\\\r[GOAL] mend the roof", " out; worth ")
     talk.type("/status")
@@ -127,59 +94,66 @@ def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callabl
     talk.type("/help")
     talk.wait("Alt-Enter")
     assert "was: I live in Trieste" in talk.say("first")
+
+    for number in range(4):
+        talk.say(f"number {number}: " + f"pear-{number} " * 60, " out; worth ")
+    talk.type("/explain")
+    assert "12 word for word" in talk.wait("reliability 100 %")
+    assert re.search(r"shortened; plan \d+, manual: [\d,]+ -> [\d,]+", talk.say("/compact", "/undo takes it back"))
+    talk.type("/explain")
+    assert "in notes" in talk.wait("reliability 85 %")
+    talk.type("/undo")
+    talk.wait("everything is sent as it was said")
+    assert "was: I live in Trieste" in talk.say("first")
+    talk.type("/undo")
+    talk.wait("! there is nothing to undo")
     talk.type("/quit")
     talk.wait("goes on from here")
 
 
 @pytest.mark.parametrize("is_shown", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_calls_of_tools_are_shown_with_what_they_answer(
+def test_what_came_before_and_what_comes_is_shown_as_wide_as_the_terminal_is(
     terminal: Callable[..., Terminal], folder: Path, *, is_shown: bool
 ) -> None:
-    """One line each for the call and for its answer: how it begins where that is wanted (P-05), else how long it is."""
+    """At the start of a session that goes on, the last words stand without their reasoning.
+
+    There is one line each for the call of a tool and for its answer: how it begins where that is wanted (P-05), else how
+    long it is. Lines that are pasted, which a terminal marks, are one message: a line end in it says nothing yet. The
+    terminal is made narrower between two turns.
+    """
     settings = folder / "squidbot.toml"
     wanted = f"[ui]\nshow_context_messages = {str(is_shown).lower()}\n"
     settings.write_text(f"{settings.read_text(encoding='utf-8')}\n{wanted}", encoding="utf-8")
-    talk = terminal()
+    thought = {"type": "thinking", "thinking": "I had better greet.", "signature": "s"}
+    with squidbot.load({"store": {"path": str(folder / "kept.db")}}) as engine:
+        session = engine.session("chat", form="anthropic.messages")
+        answer = {"role": "assistant", "content": [thought, {"type": "text", "text": "Hello."}]}
+        session.record({"role": "user", "content": "hi"}, answer)
+    talk = terminal(columns=100)
+    shown = ESCAPES.sub("", talk.spawned.before)
+    assert "  model: Hello." in shown
+    assert "better" not in shown
+
     talk.say("the squid eats herring")
     seen = talk.say("look herring", "2 requests: ")
     assert '-> history action="search", query="herring"' in seen
-    answer = "Nothing is remembered yet." if is_shown else "4 lines of output"
-    assert f'-> memory action="search", query="herring"\n   {answer}' in seen
+    result = "Nothing is remembered yet." if is_shown else "4 lines of output"
+    assert f'-> memory action="search", query="herring"\n   {result}' in seen
     assert "there is no tool 'weather'" in seen
-    talk.end()
 
+    talk.type("\x1b[200~Traceback:\r  line 1\r  line 2\x1b[201~")
+    talk.wait(" tokens (")
+    assert said(folder)[-2] == ("user", "Traceback:\n  line 1\n  line 2")
 
-def test_lines_fit_the_terminal_as_wide_as_it_is_then(terminal: Callable[..., Terminal]) -> None:
-    """It is made narrower between two turns."""
-    talk = terminal(columns=100)
     wide = talk.say("word " * 30, "You said:") + talk.wait(" tokens (")
     assert max(map(cell_len, wide.splitlines())) > 80
     talk.spawned.setwinsize(40, 50)
     time.sleep(0.2)
     talk.type("first")
     talk.wait("The first thing")
-    answer = talk.wait("[#")
-    assert max(map(cell_len, answer.splitlines())) <= 50
+    narrow = talk.wait("[#")
+    assert max(map(cell_len, narrow.splitlines())) <= 50
     talk.end()
-
-
-def test_terminal_without_colours_shows_the_same_words(terminal: Callable[..., Terminal]) -> None:
-    """NO_COLOR: no escape that colours anything stands in what is shown of a turn."""
-    talk = terminal(NO_COLOR="1")
-    talk.type("break")
-    talk.spawned.expect_exact("and what came of the answer")
-    assert not re.search(r"\x1b\[(?:3[0-7]|9[0-7]|38)", talk.spawned.before)
-    assert "! unreachable: the server closed the connection" in ESCAPES.sub("", talk.spawned.before)
-    talk.end()
-
-
-def test_several_pasted_lines_are_one_message(terminal: Callable[..., Terminal], folder: Path) -> None:
-    """A terminal marks what is pasted; a line end in it says nothing yet."""
-    talk = terminal()
-    talk.type("\x1b[200~Traceback:\r  line 1\r  line 2\x1b[201~")
-    talk.wait(" tokens (")
-    talk.end()
-    assert said(folder)[0] == ("user", "Traceback:\n  line 1\n  line 2")
 
 
 @pytest.mark.slow
