@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import random
+import string
+import uuid
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,3 +89,43 @@ def test_bound_is_near_the_count_when_text_is_ordinary(file: str) -> None:
 def test_bound_holds_on_many_of_each_family(file: str) -> None:
     """As above, with 2,000 of each."""
     assert not {name: found[:3] for name in FAMILIES if (found := under(file, texts(name, 2000, seed=1)))}
+
+
+RANDOM = random.Random(31)  # noqa: S311  (test data, not secrets)
+COMMON_HAN = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
+
+
+def characters(*spans: tuple[int, int]) -> str:
+    """Return 2,000 random characters of the spans of code points, both ends included."""
+    return "".join(chr(RANDOM.randint(*RANDOM.choice(spans))) for _ in range(2000))
+
+
+def v31_windows() -> dict[str, str]:
+    """Return windows of 2,000 characters of each kind that V31 names, and of some it does not."""
+    words = ["cache", "price", "Turkish", "snakeCase", "HTTP", "qzxv", "tokenizer", "don't", "/usr/lib", "f(x)", "3.14"]
+    kinds = {
+        "emoji": characters((0x1F300, 0x1F64F), (0x1F680, 0x1F6FF), (0x1F900, 0x1F9FF)),
+        "emoji joined": "👩🏽\u200d💻 👨\u200d👩\u200d👧 🏳️\u200d🌈 🇩🇪 ❤️ " * 60,
+        "uuid": "\n".join(str(uuid.UUID(int=RANDOM.getrandbits(128))) for _ in range(60)),
+        "hex": "".join(hashlib.sha256(RANDOM.randbytes(8)).hexdigest() for _ in range(40)),
+        "base64": base64.b64encode(RANDOM.randbytes(1500)).decode(),
+        "chinese": "".join(RANDOM.choice(COMMON_HAN) for _ in range(2000)),
+        "rare chinese": characters((0x4E00, 0x9FA5)),
+        "japanese": characters((0x3041, 0x3096), (0x30A1, 0x30FA), (0x4E00, 0x5FFF)),
+        "korean": characters((0xAC00, 0xD7A3)),
+        "numbers": ",".join(f"{RANDOM.random() * 10**5:.3f}" for _ in range(250)),
+        "json": json.dumps([{"id": RANDOM.getrandbits(32), "name": RANDOM.choice(words)} for _ in range(60)]),
+        "letters": "".join(RANDOM.choice(string.ascii_letters) for _ in range(2000)),
+        "ascii": "".join(chr(RANDOM.randint(32, 126)) for _ in range(2000)),
+        "words": " ".join(RANDOM.choice(words) for _ in range(300)),
+    }
+    return {name: text[:2000] for name, text in kinds.items()}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_bound_is_never_under_on_windows_of_each_kind(file: str) -> None:
+    """V31: the bound holds for each window as a whole, for its lines and words, and for every cut of it."""
+    for kind, window in v31_windows().items():
+        cuts = sorted(RANDOM.sample(range(len(window)), 60))
+        made = [window, *window.split("\n"), *(window[start:end] for start, end in pairwise(cuts))]
+        assert not under(file, made), kind

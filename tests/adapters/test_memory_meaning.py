@@ -160,10 +160,14 @@ def run(path: Path, name: str = "walrus", dies: str = "") -> subprocess.Complete
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two stores and their indexes, each written by a process that ended well."""
+    """A folder with two stores and their indexes."""
     folder = tmp_path_factory.mktemp("written")
     for name, word in (("facts.db", "walrus"), ("others.db", "heron")):
-        assert run(folder / name, word).returncode == 0
+        store = by_meaning(folder / name)
+        store.add([made_memory(f"{word} number{n} is here.", SCOPE, time=float(n)) for n in range(80)])
+        store.embed()
+        store.opened().nearest.save()
+        store.close()
     return folder
 
 

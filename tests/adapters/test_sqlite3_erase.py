@@ -49,7 +49,8 @@ class Secrets:
 
     def text(self, chars: int) -> str:
         """Return a text of about so many characters with a secret at each end and some between, hard to compress."""
-        filler = ("".join(self._chance.choices(string.ascii_lowercase, k=9)) for _ in range(chars // 10))
+        letters = "".join(self._chance.choices(string.ascii_lowercase, k=chars))
+        filler = (letters[at : at + 9] for at in range(0, chars, 10))
         return " ".join((self.word(), *filler, self.word()))
 
     def call(self) -> str:

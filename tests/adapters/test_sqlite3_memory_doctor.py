@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 4096
 MEMORIES = [
-    made_memory(f"number{number} " * (600 if number % 40 == 0 else 20), time=number + 0.0) for number in range(300)
+    made_memory(f"number{number} " * (600 if number % 40 == 0 else 20), time=number + 0.0) for number in range(150)
 ]
 NEW = made_memory("new", supersedes=MEMORIES[1].memory_id, time=999.0)
 GONE = MEMORIES[2].memory_id
@@ -68,9 +68,9 @@ def test_check_counts_memories_and_repair_copies_them_when_the_store_is_whole(
             sessions.append("s", 0, [made_message(0, "tea")])
     kept = filled(path)
     health = check(path)
-    assert (health.whole, health.memories, health.damaged_memories) == (True, 300, ())
+    assert (health.whole, health.memories, health.damaged_memories) == (True, 150, ())
     done = repair(path, target)
-    assert (done.memories, len(done.sessions)) == (300, has_session)
+    assert (done.memories, len(done.sessions)) == (150, has_session)
     assert left_in(target) == kept
     with SqliteMemoryStore(target) as store:
         assert store.forgotten([GONE]) == {GONE: "asked for"}
@@ -104,8 +104,8 @@ def test_repair_saves_all_but_the_damaged_memories_when_rows_were_changed(tmp_pa
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET text = 'other' WHERE key IN (5, 7)")
     health = check(path)
-    assert (health.whole, health.memories, health.damaged_memories) == (False, 300, (5, 7))
-    assert repair(path, target).memories == 298
+    assert (health.whole, health.memories, health.damaged_memories) == (False, 150, (5, 7))
+    assert repair(path, target).memories == 148
     gone = {MEMORIES[number - 1].memory_id for number in (5, 7)}
     assert left_in(target) == {name: memory for name, memory in kept.items() if name not in gone}
 
@@ -115,13 +115,13 @@ def test_repair_saves_nearly_all_when_noise_hits_any_page(tmp_path: Path) -> Non
     kept = filled(tmp_path / "s.db")
     data = (tmp_path / "s.db").read_bytes()
     chance = random.Random(3)  # noqa: S311  # repeatable
-    for number in range(12):
+    for number in range(6):
         path, target = tmp_path / f"{number}.db", tmp_path / f"{number}-copy.db"
         at = chance.randrange(1, len(data) // PAGE_BYTES) * PAGE_BYTES
         path.write_bytes(data[:at] + chance.randbytes(PAGE_BYTES) + data[at + PAGE_BYTES :])
         done = repair(path, target)
         found = left_in(target)
-        assert done.memories == len(found) >= 300 - 30, at
+        assert done.memories == len(found) >= 150 - 15, at
         assert found.items() <= kept.items()
 
 
@@ -158,9 +158,9 @@ def test_repair_brings_nothing_back_when_forgotten_bytes_were_never_overwritten(
     monkeypatch.setattr(files, "SETTINGS", ("PRAGMA secure_delete = OFF",))
     kept = filled(path)
     with SqliteMemoryStore(path) as store:  # so many in a row that whole pages are free
-        assert store.forget([memory.memory_id for memory in MEMORIES[100:200]]) == 100
-    left = {name: memory for name, memory in kept.items() if memory not in MEMORIES[100:200]}
+        assert store.forget([memory.memory_id for memory in MEMORIES[50:100]]) == 50
+    left = {name: memory for name, memory in kept.items() if memory not in MEMORIES[50:100]}
     held = path.read_bytes()
-    assert sum(memory.text.encode() in held for memory in MEMORIES[100:200]) > 50
-    assert repair(path, target).memories == len(left) == 200
+    assert sum(memory.text.encode() in held for memory in MEMORIES[50:100]) > 25
+    assert repair(path, target).memories == len(left) == 100
     assert left_in(target) == left

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
-import random
-import string
-import uuid
-from itertools import pairwise
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.tiktoken import CUT_TOKENS, PIECE_CHARS, TiktokenCounter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MERGES = (b"he", b"ll", b"hell", b"hello", b" w", b"or", b" wor", b"ld", b" world", b"aa", b"aaaa")
 
@@ -58,10 +54,10 @@ def test_bound_is_the_count_when_text_is_anything(counter: TiktokenCounter, text
     assert 0 <= count <= len(text.encode("utf-8", "surrogatepass"))
 
 
+@pytest.mark.parametrize("pieces", [64, pytest.param(1024, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("char", ["a", " ", "!", "\n", "\ud800"])
-def test_long_run_is_cut_into_pieces_when_it_has_no_break(counter: TiktokenCounter, char: str) -> None:
-    """A run of a megabyte is counted in pieces, quickly, and not below what the pieces cost."""
-    pieces = 1024
+def test_long_run_is_cut_into_pieces_when_it_has_no_break(counter: TiktokenCounter, char: str, pieces: int) -> None:
+    """A run of up to a megabyte is counted in pieces, quickly, and not below what the pieces cost."""
     whole = counter.count(char * PIECE_CHARS)
     size = len((char * PIECE_CHARS).encode("utf-8", "surrogatepass")) * pieces
     assert counter.count(char * PIECE_CHARS * pieces) == min(size, pieces * (whole + CUT_TOKENS))
@@ -149,48 +145,3 @@ def test_decomposed_letter_is_composed_first_when_the_file_is_qwen(tmp_path: Pat
     for name, expected in (("qwen", 2), ("cl100k_base", 3)):
         (tmp_path / f"{name}.tiktoken").write_bytes(b"\n".join(rank_lines()))
         assert TiktokenCounter(tmp_path / f"{name}.tiktoken").count("e\u0301") == expected
-
-
-RANKS = Path(__file__).parents[2] / ".." / "shared" / "data" / "tokenizers"
-RANDOM = random.Random(31)  # noqa: S311  (test data, not secrets)
-COMMON_HAN = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里"
-
-
-def characters(*spans: tuple[int, int]) -> str:
-    """Return 2,000 random characters of the spans of code points, both ends included."""
-    return "".join(chr(RANDOM.randint(*RANDOM.choice(spans))) for _ in range(2000))
-
-
-def v31_windows() -> dict[str, str]:
-    """Return windows of 2,000 characters of each kind that V31 names, and of some it does not."""
-    words = ["cache", "price", "Turkish", "snakeCase", "HTTP", "qzxv", "tokenizer", "don't", "/usr/lib", "f(x)", "3.14"]
-    kinds = {
-        "emoji": characters((0x1F300, 0x1F64F), (0x1F680, 0x1F6FF), (0x1F900, 0x1F9FF)),
-        "emoji joined": "👩🏽\u200d💻 👨\u200d👩\u200d👧 🏳️\u200d🌈 🇩🇪 ❤️ " * 60,
-        "uuid": "\n".join(str(uuid.UUID(int=RANDOM.getrandbits(128))) for _ in range(60)),
-        "hex": "".join(hashlib.sha256(RANDOM.randbytes(8)).hexdigest() for _ in range(40)),
-        "base64": base64.b64encode(RANDOM.randbytes(1500)).decode(),
-        "chinese": "".join(RANDOM.choice(COMMON_HAN) for _ in range(2000)),
-        "rare chinese": characters((0x4E00, 0x9FA5)),
-        "japanese": characters((0x3041, 0x3096), (0x30A1, 0x30FA), (0x4E00, 0x5FFF)),
-        "korean": characters((0xAC00, 0xD7A3)),
-        "numbers": ",".join(f"{RANDOM.random() * 10**5:.3f}" for _ in range(250)),
-        "json": json.dumps([{"id": RANDOM.getrandbits(32), "name": RANDOM.choice(words)} for _ in range(60)]),
-        "letters": "".join(RANDOM.choice(string.ascii_letters) for _ in range(2000)),
-        "ascii": "".join(chr(RANDOM.randint(32, 126)) for _ in range(2000)),
-        "words": " ".join(RANDOM.choice(words) for _ in range(300)),
-    }
-    return {name: text[:2000] for name, text in kinds.items()}
-
-
-@pytest.mark.parametrize("file", ["cl100k_base", "o200k_base", "qwen"])
-def test_class_bound_is_never_under_when_measured_with_real_ranks(file: str) -> None:
-    """V31: the bound holds for each window as a whole, for its lines and words, and for every cut of it."""
-    path = RANKS / f"{file}.tiktoken"
-    if not path.exists():
-        pytest.skip(f"needs {path.name} in ../shared/data/tokenizers")
-    exact, classes = TiktokenCounter(path), builtin_counter("classes")
-    for kind, window in v31_windows().items():
-        cuts = sorted(RANDOM.sample(range(len(window)), 60))
-        for text in (window, *window.split("\n"), *(window[start:end] for start, end in pairwise(cuts))):
-            assert classes.upper_bound(text) >= exact.count(text), (kind, text)

@@ -132,17 +132,20 @@ def test_what_is_kept_on_disk_is_its_owner_s_alone(tmp_path: Path, index: str) -
 @pytest.mark.usefixtures("open_to_all")
 def test_what_commands_write_is_its_owner_s_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exports, notes, requests of a replay, copies, a log of turns."""
-    session = Path(__file__).parents[2] / "examples" / "session.jsonl"
+    example = Path(__file__).parents[2] / "examples" / "session.jsonl"
     made = tmp_path / "made"
     made.mkdir(0o700)
+    session = tmp_path / "session.jsonl"
+    session.touch(0o600)
+    session.write_bytes(b"".join(example.read_bytes().splitlines(keepends=True)[:30]))
     monkeypatch.chdir(made)
     (made / "squidbot.toml").touch(0o600)
     commands = [
         ["memory", "add", "I have a beagle.", "--store", "kept.db"],
         ["memory", "export", "facts.jsonl", "--store", "kept.db"],
         ["memory", "notes", "notes", "--store", "kept.db"],
-        ["replay", str(session), "--window", "16384", "--dump", "requests.jsonl"],
-        ["replay", str(session), "--window", "16384", "--dump", "requests/"],
+        ["replay", str(session), "--window", "4096", "--dump", "requests.jsonl"],
+        ["replay", str(session), "--window", "4096", "--dump", "requests/"],
     ]
     for command in commands:
         assert CliRunner().invoke(main, command).exit_code == 0, command

@@ -285,7 +285,8 @@ def test_processes_that_bring_the_same_at_once_bring_it_once(tmp_path: Path) -> 
 )
 def test_process_that_is_killed_leaves_nothing_half(tmp_path: Path, killed_after_messages: int) -> None:
     """C26: what it brought is known, the rest comes with the next run, and all of it is taken back."""
-    said = tuple(Exchange(f"question {number}", "answer", float(number)) for number in range(1, 2001))
+    exchanges = 500 + killed_after_messages // 2
+    said = tuple(Exchange(f"question {number}", "answer", float(number)) for number in range(1, exchanges + 1))
     written(tmp_path / "in", ModelFile(QWEN, said))
     with engine_at(tmp_path / "s.db") as engine:
         store = engine.wired.store

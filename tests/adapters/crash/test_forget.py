@@ -24,12 +24,12 @@ pytest.importorskip("apsw", reason="its SQLite passes its calls to the system th
 
 from .recorder import Note, after_cut, after_kill, laid_out, noting  # needs apsw
 
-MESSAGES, GONE = 80, (3, 40, 41, 77)
+MESSAGES, GONE = 40, (3, 20, 21, 37)
 SETTINGS = (*files.SETTINGS, "PRAGMA secure_delete = OFF")
 # Each stands in something else that goes: a short message, one over many pages, a record, a summary.
 WORDS = ("zebrafinch", "quokkawalk", "ocelotpaws", "jackalcall")
 NOISE = " ".join(str(random.Random(7).random()) for _ in range(400))  # noqa: S311  # repeatable
-SAID = {3: WORDS[0], 40: f"{NOISE} {WORDS[1]}", 77: WORDS[0]}
+SAID = {3: WORDS[0], 20: f"{NOISE} {WORDS[1]}", 37: WORDS[0]}
 ROWS = [made_message(seq, f"tea {SAID.get(seq, seq)}") for seq in range(MESSAGES)]
 GRAVES = tuple(made_tombstone(ROWS[seq]) for seq in GONE)
 ERASURE = Erasure(
@@ -47,8 +47,8 @@ def forgotten(path: Path) -> tuple[list[Note], int]:
         for name in ("SETTINGS", "connect"):
             patch.setattr(erase, name, getattr(files, name))
         with SqliteStore(path) as store:
-            store.append("s", 0, ROWS[:70])
-            store.append("s", 70, ROWS[70:], [Record("ledger", 0, WORDS[2])])
+            store.append("s", 0, ROWS[:35])
+            store.append("s", 35, ROWS[35:], [Record("ledger", 0, WORDS[2])])
             store.put(made_summary("told", 0, 9, text=WORDS[3]))
             before = len(notes)
             store.forget("s", ERASURE)
@@ -69,7 +69,7 @@ def is_forgotten(store: SqliteStore) -> bool:
     assert [record.body for record in store.records("s", "ledger")] == ["{}" if done else WORDS[2]]
     assert len(store.records("s", "forgotten")) == done
     assert len(store.by_id("s", ["told"])) == 1 - done
-    assert [found.seq for found in store.search("s", WORDS[0], 9)] == ([] if done else [77, 3])
+    assert [found.seq for found in store.search("s", WORDS[0], 9)] == ([] if done else [37, 3])
     assert {*range(MESSAGES)} - {*(found.seq for found in store.search("s", "tea", 999))} == (
         {*GONE} if done else set()
     )

@@ -22,7 +22,7 @@ pytest.importorskip("apsw", reason="its SQLite passes its calls to the system th
 
 from .recorder import Note, after_cut, after_kill, laid_out, noting  # needs apsw
 
-EXCHANGES = 60 if FULL else 8
+EXCHANGES = 60 if FULL else 4
 # Pages after which the log is written back: so few that this, and starting the log anew, happen between exchanges.
 CHECKPOINT_PAGES = 12
 

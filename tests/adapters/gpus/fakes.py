@@ -131,6 +131,11 @@ def child(code: str, environ: dict[str, str]) -> str:
 
 def probed_in_child(code: str, environ: dict[str, str]) -> Probed:
     """Return what an expression of `Probed` is worth in a new process with this environment added."""
+    return all_probed_in_child(f"{code}\nfound = [found]", environ)[0]
+
+
+def all_probed_in_child(code: str, environ: dict[str, str]) -> list[Probed]:
+    """Return what a list of them is worth there."""
     text = child(f"{code}\nprint(repr(found))", environ)
     return eval(text, {"Probed": Probed, "Device": Device, "Tried": Tried})  # type: ignore[no-any-return]  # noqa: S307  # our own repr
 

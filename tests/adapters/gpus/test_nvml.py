@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,18 @@ import pytest
 
 from squidbot.core.devices import Device, Probed
 
-from .fakes import probed_in_child
+from .fakes import all_probed_in_child, probed_in_child
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MIB = 1 << 20
 MAIN = "lambda: MainMemory(128 << 30, 100 << 30)"
+# What FAKE_NVML names: see `fakes`.
+SCENARIOS = (
+    "", "mig", "no-v2", "unified", "no-driver", "mismatch", "no-permission", "forbidden", "none", "garbage", "lost",
+    "lost-late", "more-free", "absurd", "no-mig",
+)  # fmt: skip
 CALLERS = {
     "pynvml": "from squidbot.adapters.pynvml import PynvmlProbe as P",
     "nvml": "from squidbot.adapters.gpus.nvml import Nvml as P",
@@ -30,17 +36,25 @@ def caller(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def looked(caller: str, folder: Path | None, scenario: str = "", main: str = MAIN) -> Probed:
-    """Look at the fake library in a new process, twice: the second look finds what the first found."""
+@cache
+def all_looked(caller: str, folder: Path | None, main: str) -> list[Probed]:
+    """Look at the fake library in a new process, in each scenario twice: the second look finds what the first found."""
     code = f"""
+import os
 from squidbot.core.devices import MainMemory
 {CALLERS[caller]}
-probe = P({main})
-found = probe.probe()
-assert probe.name == {caller!r} and probe.probe() == found
+found = []
+for os.environ["FAKE_NVML"] in {SCENARIOS}:
+    probe = P({main})
+    found.append(probe.probe())
+    assert probe.name == {caller!r} and probe.probe() == found[-1]
 """
-    environ = {"FAKE_NVML": scenario} | ({"LD_LIBRARY_PATH": str(folder)} if folder else {})
-    return probed_in_child(code, environ)
+    return all_probed_in_child(code, {"LD_LIBRARY_PATH": str(folder)} if folder else {})
+
+
+def looked(caller: str, folder: Path | None, scenario: str = "", main: str = MAIN) -> Probed:
+    """Return what was found in a scenario."""
+    return all_looked(caller, folder, main)[SCENARIOS.index(scenario)]
 
 
 def test_nvml_counts_what_others_use_when_there_are_two_cards(caller: str, nvml_folder: Path) -> None:
