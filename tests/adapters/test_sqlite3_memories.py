@@ -164,7 +164,7 @@ def test_view_is_searched_in_its_own_lists_when_others_have_the_same_words(tmp_p
     """How much another user has does not change what a search costs: no row, and no entry, of theirs is looked at."""
     bob = Scope(user="bob", bot="squid")
     with SqliteMemoryStore(tmp_path / "s.db") as store:
-        store.add([made_memory(f"tea {number}", bob) for number in range(3000)])
+        store.add([made_memory(f"tea {number}", bob) for number in range(1000)])
         store.add([made_memory("tea own", ANN)])
         steps = 0
 

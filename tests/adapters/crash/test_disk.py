@@ -135,7 +135,7 @@ def test_record_says_that_nothing_was_written_when_another_program_holds_the_loc
 def test_order_is_kept_when_the_clock_runs_backwards(tmp_path: Path) -> None:
     """Hours back, a day ahead, in 1970 and in 2001: what was said first stays first, and requests are made."""
     path = tmp_path / "s.db"
-    clock = [1_700_000_000.0, 1_699_996_400.0, 1_700_086_400.0, 0.0, 1e9, 1_699_999_999.0] * 5
+    clock = [1_700_000_000.0, 1_699_996_400.0, 1_700_086_400.0, 0.0, 1e9, 1_699_999_999.0] * 3
     for number, now in enumerate(clock):  # opened each time, as by a process of its own
         with squidbot.load({"store": {"path": str(path)}}) as engine:
             session = engine.session(SESSION, window_tokens=4096)
