@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
 
     from anthropic import Anthropic
     from openai import OpenAI
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have each client trust one authority in place of 150, all read anew: no server here has a certificate."""
+    known = ssl.create_default_context().get_ca_certs(binary_form=True)
+    with pytest.MonkeyPatch.context() as patch:
+        if known:
+            path = tmp_path_factory.mktemp("certificates") / "one.pem"
+            path.write_text(ssl.DER_cert_to_PEM_cert(known[0]), encoding="ascii")
+            patch.setenv("SSL_CERT_FILE", str(path))
+        yield
 
 
 @pytest.fixture

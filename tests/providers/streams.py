@@ -1,4 +1,4 @@
-"""Answers as the events of a stream, each of which carries a few characters."""
+"""Answers as the events of a stream, each of which carries a few characters, or an eighth of a long text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 # Small, so that characters of several bytes, escapes and JSON are cut anywhere.
 PIECE_CHARS = 7
+MOST_PIECES = 8
 
 Event = tuple[str, str]
 
 
 def pieces_of(text: str) -> list[str]:
     """Return a text in pieces; an empty one has none."""
-    return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
+    size = max(PIECE_CHARS, len(text) // MOST_PIECES)
+    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 # -- Anthropic --------------------------------------------------------------------------------------------------------

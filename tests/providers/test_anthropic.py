@@ -250,13 +250,13 @@ def test_a_conversation_that_outgrows_its_window_goes_on(providers: Providers) -
     claude = model(providers, ONCE._replace(answer_seconds=10.0))
     session = squidbot.load({}).session("s", form="anthropic.messages", window_tokens=4_000)
     events = 0
-    for turn in range(24):
+    for turn in range(14):
         for step in range(2):
             made = session.assemble(*([f"Question {turn}?"] if step == 0 else []), tools=[TOOL])
             events += made.event is not None
             stored = session.record(made.incoming, claude.reply(made.messages, 400, [TOOL]).message)
             calls = stored[-1].call_ids
-            session.record(*([user(*[result(call, "data " * 60) for call in calls])] if calls else []))
+            session.record(*([user(*[result(call, "data " * 120) for call in calls])] if calls else []))
     assert events >= 3
     assert providers.refused == []
     claude.close()

@@ -132,12 +132,12 @@ def test_a_conversation_goes_on_with_another_provider(talking: Providers, first:
     """Text and tool pairs stay; signatures, sealed reasoning and ids of items are dropped, and nothing else."""
     with talking, squidbot.load(settings(talking)) as engine:
         chats = {form: engine.model(form) for form in (first, then)}
-        talk(talking, chats[first], engine.session("s", form=first, window_tokens=WINDOW_TOKENS), range(6))
+        talk(talking, chats[first], engine.session("s", form=first, window_tokens=WINDOW_TOKENS), range(3))
         before = rows(engine)
         codecs = engine.wired.codecs
-        steps = talk(talking, chats[then], engine.session("s", form=then, window_tokens=WINDOW_TOKENS), range(6, 9))
+        steps = talk(talking, chats[then], engine.session("s", form=then, window_tokens=WINDOW_TOKENS), range(3, 5))
     assert talking.refused == []
-    assert [step.reply.finish for step in steps] == ["tool_calls", "stop"] * 3
+    assert [step.reply.finish for step in steps] == ["tool_calls", "stop"] * 2
     crossed = said(codecs[then], steps[0].messages[:-1])
     assert crossed == [one for row in before for one in pieces(codecs[row.codec].portable(row.payload))]
     assert any(mark in row.payload for row in before for mark in SEALED) == (first != "openai.chat")
