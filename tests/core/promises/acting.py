@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
@@ -37,6 +38,7 @@ class Act(NamedTuple):
     number: int = 0
 
 
+@cache
 def acts() -> st.SearchStrategy[dict[int, list[Act]]]:
     """Return what is done behind which reply."""
     whats = ["undo", "compact", "snapshot", "restore", "pin", "unpin", "text", "recall", "crash"]

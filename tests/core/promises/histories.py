@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
@@ -44,6 +45,8 @@ ARGUMENTS = ("", "{}", "[]", '{"path": "a/b.py", "n": 1}', "no JSON", '{"text": 
 NAMES = ("read", "write_file", "\N{GRINNING FACE}")
 
 
+# A strategy that is made once is checked once: hundreds would be made for each example.
+@cache
 def texts(most: int = 4000) -> st.SearchStrategy[str]:
     """Return texts of up to about `most` characters: odd ones, plain ones, and either of them over and over."""
     short = st.sampled_from((*ODD, *PLAIN)) | st.text(max_size=40)
@@ -51,6 +54,7 @@ def texts(most: int = 4000) -> st.SearchStrategy[str]:
     return st.one_of(short, short, long)
 
 
+@cache
 def calls() -> st.SearchStrategy[tuple[str, str, str]]:
     """Return tool calls as (id, name, arguments); ids come back within a step and over steps."""
     long = st.builds(
@@ -59,10 +63,17 @@ def calls() -> st.SearchStrategy[tuple[str, str, str]]:
     return st.tuples(st.sampled_from(CALL_IDS), st.sampled_from(NAMES), st.sampled_from(ARGUMENTS) | long)
 
 
+@cache
+def stepping() -> st.SearchStrategy[list[tuple[str, str, str]]]:
+    """Return the calls of a step."""
+    return st.lists(calls(), max_size=4)
+
+
+@cache
 @st.composite
 def steps(draw: st.DrawFn, most: int) -> list[Message]:
     """Draw an assistant's step: calls, and results that are all there, missing, in another order, twice, or strange."""
-    made = draw(st.lists(calls(), max_size=4))
+    made = draw(stepping())
     step = [assistant(draw(texts(most)), *made)]
     ids = [one[0] for one in made]
     fate = draw(st.sampled_from(["answered", "answered", "answered", "missing", "twice", "strange", "reversed"]))
@@ -77,17 +88,19 @@ def steps(draw: st.DrawFn, most: int) -> list[Message]:
     return [*step, *(result(one, draw(texts(most))) for one in ids)]
 
 
+@cache
 def _one(role: str, most: int) -> st.SearchStrategy[list[Message]]:
     return texts(most).map(lambda text: [message(role, text)])
 
 
+@cache
 def _late(most: int) -> st.SearchStrategy[list[Message]]:
     return st.builds(lambda one, text: [result(one, text)], st.sampled_from(CALL_IDS), texts(most))
 
 
-@st.composite
-def histories(draw: st.DrawFn, most: int = 4000, largest: int = 14) -> Talk:
-    """Draw a history of up to `largest` steps and sayings, with texts of up to about `most` characters.
+@cache
+def histories(most: int = 4000, largest: int = 14) -> st.SearchStrategy[Talk]:
+    """Return histories of up to `largest` steps and sayings, with texts of up to about `most` characters.
 
     Times advance, stand still, step back, or are missing.
     """
@@ -100,9 +113,12 @@ def histories(draw: st.DrawFn, most: int = 4000, largest: int = 14) -> Talk:
         _late(most),
         _one("system", most),
     ]
-    groups = draw(st.lists(st.one_of(kinds), max_size=largest))
-    said = [one for group in groups for one in group]
-    return timed(said, draw(st.lists(st.sampled_from([None, 0.0, 5.0, -60.0, 400.0, 4000.0]), max_size=6)))
+    gaps = st.lists(st.sampled_from([None, 0.0, 5.0, -60.0, 400.0, 4000.0]), max_size=6)
+    return st.builds(
+        lambda groups, steps: timed([one for group in groups for one in group], steps),
+        st.lists(st.one_of(kinds), max_size=largest),
+        gaps,
+    )
 
 
 def timed(history: Sequence[Message], gaps: Sequence[float | None]) -> Talk:
@@ -151,6 +167,7 @@ VARIANTS = (
 )
 
 
+@cache
 @st.composite
 def setups(draw: st.DrawFn, windows: Sequence[int] = (2048, 2048, 2048, 4096, 8192)) -> Setup:
     """Draw a window, a reserve, settings and a meter; in some the policy counts words."""
@@ -210,12 +227,14 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) + 64
 
 
+@cache
 def remembering() -> st.SearchStrategy[Remembering]:
     """Return memories with nothing in them, little, or more than fits."""
     facts = st.sampled_from(["Likes tea.", "Lives in Oslo.", "\N{GRINNING FACE}", "\ud800", "Speaks of bees. " * 9])
     return st.builds(Remembering, st.lists(facts, max_size=30).map(tuple))
 
 
+@cache
 def inputs() -> st.SearchStrategy[Inputs]:
     """Return what a host gives beside the conversation: nothing, mostly."""
     section = st.builds(Section, st.sampled_from(["memory", "profile"]), st.sampled_from(["", "likes tea", "\ud800"]))
@@ -231,6 +250,7 @@ def inputs() -> st.SearchStrategy[Inputs]:
     return st.one_of(st.just(Inputs()), full)
 
 
+@cache
 def schedules() -> st.SearchStrategy[list[Inputs]]:
     """Return inputs by call: the one of a call's number, over and over; most often the same for all."""
     return st.one_of(inputs().map(lambda one: [one]), st.lists(inputs(), min_size=1, max_size=4))
