@@ -1,7 +1,7 @@
 """How the tests run: each property on the same examples everywhere, and what is more than a file on several cores.
 
-Where the environment wants no bytecode beside the sources, it stands in `.pytest_cache`: the hundreds of processes that
-tests start would each compile all that they import.
+Bytecode is kept in __pycache__, whatever the environment wants: the hundreds of processes that tests start would each
+compile all that they import.
 
 A property has an eighth of the examples that it says, which are 100 where it says nothing. All of them, as fixed, with
 `--hypothesis-profile=deep`; others with `--hypothesis-profile=fresh --hypothesis-seed=1`: what these find becomes an
@@ -10,6 +10,7 @@ A property has an eighth of the examples that it says, which are 100 where it sa
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -47,13 +48,18 @@ NO_CONSTANTS = Constants()
 providers._get_local_constants = lambda: NO_CONSTANTS  # it has no setting for this
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Keep bytecode, for this process and those that it starts."""
-    if sys.dont_write_bytecode and config.cache is not None:
-        folder = str(config.cache.mkdir("bytecode"))
-        sys.pycache_prefix, sys.dont_write_bytecode = folder, False
-        os.environ["PYTHONPYCACHEPREFIX"] = folder
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+def pytest_configure() -> None:
+    """Keep bytecode, for this process and those that it starts, and collect nothing until all is imported."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector look at what tests make alone: going through all SDKs again and again is a twentieth of them."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
