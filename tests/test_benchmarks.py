@@ -13,10 +13,12 @@ import pytest
 from benchmarks.__main__ import PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
-# Those that take a second or less at the smallest sizes.
-QUICK = ["turn", "probes", "disk", "latency", "whole"]
+# Those whose figures are looked at one by one below.
+QUICK = ["turn", "disk", "latency"]
 ALL = [
     *QUICK,
+    "probes",
+    "whole",
     "search",
     "memories",
     "rivals",

@@ -327,8 +327,8 @@ def test_listener_may_close_the_engine_from_the_thread_of_its_jobs() -> None:
 def plain() -> list[list[dict[str, object]]]:
     """The requests of a conversation without a model."""
     with squidbot.load({}) as engine:
-        session = engine.session("s", window_tokens=16_384)
-        return [said(session, turn) for turn in range(70)]
+        session = engine.session("s", window_tokens=8_192)
+        return [said(session, turn) for turn in range(36)]
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def plain() -> list[list[dict[str, object]]]:
         ("<summary>Error: 503 Service Unavailable</summary>", "error's text"),
         ("<summary>I'm sorry, but I can't summarize this.</summary>", "refusal"),
         ("<summary>They deployed it with Kubernetes on `orion-7`.</summary>", "its source does not"),
-        ("<summary>" + "because of this and that " * 4_000 + "</summary>", "tokens"),
+        ("<summary>" + "because of this and that " * 2_000 + "</summary>", "tokens"),
         ("<summary>They went through it step by st", "cut"),
         ("", "empty"),
     ],
@@ -352,10 +352,10 @@ def test_no_bad_answer_reaches_a_request_and_turns_go_on(
     # Of an answer that is too long all comes, as from a provider that counts otherwise.
     generous = Generous(model)
     with squidbot.load(named("thread"), extensions=[heard, Brings(generous)]) as engine:
-        session = engine.session("s", window_tokens=16_384)
+        session = engine.session("s", window_tokens=8_192)
         for turn, same in enumerate(plain):
             assert said(session, turn) == same
-            if turn == 50:
+            if turn == 25:
                 assert until(lambda: bool(heard.named(events.COMPRESSION_ERROR)))
         assert by_model(session) == []
     assert why in heard.named(events.COMPRESSION_ERROR)[0].cause

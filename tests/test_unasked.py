@@ -193,15 +193,16 @@ def test_fact_of_one_user_is_in_no_request_of_another(isolation: str, facts: lis
 
 
 @pytest.mark.parametrize(
-    "window", [2048, 8192, *(pytest.param(window, marks=pytest.mark.slow) for window in (3000, 4096, 32_768))]
+    ("window", "lengths"),
+    [(2048, 8), (8192, 8), *(pytest.param(size, 24, marks=pytest.mark.slow) for size in (2048, 3000, 8192, 32_768))],
 )
-def test_memory_gives_way_before_a_request_is_refused(window: int) -> None:
+def test_memory_gives_way_before_a_request_is_refused(window: int, lengths: int) -> None:
     """A message that fits without memory is answered, however much there is to say."""
     with squidbot.load({"window": {"default": window}}) as engine, squidbot.load(OFF) as without:
-        for number in range(40):
+        for number in range(5 * lengths // 3):
             learned(engine, f"Ann likes word number {number}, and so on for a while.", "preferences", days=number)
         refused = 0
-        for words in range(0, window, window // 24):
+        for words in range(0, window, window // lengths):
             text = "word " * words + "number?"
             made = _tried(engine.session(f"s{words}", scope=ANN), text)
             plain = _tried(without.session(f"s{words}", scope=ANN, window_tokens=window), text)

@@ -71,6 +71,8 @@ def bytes_of(folder: Path) -> bytes:
 
 
 def _unpacked(data: bytes) -> bytes:
+    with suppress(zlib.error):
+        return zlib.decompressobj().decompress(data)
     unpacking, found = zlib.decompressobj(), b""
     with suppress(zlib.error):
         for place in range(len(data)):  # byte by byte: what a page's end cuts off says what stands before it
