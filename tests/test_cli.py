@@ -80,14 +80,10 @@ def test_replay_compares_where_asked(tmp_path: Path) -> None:
 
 def test_replay_json_is_one_object_on_standard_output(tmp_path: Path) -> None:
     """Nothing but the object, so that it can be piped."""
-    ran = subprocess.run(
-        command("replay", transcript(tmp_path), "--window", "3Ki", "--reserve", "500", "--json"),
-        capture_output=True,
-        check=True,
-    )
+    ran = squidbot("replay", transcript(tmp_path), "--window", "3Ki", "--reserve", "500", "--json")
     made = json.loads(ran.stdout)
     assert (made["window"], made["reserve"], made["calls"], made["over"], made["pairs_broken"]) == (3_072, 500, 8, 0, 0)
-    assert ran.stderr == b""
+    assert ran.stderr == ""
 
 
 def test_replay_reads_files_and_folders_one_after_another(tmp_path: Path) -> None:
@@ -225,8 +221,8 @@ def test_call_that_can_not_fit_ends_with_three_behind_the_whole_replay(tmp_path:
         file.write(json.dumps({"role": "user", "content": "word " * 4_000}) + f"\n{REPLY}\n")
     dump = tmp_path / "d.jsonl"
     given = ("replay", path, "--window", "2k", "--json", "--dump", str(dump))
-    ran = subprocess.run(command(*given), capture_output=True, check=False, text=True)
-    assert ran.returncode == 3
+    ran = squidbot(*given)
+    assert ran.exit_code == 3
     made = json.loads(ran.stdout)
     assert [one["call"] for one in made["budget_errors"]] == [4]
     assert made["calls"] == 5

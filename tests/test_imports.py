@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 ADAPTERS = Path(__file__).parent.parent / "squidbot" / "adapters"
@@ -28,6 +29,7 @@ session.record(session.assemble("Hello").incoming, "Hi.")
 """
 
 
+@cache
 def loaded(more: str = "") -> set[str]:
     """Return the modules that are there once squidbot was imported, and more was done."""
     command = [sys.executable, "-c", LOADED.format(more=more)]

@@ -305,7 +305,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file in which much was said, and nothing was read."""
     path = tmp_path_factory.mktemp("talked") / "talk.db"
     with squidbot.load(settings_of(path)) as engine:
-        said = (user(f"I like colour number {turn}. I now prefer shade {turn}.") for turn in range(120))
+        said = (user(f"I like colour number {turn}. I now prefer shade {turn}.") for turn in range(70))
         engine.session("s", scope=ANN).record(said, now=1.7e9)
     return path
 
@@ -358,7 +358,7 @@ def test_two_processes_store_each_fact_once(talked: Path, alone: list[tuple[str,
         reader.communicate(timeout=60)
         assert reader.returncode == 0
     assert stored(path) == alone
-    assert len(alone) == 240
+    assert len(alone) == 140
 
 
 @pytest.mark.parametrize("portions", [0, 1])
