@@ -428,15 +428,22 @@ def superlinear_at_length() -> list[str]:
         if found.most_chars < MOST_BYTES:
             continue
         attacker = Attacker(found.pattern)
-        units = attacker.units()
         for method in sorted(found.methods):
-            # Long enough for a unit of many characters to stand there often.
-            took = [(seconds(found, method, attacker.text(unit, 5 * FIRST_CHARS)), unit) for unit in units]
-            for _, unit in sorted(took)[-3:]:
+            # A unit of many characters shows what it is only in a text where it stands often.
+            worst = slowest(found, method, attacker, attacker.units(), FIRST_CHARS)[-1:]
+            worst += slowest(found, method, attacker, attacker.units(pairs=False), 5 * FIRST_CHARS)[-2:]
+            for unit in dict.fromkeys(worst):
                 grows = at_length(found, method, attacker, unit)
                 if grows > MOST_RATIO:
                     bad.append(f"{found.where}.{method}: {unit!r} x {grows:.1f}")
     return bad
+
+
+def slowest(
+    found: Found, method: str, attacker: Attacker, units: list[tuple[str, str]], chars: int
+) -> list[tuple[str, str]]:
+    """Return attacks in the order of what they take."""
+    return [unit for _, unit in sorted((seconds(found, method, attacker.text(unit, chars)), unit) for unit in units)]
 
 
 def superlinear(patterns: list[Found], most_attacks: int = 0) -> list[str]:
