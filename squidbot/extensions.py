@@ -78,18 +78,6 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
     return plugins, registry
 
 
-class _Plugins(pluggy.PluginManager):
-    """Looks for hooks among public names alone, for elsewhere it would spend half of what loading an engine takes."""
-
-    def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        """Return how a name of an extension is marked as a hook; None where it is none."""
-        return None if name.startswith("_") else super().parse_hookimpl_opts(plugin, name)  # type: ignore[arg-type]
-
-    def parse_hookspec_opts(self, module_or_class: object, name: str) -> pluggy.HookspecOpts | None:
-        """Return how a name of `hookspecs` is marked; None where it is none."""
-        return None if name not in hookspecs.__all__ else super().parse_hookspec_opts(module_or_class, name)  # type: ignore[arg-type]
-
-
 def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     """Load the entry points that the settings name.
 
