@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from benchmarks.vocabularies import Vocabulary, vocabulary
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 MARKS = '!"#$%&()*+,-./:;<=>?@[]^_`{|}~\t'
-ESCAPES = tuple(f"\\{letter}" for letter in "ntrbfu")
+# Escapes, and the tokens that the estimator takes for each: those that no language has are a token dearer.
+ESCAPES = {f"\\{letter}": 2 + (letter not in classes.ESCAPES) for letter in ascii_lowercase}
 # Humps of names, before a word and behind it. A token may have letters of both.
 _BEFORE = "get set is to my on user data file x a e i o s t n r d m l p max String err"
 _BEHIND = "Id Name Type List Error String X A S T I E P R D Item Count By To Data Info URL"
@@ -90,7 +92,7 @@ def tokens(one: Vocabulary, words: Iterable[str]) -> Iterator[list[int]]:
                     beside = taken or alone[before or behind]
                     most[-1] = max(most[-1], one.count(f"{before}{text}{behind}") - beside)
         most += (max(one.count(f"'{text}") - 1, one.count(f"b'{text}") - 2) for text in forms(word)[::2])
-        yield [*most, max(one.count(f"{escape}{word}") - 2 for escape in ESCAPES)]
+        yield [*most, max(one.count(f"{escape}{word}") - taken for escape, taken in ESCAPES.items())]
 
 
 def saving(word: str, most: list[int]) -> float:
@@ -125,10 +127,10 @@ def write(most: dict[str, list[int]]) -> None:
     """Write the tables over those that are there."""
     path = Path(class_words.__file__)
     head, _, _ = path.read_text(encoding="utf-8").partition('SEAMS = r"""')
-    seams = {f"\\{word}" for word, taken in most.items() if taken[9] > taken[0]}
+    seams = [f"\\{word}" for word, taken in most.items() for _ in range(taken[0], taken[9])]
     for word, taken in most.items():
         parted = zip(forms(word)[::2], taken[:6:2], taken[6:9], strict=True)
-        seams.update(f"'{form}" for form, alone, quoted in parted if quoted > alone)
+        seams += (f"'{form}" for form, alone, quoted in parted for _ in range(alone, quoted))
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for word, taken in most.items():
         groups[digits(word, taken)].append(word)

@@ -39,8 +39,9 @@ def said(folder: Path) -> list[tuple[str, str]]:
 def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal], folder: Path) -> None:
     """It goes on where it was: the screen shows the last words, the model gets the first ones; cost is seen.
 
-    An answer that Ctrl-C stopped, in the middle of it, is kept as far as it came and flagged; the next turn, and the next
-    start, tell so. The next start is one with NO_COLOR: no escape that colours anything stands in what is shown of a turn.
+    An answer that Ctrl-C stopped, in the middle of it, is kept as far as it came and flagged; the next turn, and the
+    next start, tell so. The next start is one with NO_COLOR: no escape that colours anything stands in what is shown
+    of a turn.
     """
     talk = terminal()
     seen = talk.say("my cat is called Ophelia", " out; worth ")
@@ -117,9 +118,9 @@ def test_what_came_before_and_what_comes_is_shown_as_wide_as_the_terminal_is(
 ) -> None:
     """At the start of a session that goes on, the last words stand without their reasoning.
 
-    There is one line each for the call of a tool and for its answer: how it begins where that is wanted (P-05), else how
-    long it is. Lines that are pasted, which a terminal marks, are one message: a line end in it says nothing yet. The
-    terminal is made narrower between two turns.
+    There is one line each for the call of a tool and for its answer: how it begins where that is wanted (P-05), else
+    how long it is. Lines that are pasted, which a terminal marks, are one message: a line end in it says nothing yet.
+    The terminal is made narrower between two turns.
     """
     settings = folder / "squidbot.toml"
     wanted = f"[ui]\nshow_context_messages = {str(is_shown).lower()}\n"

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import Certificate
 
-__all__ = ["ClassCounter", "utf8_bytes"]
+__all__ = ["ESCAPES", "ClassCounter", "utf8_bytes"]
 
 # Texts are taken in pieces of this size, so that memory doesn't grow with them.
 PIECE_CHARS = 65_536
@@ -66,6 +66,7 @@ _RUN = re.compile(
     | \\[a-z]{1,32}+                                        # an escape in JSON or code, and the word behind it
     | \ ?(?:[A-Z]{0,32}[a-z]{1,32}+|[A-Z]{1,32})(?![\u00aa-\u036f\u1d00-\u1fff])  # a hump of a name; capitals
     | [0-9]{1,12}
+    | (?<=[\r\n])/{1,128}                                   # some give it to the marks before the line break
     | \ ?(?:[!-/:-@\[\]^_`{-~]|\\(?![a-z])){1,128}
     | \u2500{1,128}
     | [\r\n]{1,8}(?:\ {1,64}(?=\ )|\t{1,16})?               # the last space of an indentation goes to the word
@@ -80,6 +81,11 @@ _RUN = re.compile(
 
 # One mark many times over: the vocabularies have tokens of 8 and more.
 _RULE = re.compile(r"-{12,}|={12,}|\*{12,}|#{12,}|/{12,}|_{12,}|\.{12,}")
+
+# Some have a token of such a letter and a capital's first byte: no other one then ends in the letter.
+_CYRILLIC_HUMP = re.compile("[\u0430\u0435\u043e\u0442][\u0410-\u042f]")
+# The letters of escapes that languages have. Another one stands in a path, and is a token dearer than its words say.
+ESCAPES = frozenset("ntrbfu")
 
 # Thousandths of a run's bound that the larger vocabularies take, the median of them; least squares over recorded
 # conversations, documentation, source code, JSON and chat.
@@ -130,8 +136,8 @@ def _words() -> dict[str, str]:
 
 
 @cache
-def _seams() -> frozenset[str]:
-    return frozenset(SEAMS.split())
+def _seams() -> Counter[str]:
+    return Counter(SEAMS.split())
 
 
 @cache
@@ -249,7 +255,8 @@ def _seam_cost(run: str) -> tuple[str, int]:
     if not word:
         return "marks", 2
     kind, tokens = _word_cost(word)
-    return kind, 1 + escaped + tokens + (kind == "unknown" or f"{run[0]}{word}" in _seams())
+    rare = escaped and run[1] not in ESCAPES
+    return kind, 1 + escaped + tokens + rare + (1 if kind == "unknown" else _seams()[f"{run[0]}{word}"])
 
 
 def _mark_cost(run: str) -> tuple[str, int]:
@@ -269,7 +276,7 @@ def _other_cost(run: str) -> tuple[str, int]:
     if run[0] == "\u2500":
         return "other", 1 if len(run) == 1 else 2 + len(run) // 4
     if (run[1] if spaced else run[0]) < "\u2000":
-        return "other", 1 if run in tables.LETTERS else _most_tokens(run)
+        return "other", 1 if run in tables.LETTERS else _most_tokens(run) + len(_CYRILLIC_HUMP.findall(run))
     return "other", sum(map(_char_tokens, run)) + (spaced and run[1] in tables.SPLIT_BY_SPACE)
 
 
