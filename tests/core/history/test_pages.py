@@ -136,7 +136,7 @@ def test_any_text_comes_back_in_small_pages(text: str) -> None:
 def test_pages_show_every_message_once_and_whole_within_their_room(
     history: list[object], room: int, data: st.DataObject
 ) -> None:
-    """Promise 13: the pages of any run are together its messages byte for byte, but for our marks; each fits its room."""
+    """Promise 13: the pages of any run are together its messages, but for marks of ours; each fits its room."""
     place = shelf(*history)
     count = place.transcripts.head("s")[0]
     if not count:
