@@ -443,7 +443,7 @@ def slowest(
     found: Found, method: str, attacker: Attacker, units: list[tuple[str, str]], chars: int
 ) -> list[tuple[str, str]]:
     """Return attacks in the order of what they take."""
-    return [unit for _, unit in sorted((seconds(found, method, attacker.text(unit, chars)), unit) for unit in units)]
+    return [unit for _, unit in sorted((seconds(found, method, attacker.text(unit, chars), 2), unit) for unit in units)]
 
 
 def superlinear(patterns: list[Found], most_attacks: int = 0) -> list[str]:
@@ -498,8 +498,8 @@ def test_attacks_show_what_is_not_linear(pattern: str, method: str) -> None:
     """Each kind of fault that was found in the package, in one pattern."""
     found = Found("here", re.compile(pattern, re.MULTILINE), frozenset({method}))
     attacker = Attacker(found.pattern)
-    worst = max(spread(attacker.units(), 60), key=lambda unit: seconds(found, method, attacker.text(unit, 200)))
-    assert grown(found, method, attacker, worst, 300, 1) > MOST_RATIO
+    worst = slowest(found, method, attacker, spread(attacker.units(), 60), 200)[-3:]
+    assert any(grown(found, method, attacker, unit, 300, 1) > MOST_RATIO for unit in reversed(worst))
 
 
 def test_patterns_are_linear() -> None:
@@ -576,7 +576,7 @@ def slower(folder: Path, chars: int, units: Sequence[str]) -> list[str]:
         shorter: dict[str, float] = {}
         longer: dict[str, float] = {}
         over: list[str] = []
-        for _ in range(3):
+        for _ in range(8):
             for took, many in ((shorter, chars // 4), (longer, chars)):
                 for what, each in stages((unit * many)[:many], folder).items():
                     took[what] = min(each, took.get(what, inf))
