@@ -138,7 +138,7 @@ def test_a_new_user_goes_on_with_another_provider(server: Providers, terminal: C
     seen = one.say("look it up")
     assert '-> history action="search", query="Ophelia"' in seen
     assert "Answer to 5." in seen
-    server.faults = [Fault(cut_after=40)]
+    server.faults = [Fault(cut_after=8)]
     one.say("count", "what you said is kept, and what came of the answer")
     one.say("/compact", "/undo takes it back")
     one.say("/undo", "everything is sent as it was said")
@@ -177,7 +177,7 @@ def test_a_terminal_that_is_killed_in_mid_answer_goes_on(
     server: Providers, terminal: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     """What had come over the wire is there at the next start, and the provider is told that it is not whole."""
-    server.faults = [Fault(stall_after=40)]
+    server.faults = [Fault(stall_after=8)]
     one = terminal("--model", "claude")
     one.say("count", "word-1")
     one.spawned.kill(signal.SIGKILL)
