@@ -383,19 +383,22 @@ def ratio(found: Found, method: str, attacker: Attacker, unit: tuple[str, str]) 
 def grown(  # noqa: PLR0917  # what is run, on what, how often
     found: Found, method: str, attacker: Attacker, unit: tuple[str, str], chars: int, rounds: int = 20
 ) -> float:
-    """Return time(4n) / time(n), each the best of so many rounds; of less where they are told apart before.
+    """Return time(4n) / time(n), the best of so many rounds; of less where it is small enough before.
 
-    Of n it is the time of four runs: a machine that is busy for a moment, or whose other threads share a core with
-    this one, is so for both alike.
+    Of n it is the time of four runs, right before that of 4n: a machine that is busy, or whose other threads share a
+    core with this one, is so for both alike.
     """
-    shorter = longer = LATE_SECONDS
     short, long = attacker.text(unit, chars), attacker.text(unit, 4 * chars)
+    best = inf
     for _ in range(rounds):
-        shorter = min(shorter, seconds(found, method, short, together=4))
-        longer = min(longer, seconds(found, method, long))
-        if longer <= MOST_RATIO * shorter or longer >= LATE_SECONDS:
+        shorter = seconds(found, method, short, together=4)
+        longer = seconds(found, method, long)
+        if longer >= LATE_SECONDS:
+            return inf
+        best = min(best, longer / max(shorter, 1e-6))
+        if best <= MOST_RATIO:
             break
-    return longer / max(shorter, 1e-6) if longer < LATE_SECONDS else inf
+    return best
 
 
 def spread(units: list[tuple[str, str]], most: int) -> list[tuple[str, str]]:
@@ -571,19 +574,20 @@ def stages(text: str, folder: Path) -> dict[str, float]:
 
 def slower(folder: Path, chars: int, units: Sequence[str]) -> list[str]:
     """Return what is more than linear from a fourth of so many characters to all, where it takes over 50 ms."""
-    bad = []
+    bad: list[str] = []
     for unit in units:
-        shorter: dict[str, float] = {}
-        longer: dict[str, float] = {}
-        over: list[str] = []
-        for _ in range(8):
-            for took, many in ((shorter, chars // 4), (longer, chars)):
-                for what, each in stages((unit * many)[:many], folder).items():
-                    took[what] = min(each, took.get(what, inf))
-            over = [what for what in longer if longer[what] > max(0.05, MOST_RATIO * shorter[what])]
+        over: dict[str, str] = {}
+        for tried in range(5):
+            shorter, longer = (stages((unit * many)[:many], folder) for many in (chars // 4, chars))
+            slow = {what for what in longer if longer[what] > max(0.05, MOST_RATIO * shorter[what])}
+            over = {
+                what: f"{unit!r}, {what}: {shorter[what]:.3f} s, {longer[what]:.3f} s"
+                for what in slow
+                if what in over or not tried
+            }
             if not over:
                 break
-        bad += [f"{unit!r}, {what}: {shorter[what]:.3f} s, {longer[what]:.3f} s" for what in over]
+        bad += over.values()
     return bad
 
 

@@ -145,8 +145,8 @@ def test_pages_show_every_message_once_and_whole_within_their_room(
     last = data.draw(st.integers(first, min(count - 1, first + 5)))
     pages = pages_of(place, Run(first, last), Cost(room, room))
     rows = place.read(first, last)
-    said = {seq: harmless(body) for seq, body in joined(pages).items()}
-    assert said == {row.seq: harmless(body_of(row, RENDERER, alone=False)) for row in rows}
+    shown_bodies = {seq: harmless(body) for seq, body in joined(pages).items()}
+    assert shown_bodies == {row.seq: harmless(body_of(row, RENDERER, alone=False)) for row in rows}
     assert all(RENDERER.meter.message(page.text).bound <= room for page in pages)
     stored = {row.seq: row for row in rows}
     assert all(stored[row.seq] is row or stored[row.seq] == row for page in pages for row in page.messages)
