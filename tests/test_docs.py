@@ -115,7 +115,7 @@ def test_readme_opens_with_two_commands_that_stand_alone() -> None:
     commands = [block.text.strip() for block in blocks(PAGES[0]) if block.language == "sh"]
     assert commands[:2] == [
         "pip install uv && uv run squidbot replay examples/session.jsonl --window 8k --compare",
-        "pip install uv && uv run pytest",
+        "pip install uv && uv sync --compile-bytecode && uv run pytest",
     ]
 
 

@@ -122,7 +122,7 @@ def test_history_has_no_cap_when_none_is_set() -> None:
 def test_history_cap_holds_when_the_policy_is_on() -> None:
     """Q-06: `budget.policy` alone puts the defaults in force, 2,500 words of history."""
     session = squidbot.load({"budget": {"policy": True}}).session("s", window_tokens=128_000)
-    talk(session, 200)
+    talk(session, 170)
     assert history_words(session) == 312 * 8  # 2,496: another eight would be too many
 
 

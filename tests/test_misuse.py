@@ -130,7 +130,7 @@ def called(act: Callable[..., Any], given: Mapping[str, object]) -> None:
     act(*placed, **named)
 
 
-@pytest.mark.parametrize("in_a_file", [True, False])
+@pytest.mark.parametrize("in_a_file", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_no_misuse_raises_what_is_not_ours_or_harms_a_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_a_file: bool
 ) -> None:
