@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, NewType, NoReturn, TypeVar
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NewType, NoReturn, TypeVar
 import attrs
 import cattrs
 
+from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget.window import MOST_TOKENS, parse_tokens
 from squidbot.core.errors import ConfigError
 from squidbot.core.prompts.modes import MODES
@@ -183,12 +183,8 @@ def _place(value: object, _: object) -> str:
     """Return a path that the file system takes, and that is none of SQLite's names for no file."""
     if not isinstance(value, str):
         raise _RefusedError("invalid value for type, expected str")
-    if "\0" in value:
-        raise _RefusedError(f"is no path, it has a null character: {value!r:.60}")
-    try:
-        os.fsencode(value)
-    except UnicodeEncodeError:
-        raise _RefusedError(f"is no path, it has a lone surrogate: {value!a:.60}") from None
+    if wrong := not_in_paths(value):
+        raise _RefusedError(f"is no path, it has {wrong}: {value!a:.60}")
     if value == IN_NO_FILE:
         raise _RefusedError(f"is {IN_NO_FILE!r}, which is no file here; leave the key out to keep it in memory alone")
     return value

@@ -28,6 +28,7 @@ __all__ = [
     "items",
     "mapping",
     "moment",
+    "not_in_paths",
     "number",
     "of_message",
     "optional",
@@ -142,9 +143,20 @@ def duration(name: str, value: object) -> float:
 def path(name: str, value: object) -> object:
     """Return the path of a file or a folder."""
     spelled = value if isinstance(value, str) or not hasattr(value, "__fspath__") else value.__fspath__()
-    if not isinstance(spelled, str) or "\0" in spelled:
+    if not isinstance(spelled, str) or not_in_paths(spelled):
         raise refused(name, value, "a path")
     return value
+
+
+def not_in_paths(spelled: str) -> str:
+    """Return what a text has that no file system takes in a path; "" where it has nothing of that."""
+    if "\0" in spelled:
+        return "a null character"
+    try:
+        spelled.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "a lone surrogate"
+    return ""
 
 
 def anything(name: str, value: object) -> object:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core import events
+from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget.window import read_budget
 from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
@@ -319,10 +320,7 @@ def _offers(given: Mapping[str, object]) -> bool:
 def _is_file(store: object) -> bool:
     """Return whether something is the path of a file: what the settings take (`checks`), and a path object."""
     spelled = os.fspath(store) if isinstance(store, os.PathLike) else store
-    try:
-        return isinstance(spelled, str) and bool(spelled.strip()) and "\0" not in os.fsdecode(os.fsencode(spelled))
-    except UnicodeEncodeError:
-        return False
+    return isinstance(spelled, str) and bool(spelled.strip()) and not not_in_paths(spelled)
 
 
 def _with_store(settings: str | Path | Mapping[str, object] | None, store: str | Path) -> Mapping[str, object]:
