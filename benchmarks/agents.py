@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from squidbot.hosting import switches
+from squidbot.plugins import host as switches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,21 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.report import Bar, Result, Table
 from benchmarks.schedule import Amount, conversations
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.bills import Added, Bill, Bills, inputs_kept
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.replay.blocks import Reader
-from squidbot.replay.usage import biller_of
-from squidbot.replay.wiring import CODECS, terms_for
+from squidbot.core.tokens.calibration import Added, Bill, Bills, inputs_kept
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.replay.usage import Biller
-    from squidbot.replay.wiring import Terms
+    from squidbot.replay.setup import Biller, Terms
 
 __all__ = ["measure", "recorded_calls"]
 

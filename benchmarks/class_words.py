@@ -1,4 +1,4 @@
-"""Write the word table of the class estimator, squidbot/core/counting/class_words.py, from published vocabularies.
+"""Write the word table of the class estimator, squidbot/core/tokens/class_words.py, from published vocabularies.
 
     python -m benchmarks.class_words [--words N] [--texts DIRECTORY]... PATTERN=PATH...
 
@@ -19,7 +19,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from benchmarks.vocabularies import Vocabulary, vocabulary
-from squidbot.core.counting import class_words, classes
+from squidbot.core.tokens import class_words, classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

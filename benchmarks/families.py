@@ -17,7 +17,7 @@ import uuid
 from functools import cache
 from typing import TYPE_CHECKING
 
-from squidbot.core.counting.class_words import COSTS
+from squidbot.core.tokens.class_words import COSTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

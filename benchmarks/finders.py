@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.turns import Turns
+from squidbot.core.memory.injected import Turns
+from squidbot.core.memory.search import Index
 from squidbot.core.messages import Category, Cost, StoredMessage
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.budget.window import WindowSettings, open_lease
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.budget import WindowSettings, open_lease
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.events import COMPRESSION_SKIPPED, VIEW_PLAN_CHANGED
 from squidbot.core.settings import strategy
+from squidbot.core.tokens.counters import Meter, builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ from benchmarks.agents import HOSTS, SAID, TALK
 from benchmarks.clocks import Times, median
 from benchmarks.host import Host
 from benchmarks.report import Bar, Result, Table
-from squidbot.core.portable import Portable, Words
+from squidbot.core.messages import Portable, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,7 +15,7 @@ from benchmarks.clocks import Times
 from benchmarks.floor import Insert, Reader, sum_fresh
 from benchmarks.host import SESSION, Host
 from benchmarks.report import Bar, Result, Table
-from squidbot.core.budget.complexity import score_complexity
+from squidbot.core.budget import score_complexity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

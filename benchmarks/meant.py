@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmarks.finders import Form, FullText, fused
 from benchmarks.stored import Stored
-from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.search.likeness import Meaning
+from squidbot.core.memory.search import Index, Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,6 +92,6 @@ def _vectors(texts: tuple[str, ...]) -> Any:  # noqa: ANN401  # an array, where 
 
 @lru_cache(1)
 def _embedder() -> Any:  # noqa: ANN401  # what embeds, where NumPy is installed
-    from squidbot.adapters.numpy.embedder import NumpyEmbedder  # noqa: PLC0415  # an extra
+    from squidbot.adapters.numpy import NumpyEmbedder  # noqa: PLC0415  # an extra
 
     return NumpyEmbedder(MODEL)

@@ -17,8 +17,8 @@ from benchmarks.host import CODEC, Stores, open_session
 from benchmarks.report import Bar, Result, Table
 from benchmarks.talk import conversation
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import TEMPLATE_TOKENS
 from squidbot.core.engine import Inputs
+from squidbot.core.tokens.counters import TEMPLATE_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

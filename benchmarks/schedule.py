@@ -26,8 +26,8 @@ from benchmarks.schedule_online import Spent, driven, run, spent_on
 from benchmarks.schedule_search import cheapest
 from benchmarks.talk import conversation
 from squidbot.codecs.transcripts import Conversation, read_transcripts
-from squidbot.core.counting.tokens import builtin_counter
-from squidbot.replay.wiring import terms_for
+from squidbot.core.tokens.counters import builtin_counter
+from squidbot.replay.setup import terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

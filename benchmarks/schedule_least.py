@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.schedule_model import READ_PRICE, WRITE_PRICE, Stand, permitted_by
-from squidbot.core.changes.folding import filled
+from squidbot.core.compaction.planner import filled
 from squidbot.core.plan import Representation
 
 if TYPE_CHECKING:

@@ -22,17 +22,17 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.changes.folding import filled
-from squidbot.core.changes.scene import HEADER_TOKENS
+from squidbot.core.compaction.planner import filled
+from squidbot.core.compaction.pressure import HEADER_TOKENS
 from squidbot.core.plan import Representation
-from squidbot.core.view.atoms import session_blocks
+from squidbot.core.view.steps import session_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.messages import Cost
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.steps import Atom
 
 __all__ = [
     "READ_PRICE",

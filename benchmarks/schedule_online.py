@@ -8,14 +8,13 @@ from benchmarks.schedule_model import READ_PRICE, WRITE_PRICE, Fills, Model, Mom
 from benchmarks.schedule_search import Change, Found
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.notes.extract import render
-from squidbot.core.notes.ledger import Ledger
-from squidbot.core.notes.notebook import Notebook
+from squidbot.core.notes.notebook import Ledger, Notebook
 from squidbot.core.plan import Representation
-from squidbot.core.view.atoms import atoms_of, session_blocks, total
 from squidbot.core.view.renderer import Renderer
+from squidbot.core.view.steps import atoms_of, session_blocks, total
 from squidbot.replay.metrics import CACHE_TTL_SECONDS, Ruler
 from squidbot.replay.runner import replay
-from squidbot.replay.wiring import CODECS
+from squidbot.replay.setup import CODECS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import TokenCounter
-    from squidbot.core.view.atoms import Atom
+    from squidbot.core.view.steps import Atom
     from squidbot.replay.runner import Call, Outcome
-    from squidbot.replay.wiring import Terms
+    from squidbot.replay.setup import Terms
 
 __all__ = ["Online", "Spent", "driven", "run", "spent_on"]
 

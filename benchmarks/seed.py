@@ -17,7 +17,7 @@ from contextlib import closing
 from itertools import count, islice
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from squidbot.adapters.sqlite3 import SqliteStore, queries, session_rows
+from squidbot.adapters.sqlite3 import SqliteStore, rows
 from squidbot.core.messages import Category, Cost, StoredMessage
 
 if TYPE_CHECKING:
@@ -142,12 +142,12 @@ def seed(path: str | os.PathLike[str], session_id: str, messages: int) -> None:
         connection.text_factory = bytes
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN IMMEDIATE")
-        session = session_rows.add(connection, session_rows.find(connection, session_id))
+        session = rows.add(connection, rows.find(connection, session_id))
         if session.messages:
             raise ValueError(f"{session_id} has {session.messages} messages; name a new session")
         said = conversation(messages)
         while chunk := list(islice(said, CHUNK)):
-            session = queries.append(connection, session, chunk, ())
+            session = rows.append(connection, session, chunk, ())
             connection.execute("COMMIT")
             connection.execute("BEGIN IMMEDIATE")
         connection.execute("COMMIT")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.clocks import median
 from benchmarks.process import run_python
 from benchmarks.report import Bar, Result, Table
-from squidbot.core.sizing.header import Tensor
-from squidbot.core.sizing.tensor_types import type_id
+from squidbot.core.sizing.header import Tensor, type_id
 from squidbot.testing.ggufs import write_gguf
 
 if TYPE_CHECKING:
@@ -30,10 +29,10 @@ FREE_BYTES = {"8B": 15_500 * 2**20, "405B": 15_500 * 2**20, "405B, without vocab
 CHILD = """
 import json, sys, time
 began = time.process_time()
-from squidbot.adapters.gguf.reader import read_header
-from squidbot.core.sizing.context import Card, Loading
+from squidbot.adapters.gguf import read_header
+from squidbot.core.sizing.header import Card, Loading
 from squidbot.core.sizing.fit import alternatives, fit
-from squidbot.core.sizing.model import model_of
+from squidbot.core.sizing.memory import model_of
 marks = [time.process_time()]
 def mark():
     marks.append(time.process_time())

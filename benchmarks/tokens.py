@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from benchmarks.families import FAMILIES, texts
 from benchmarks.vocabularies import vocabulary
 from squidbot.adapters.tiktoken import TiktokenCounter
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

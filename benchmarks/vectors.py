@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.clocks import Times
 from benchmarks.process import run_python
 from benchmarks.report import Bar, Result, Table
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, queries
+from squidbot.adapters.common.packages import missing
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import Scope, View
-from squidbot.core.vectors.nearest import Nearest
-from squidbot.core.vectors.values import dot, unit, unpacked
-from squidbot.extras import missing
+from squidbot.core.vectors import Nearest, dot, unit, unpacked
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.adapters.sqlite3.memory.places import SqliteVectors
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
+    from squidbot.core.vectors import VectorIndex
 
 __all__ = ["measure"]
 
@@ -216,8 +215,8 @@ def _fill(store: SqliteMemoryStore, making: Making, count: int) -> None:
         numbers = range(first, min(first + BATCH, count))
         batch = [made_memory(f"{number}", ANN if number % BOBS else BOB, time=float(number)) for number in numbers]
         with store._writing as connection:  # noqa: SLF001  # the quick way in
-            for key, memory in enumerate(batch, queries.next_key(connection)):
-                queries.insert(connection, key, memory)
+            for key, memory in enumerate(batch, rows.next_key(connection)):
+                rows.insert(connection, key, memory)
         store.put_vectors(MODEL, DIMENSIONS, {memory.memory_id: next(vectors) for memory in batch})
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.vectors import VectorIndex
 
 __all__ = ["filled", "measure", "measured"]
 

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         TranscriptError,
     )
     from squidbot.core.events import Event
-    from squidbot.core.jobs.due import JobSettings
     from squidbot.core.memories import Memory, Scope
     from squidbot.core.messages import Completion, Message, Usage
-    from squidbot.engines import Engine, load
+    from squidbot.core.summaries import JobSettings
+    from squidbot.engine import Engine, load
     from squidbot.hookspecs import hookimpl
-    from squidbot.jobs import Jobs
-    from squidbot.sessions import Assembly, Session
+    from squidbot.services.background import Jobs
+    from squidbot.session import Assembly, Session
     from squidbot.tool_memory import memory_tool
     from squidbot.tools import Answer, history_tool
 
@@ -76,14 +76,14 @@ __all__ = [
 _HOMES = {
     "squidbot.core.errors": [name for name in __all__ if name.endswith("Error")],
     "squidbot.core.events": ["Event"],
-    "squidbot.core.jobs.due": ["JobSettings"],
+    "squidbot.core.summaries": ["JobSettings"],
     "squidbot.core.memories": ["Memory", "Scope"],
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
-    "squidbot.engines": ["Engine", "load"],
+    "squidbot.engine": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
-    "squidbot.jobs": ["Jobs"],
+    "squidbot.services.background": ["Jobs"],
     "squidbot.tool_memory": ["memory_tool"],
-    "squidbot.sessions": ["Assembly", "Session"],
+    "squidbot.session": ["Assembly", "Session"],
     "squidbot.tools": ["Answer", "history_tool"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

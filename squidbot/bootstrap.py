@@ -9,47 +9,38 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.builtin import INDEXES, TIMERS
 from squidbot.core import events
-from squidbot.core.budget.ladder import Ladder
-from squidbot.core.budget.resolution import Resolved
-from squidbot.core.budget.window import WindowSettings, open_lease, read_tokens, window_below
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.budget import Ladder, Resolved, WindowSettings, open_lease, read_tokens, window_below
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import Facts
 from squidbot.core.settings import strategy
-from squidbot.core.withdrawing import Facts
-from squidbot.counters import Counters
-from squidbot.extending import learn_model, window_of
-from squidbot.extensions import collected, relay_of, store_name
-from squidbot.hooks import Hooks
-from squidbot.journals import Journals
-from squidbot.models.catalog import Catalog
-from squidbot.models.learned import PLAIN_SOURCES, Discoveries, LearnedWindows, learned_for, refused
-from squidbot.offers import check_offered, make
-from squidbot.prompting import Prompts
-from squidbot.remembering import NOBODY, Remembering, Vectors, withdraw
-from squidbot.waiting import wait
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.memory import NOBODY, Remembering, Vectors, withdraw
+from squidbot.models import PLAIN_SOURCES, Catalog, Discoveries, LearnedWindows, learned_for, refused
+from squidbot.wiring.extensions import Hooks, learn_model, window_of
+from squidbot.wiring.journal import Journals
+from squidbot.wiring.prompting import Prompts
+from squidbot.wiring.registry import INDEXES, TIMERS, Counters, check_offered, collected, make, relay_of, store_name
+from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from squidbot.config import Loaded
-    from squidbot.core.jobs.due import JobSettings
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Lease
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.vectors.values import VectorIndex
-    from squidbot.offers import Registry, Timer
-    from squidbot.relay import Relay
+    from squidbot.core.summaries import JobSettings
+    from squidbot.core.vectors import VectorIndex
     from squidbot.tables import Prices
-    from squidbot.turnlog.logfile import TurnLog
+    from squidbot.wiring.extensions import Relay
+    from squidbot.wiring.registry import Registry, Timer
+    from squidbot.wiring.turnlog import TurnLog
 
-__all__ = ["Wired", "wire"]
 
 NEXT_STEP = (
     "(a model of the settings that has an adapter, or what an extension offers by `register.llm`; docs/summaries.md)"
@@ -101,7 +92,7 @@ class Wired:
         Raises:
             ConfigError: it is a folder, or it has none to stand in; or a pattern of what is redacted is none.
         """
-        from squidbot.turnlog.logfile import TurnLog  # noqa: PLC0415  # who looks for no fault needs none of it
+        from squidbot.wiring.turnlog import TurnLog  # noqa: PLC0415  # who looks for no fault needs none of it
 
         self.turn_log = TurnLog(path, self.remembering.redactor, self.relay, place)
 
@@ -297,7 +288,7 @@ class Wired:
 
     def job_settings(self) -> JobSettings:
         """Return what is to be summarized by a language model."""
-        from squidbot.core.jobs.due import JobSettings  # noqa: PLC0415  # no turn needs it
+        from squidbot.core.summaries import JobSettings  # noqa: PLC0415  # no turn needs it
 
         summary = self.loaded.settings.summary
         own = JobSettings(keeps=self.prompts.keeps)

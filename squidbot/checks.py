@@ -11,9 +11,9 @@ import attrs
 import cattrs
 
 from squidbot.core.arguments import not_in_paths
-from squidbot.core.budget.window import MOST_TOKENS, parse_tokens
+from squidbot.core.budget import MOST_TOKENS, parse_tokens
 from squidbot.core.errors import ConfigError
-from squidbot.core.prompts.modes import MODES
+from squidbot.core.prompts import MODES
 from squidbot.core.redaction import Redactor
 from squidbot.core.settings import STRATEGIES
 from squidbot.model_options import what_is_wrong

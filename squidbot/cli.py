@@ -13,9 +13,9 @@ from typing import cast
 
 import click
 
+from squidbot.adapters.common.packages import DISTRIBUTION
 from squidbot.commands.ending import ANSWER_IS_NO, INTERRUPTED, exit_code, stop
 from squidbot.core.errors import SquidbotError
-from squidbot.extras import DISTRIBUTION
 
 __all__ = ["main"]
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from squidbot.accounts import USUAL_KEYS
+from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.checks import structured
-from squidbot.core.budget.window import read_tokens
+from squidbot.core.budget import read_tokens
 from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import NAMES
 from squidbot.tables import Settings

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.values import Change, Goal, Goals, Item
-from squidbot.forgetting import forget_named
+from squidbot.services.forget import forget_named
 from squidbot.tool_goals import answer_goal, goal_tool
 
 if TYPE_CHECKING:
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 __all__ = [
     "Change",

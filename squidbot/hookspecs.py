@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Job, Message, Summary
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
-    from squidbot.core.sizing.context import Definition
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.sizing.header import Definition
+    from squidbot.core.vectors import VectorIndex
     from squidbot.core.view.assembly import Assembly
 
 __all__ = [

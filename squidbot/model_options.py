@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import InvalidRequestError
-from squidbot.core.view.validity import refuse_server_state
+from squidbot.core.view.steps import refuse_server_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from squidbot.tools import Answer, defined, given, shown, text_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.context.sources import Sources
+    from squidbot.services.documents import Sources
 
 __all__ = ["answer_context", "context_tool", "listed"]
 

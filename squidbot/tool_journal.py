@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError, StoreError
-from squidbot.core.journal.digest import digest
-from squidbot.core.journal.entry import DEFAULT_AGENT, Entry, day_of
-from squidbot.core.memory.telling import safe
+from squidbot.core.journal import DEFAULT_AGENT, Entry, day_of, digest
+from squidbot.core.memory.text import safe
 from squidbot.core.view.marks import JOURNAL, fence, refused
 from squidbot.tools import Answer, defined, given, text_of, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from squidbot.core.counting.meter import Meter
-    from squidbot.journals import Telling
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.wiring.journal import Telling
 
 __all__ = ["ADD", "LIST", "SCHEMAS", "STATUS", "Desk", "answer_journal", "journal_tools"]
 

@@ -9,17 +9,17 @@ from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.asking import MOST_HITS, Added, Asked
-from squidbot.core.memory.facts import ABOUT, TRAIT
+from squidbot.core.memory.extract import ABOUT, TRAIT
 from squidbot.core.view.marks import refused
 from squidbot.tools import Answer, defined, given, shown, text_of, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.core.memories import Category
+    from squidbot.core.memories import FactCategory
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.memory.facts import Candidate
-    from squidbot.core.memory.telling import Told
+    from squidbot.core.memory.extract import Candidate
+    from squidbot.core.memory.text import Told
     from squidbot.core.ports import TranscriptStore
 
 __all__ = [
@@ -193,7 +193,7 @@ def _action(asked: Mapping[str, object], caller: Caller) -> str:
     raise RecallError(f"action is {shown(action)}; it is one of {', '.join(known)}")
 
 
-def _category(asked: Mapping[str, object]) -> Category | None:
+def _category(asked: Mapping[str, object]) -> FactCategory | None:
     value = asked.get("category")
     if value is None or value == "":
         return None

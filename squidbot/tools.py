@@ -15,9 +15,7 @@ from squidbot.core.view.marks import TOOL, refused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.history.hits import Hits
-    from squidbot.core.history.pages import Page
-    from squidbot.core.history.recall import History
+    from squidbot.core.recall.history import History, Hits, Page
 
 __all__ = ["Answer", "answer", "defined", "given", "history_tool", "shown", "text_of", "whole_number"]
 

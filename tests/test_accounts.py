@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.accounts import MOST_SAID_CHARS, NO_KEY, Account, UnfitError, Words, address, is_here
+from squidbot.adapters.common.providers import MOST_SAID_CHARS, NO_KEY, Account, UnfitError, Words, address, is_here
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 
 if TYPE_CHECKING:
-    from squidbot.accounts import Client
+    from squidbot.adapters.common.providers import Client
 
 KEY = "sk-not-to-be-shown"
 

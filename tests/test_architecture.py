@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.extras import extra_of
+from squidbot.adapters.common.packages import extra_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
+from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,20 +13,18 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.checks import KV_TYPES
 from squidbot.config import Loaded, load_settings
-from squidbot.core.budget.caps import Capped
-from squidbot.core.budget.ladder import Ladder
+from squidbot.core.budget import Capped, Ladder
 from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
-from squidbot.core.jobs.due import JobSettings
-from squidbot.core.journal.entry import Entry
-from squidbot.core.journal.rules import Rules
+from squidbot.core.journal import Entry, Rules
 from squidbot.core.plan import Representation
 from squidbot.core.settings import HistorySettings
 from squidbot.core.snapshots import Retention
+from squidbot.core.summaries import JobSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 PATH = "squidbot.toml"
 

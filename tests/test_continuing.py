@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
-    from squidbot.engines import Engine
+    from squidbot.engine import Engine
 
 ANN = Scope(user="ann")
 

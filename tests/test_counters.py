@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.cli import main
 from squidbot.core.errors import ConfigError
-from squidbot.counters import VOCABULARIES, vocabulary_of
+from squidbot.wiring.registry import VOCABULARIES, vocabulary_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

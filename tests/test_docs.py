@@ -18,13 +18,12 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot import hookspecs
-from squidbot.builtin import BuiltIn
 from squidbot.cli import main
 from squidbot.config import load_settings
 from squidbot.core import events
 from squidbot.core.events import Event
-from squidbot.offers import Registry
-from squidbot.probes import PROBES
+from squidbot.wiring.gpus import PROBES
+from squidbot.wiring.registry import BuiltIn, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ import squidbot
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import View
-from squidbot.embedding import Behind
+from squidbot.memory import Behind
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.ports import Embedder
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.vectors import VectorIndex
     from squidbot.hookspecs import Register
 
 

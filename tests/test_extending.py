@@ -16,8 +16,8 @@ import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.messages import Category, Message
-from squidbot.extending import text_of
 from squidbot.testing.models import ScriptedLLM
+from squidbot.wiring.extensions import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from squidbot.adapters.common.packages import DISTRIBUTION, EXTRAS, command, extra_of, missing
 from squidbot.cli import main
-from squidbot.extras import DISTRIBUTION, EXTRAS, command, extra_of, missing
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = [

@@ -13,7 +13,7 @@ import pytest
 import squidbot
 from squidbot.core import events
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
 from squidbot.testing import HashedWords
 
@@ -176,7 +176,7 @@ def test_what_cannot_be_ended_is_told_and_tried_again(tmp_path: Path, monkeypatc
     with engine_in(tmp_path) as engine:
         session = talk(engine, "ann/1", SAID)
         with monkeypatch.context() as patch:
-            patch.setattr("squidbot.forgetting._log_without", fails)
+            patch.setattr("squidbot.services.forget._log_without", fails)
             with pytest.raises(StoreError, match="the disk failed"):
                 session.forget(0)
             heard = Offering()

@@ -11,21 +11,20 @@ import pytest
 import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError
-from squidbot.core.journal.progress import told_of
+from squidbot.core.journal import told_of
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Completion
 from squidbot.hookspecs import hookimpl
-from squidbot.journaling import ByJournal, Kept, Occasion
-from squidbot.working import Order, Worker
+from squidbot.services.background import ByJournal, Kept, Occasion, Order, Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
-    from squidbot.core.journal.entry import Entry
-    from squidbot.engines import Engine
+    from squidbot.core.journal import Entry
+    from squidbot.engine import Engine
     from squidbot.hookspecs import Register
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 MINUTE = 60.0

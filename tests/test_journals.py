@@ -11,11 +11,10 @@ import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core import events
 from squidbot.core.errors import JournalFullError
-from squidbot.core.journal.entry import Entry
-from squidbot.journaling import ByJournal, Occasion
-from squidbot.journals import Telling
+from squidbot.core.journal import Entry
+from squidbot.services.background import ByJournal, Occasion, Order, Worker
 from squidbot.testing import check_journal
-from squidbot.working import Order, Worker
+from squidbot.wiring.journal import Telling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +100,7 @@ def test_journal_that_tells_is_one(tmp_path: Path) -> None:
 
 def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of journals, sessions and faults the newest are held; the others are looked up again."""
-    monkeypatch.setattr("squidbot.journals.MOST_HELD", 3)
+    monkeypatch.setattr("squidbot.wiring.journal.MOST_HELD", 3)
     settings = {"journal": {"enabled": True, "folder": str(tmp_path)}, "summary": {"scheduler": "none"}}
     with squidbot.load(settings) as engine:
         journals, work = engine.wired.journals, ByJournal(60.0)
@@ -124,7 +123,7 @@ def test_pattern_that_takes_too_long_is_switched_off_and_told_of(
 ) -> None:
     """Once for an engine, whoever's journal it is; entries are still kept."""
     host, ticks = Host(), count()
-    monkeypatch.setattr("squidbot.journals.time.thread_time", lambda: 0.6 * next(ticks))
+    monkeypatch.setattr("squidbot.wiring.journal.time.thread_time", lambda: 0.6 * next(ticks))
     settings = {"journal": {"enabled": True, "folder": str(tmp_path), "redact_patterns": [r"EMP-\d+"]}}
     with squidbot.load(settings, extensions=[host]) as engine:
         journal = engine.wired.journals.of()

@@ -11,7 +11,7 @@ import pytest
 import squidbot
 from squidbot.core.errors import BudgetError, ContextOverflowError
 from squidbot.core.ports import LoadedModel
-from squidbot.core.sizing.context import Definition, Loading
+from squidbot.core.sizing.header import Definition, Loading
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.core.memory.asking import Added, Asked
 
 if TYPE_CHECKING:

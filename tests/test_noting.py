@@ -15,16 +15,16 @@ pytest.importorskip("yaml", reason="the adapter's package is an extra")
 import squidbot
 from squidbot.cli import main
 from squidbot.core.errors import ConfigError, SquidbotError, StoreError
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
 from squidbot.core.memory.asking import Added, Asked
-from squidbot.noting import read_notes, write_notes
+from squidbot.services.exchange import read_notes, write_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.engines import Engine
-    from squidbot.noting import Noted
+    from squidbot.engine import Engine
+    from squidbot.services.exchange import Noted
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 
@@ -175,7 +175,7 @@ def test_patterns_of_secrets_have_a_limit_of_time(
         engine.journal().append(Entry(NOW, "EMP-77 has moved the facts."))
         written(engine, tmp_path / "notes")
     ticks = count(0, 2)
-    monkeypatch.setattr("squidbot.journals.time.thread_time", lambda: float(next(ticks)))
+    monkeypatch.setattr("squidbot.wiring.journal.time.thread_time", lambda: float(next(ticks)))
     journal = {"folder": str(tmp_path / "b"), "redact_patterns": [r"EMP-\d+"]}
     with squidbot.load({"store": {"path": str(tmp_path / "b.db")}, "journal": journal}) as engine:
         assert taken(engine, tmp_path / "notes").entries == 1

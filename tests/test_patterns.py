@@ -30,7 +30,7 @@ import pytest
 import squidbot
 from squidbot.commands.reading.entries import entries
 from squidbot.commands.reading.forms import FORMS, Left
-from squidbot.core.finding.words import may_have_phrase
+from squidbot.core.recall.search import may_have_phrase
 from squidbot.core.redaction import Redactor, _compiled
 
 if TYPE_CHECKING:

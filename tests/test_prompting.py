@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.cli import main
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.prompts.modes import MODES
-from squidbot.core.prompts.texts import MANDATES, SANITY, TEMPLATES
-from squidbot.prompting import has_host_tools
+from squidbot.core.prompts import MANDATES, MODES, SANITY, TEMPLATES
+from squidbot.core.tokens.counters import builtin_counter
+from squidbot.wiring.prompting import has_host_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -40,7 +40,7 @@ def session(**settings: object) -> squidbot.Session:
         [["Hello"]],
     ],
 )
-def test_assemble_takes_whatever_form_a_message_has(said: squidbot.sessions.Said) -> None:
+def test_assemble_takes_whatever_form_a_message_has(said: squidbot.session.Said) -> None:
     """A text, a dict, one of our messages, lists of them: the same request."""
     assert session().assemble(said).messages == [{"role": "user", "content": "Hello"}]
 
@@ -352,7 +352,7 @@ def test_preview_is_what_would_be_sent_next() -> None:
     one = talked()
     one.record(one.codec.to_message({"role": "user", "content": "and now?"}))
     seen = one.preview()
-    other = squidbot.sessions.Session(one.wired, "s", one.lease, one.codec)
+    other = squidbot.session.Session(one.wired, "s", one.lease, one.codec)
     assert other.preview().messages == seen.messages[1:]
     assert other.preview().report.cost == seen.report.cost
     assert one.assemble(system="Be brief.", tools=[{"name": "read"}], memory="tea").messages == seen.messages

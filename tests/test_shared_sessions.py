@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import Hosted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,14 +10,14 @@ import squidbot
 from squidbot.chat.toolbox import names_of
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import Hosted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
-    from squidbot.engines import Engine
+    from squidbot.engine import Engine
 
 
 class Heard:

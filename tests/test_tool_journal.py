@@ -10,18 +10,18 @@ import pytest
 import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import Hosted
 from squidbot.tool_journal import ADD, LIST, SCHEMAS, STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from squidbot.engines import Engine
+    from squidbot.engine import Engine
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import squidbot
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.messages import Category, Kind
+from squidbot.core.tokens.counters import builtin_counter
 from squidbot.tools import history_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 NOW = 1_700_000_000.0
 # A definition is sent with every request.

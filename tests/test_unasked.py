@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
-    from squidbot.core.memories import Category
+    from squidbot.core.memories import FactCategory
     from squidbot.hookspecs import Register
 
 NOW = 1_700_000_000.0
@@ -30,7 +30,7 @@ OFF = {"memory": {"in_prompt": False}}
 
 
 def learned(
-    engine: squidbot.Engine, text: str, category: Category = "core", scope: squidbot.Scope = ANN, days: float = 3.0
+    engine: squidbot.Engine, text: str, category: FactCategory = "core", scope: squidbot.Scope = ANN, days: float = 3.0
 ) -> str:
     """Remember a fact of the user's, and return its id."""
     added = engine.memories(scope).add(Added(text, category, trust="user"), NOW - days * DAY)

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
+from squidbot.core.forgetting import TOLD
 from squidbot.core.memory.asking import Added, Asked
 from squidbot.core.messages import Record
-from squidbot.core.withdrawing import TOLD
-from squidbot.relay import Relay
-from squidbot.remembering import withdraw
+from squidbot.memory import withdraw
 from squidbot.testing import made_message
+from squidbot.wiring.extensions import Relay
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.memories import Category
+    from squidbot.core.memories import FactCategory
 
 NOW = 1_700_000_000.0
 ANN, BEN = squidbot.Scope(user="ann", bot="b"), squidbot.Scope(user="ben", bot="b")
@@ -36,7 +36,7 @@ ACTS = ("turn", "ask", "learn", "forget", "undo", "compact", "reopen", "system")
 
 
 def learned(
-    engine: squidbot.Engine, text: str, category: Category = "core", scope: squidbot.Scope = ANN, replaces: str = ""
+    engine: squidbot.Engine, text: str, category: FactCategory = "core", scope: squidbot.Scope = ANN, replaces: str = ""
 ) -> str:
     """Remember a fact of the user's, and return its id."""
     added = engine.memories(scope).add(Added(text, category, replaces, trust="user"), NOW)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pynvml
 
-from squidbot.core.devices import MainMemory, Probed, Tried, shown
-from squidbot.core.nvml import FUNCTION_NOT_FOUND, SUCCESS, UNKNOWN, as_devices
+from squidbot.core.devices import FUNCTION_NOT_FOUND, SUCCESS, UNKNOWN, MainMemory, Probed, Tried, as_devices, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import tiktoken
 
+from squidbot.adapters.common.packages import how_to_get
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
-from squidbot.extras import how_to_get
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Certificate

@@ -17,7 +17,7 @@ from squidbot.commands.reading.explained import explained
 from squidbot.commands.reading.opened import Opened
 from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import count, percent
-from squidbot.core.budget.reliability import level_of
+from squidbot.core.budget import level_of
 from squidbot.core.memory.asking import Asked
 from squidbot.tool_goals import told
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.chat.screen import Screen
     from squidbot.chat.starting import Asked as Wanted
     from squidbot.chat.starting import Begun
-    from squidbot.core.journal.entry import Entry
+    from squidbot.core.journal import Entry
 
 __all__ = ["COMMANDS", "Command", "Talk", "command_of"]
 

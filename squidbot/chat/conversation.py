@@ -14,14 +14,15 @@ from squidbot.chat.cut import BY_DEATH, BY_USER, Cut, keep_cut, newest_cut
 from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, names_of, results
 from squidbot.core.errors import BudgetError, ConfigError, ContextOverflowError, LLMError, SquidbotError
 from squidbot.core.messages import Usage
-from squidbot.heard import Heard
+from squidbot.wiring.streams import Heard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.core.messages import Reply, StoredMessage, ToolCall
     from squidbot.core.ports import Chat, Codec
-    from squidbot.sessions import Answer, Assembly, Session
+    from squidbot.session import Assembly, Session
+    from squidbot.tools import Answer
 
 __all__ = ["MOST_STEPS", "Conversation", "Means", "Sent", "Turn", "Watcher"]
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.journal.making import question_of
+from squidbot.core.journal import question_of
 from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category
 from squidbot.core.notes.extract import extract
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.core.messages import Message
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 __all__ = ["Journal", "journal"]
 

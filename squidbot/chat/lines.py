@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from squidbot.adapting.disk import make_file, make_folder
+from squidbot.adapters.common.files import make_file, make_folder
 from squidbot.chat.screen import colours
 from squidbot.core.errors import ConfigError
 

@@ -13,16 +13,16 @@ from squidbot.chat.starting import DEMO
 from squidbot.chat.stopping import Stopping
 from squidbot.commands.reading.opened import Opened
 from squidbot.commands.texts import ago, count, shorter
-from squidbot.core.budget.reliability import reliability
+from squidbot.core.budget import reliability
 from squidbot.core.errors import BudgetError, SquidbotError
-from squidbot.core.portable import Words
+from squidbot.core.messages import Words
 
 if TYPE_CHECKING:
     from squidbot.chat.conversation import Turn
     from squidbot.chat.lines import Lines
     from squidbot.chat.screen import Screen
     from squidbot.chat.starting import Asked, Begun
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 __all__ = ["Talk"]
 

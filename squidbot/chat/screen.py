@@ -15,17 +15,18 @@ from squidbot.commands.ending import complain
 from squidbot.commands.events import event_line
 from squidbot.commands.paper import parameters
 from squidbot.commands.texts import count, line, percent, shorter
-from squidbot.core.budget.ladder import CRITICAL, EMERGENCY, pressure_of
+from squidbot.core.budget import CRITICAL, EMERGENCY, pressure_of
 
 if TYPE_CHECKING:
     from typing import TextIO
 
     from squidbot.chat.conversation import Turn
+    from squidbot.core.compaction.turn import Room
     from squidbot.core.messages import ToolCall
     from squidbot.core.plan import Prices
-    from squidbot.core.request import Room
     from squidbot.core.settings import HistorySettings
-    from squidbot.sessions import Answer, Assembly
+    from squidbot.session import Assembly
+    from squidbot.tools import Answer
 
 __all__ = ["Screen", "bar", "budget_line", "colours"]
 

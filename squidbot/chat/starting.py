@@ -9,21 +9,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
-from squidbot.builtin import OPEN_FILES, RUNTIMES
+from squidbot.adapters.common.packages import command, missing
 from squidbot.checks import ISOLATIONS
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
-from squidbot.engines import load
-from squidbot.extras import command, missing
-from squidbot.forgetting import Wrote, note_written
+from squidbot.engine import load
 from squidbot.hookspecs import hookimpl
+from squidbot.services.forget import Wrote, note_written
+from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.core.events import Event
-    from squidbot.engines import Engine
+    from squidbot.engine import Engine
     from squidbot.hookspecs import Store
 
 __all__ = ["DEMO", "Asked", "Begun", "Ears", "NoModelError", "begun"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs.fields import adopted
-from squidbot.core.portable import Outcome, Portable, Words
+from squidbot.core.messages import Outcome, Portable, Words
 from squidbot.core.view.marks import refused
 from squidbot.tools import Answer
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import ToolCall
     from squidbot.core.ports import Codec
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 __all__ = ["ENOUGH", "HISTORY", "NOT_RUN", "answer_call", "names_of", "results"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
+    Pictures,
     as_dict,
     as_name,
     as_object,
@@ -19,15 +20,12 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.codecs.images import Pictures
-from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.portable import Media, Outcome, Portable, Words
+from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from squidbot.core.messages import Part
-    from squidbot.core.portable import Piece
+    from squidbot.core.messages import Part, Piece
 
 __all__ = ["TRANSCRIPT_KEYS", "AnthropicMessages"]
 

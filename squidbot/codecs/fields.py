@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
-from squidbot.core.labels import labelled
-from squidbot.core.portable import Media
+from squidbot.core.errors import TranscriptError
+from squidbot.core.messages import Media, Usage, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    import pathlib
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.portable import Portable
+    from squidbot.core.messages import Portable
     from squidbot.core.ports import Codec
 
-__all__ = [
-    "PayloadError",
-    "adopted",
-    "as_dict",
-    "as_list",
-    "as_name",
-    "as_object",
-    "as_told",
-    "bare",
-    "data_url",
-    "fenced",
-    "kind",
-    "media_from",
-    "media_tokens",
-    "openai_image_tokens",
-    "portable_id",
-    "told",
-    "with_label",
-    "with_notice",
-]
 
 # What parts of a message that say a text are called.
 _SAID: Final = ("text", "input_text", "output_text")
@@ -207,3 +189,194 @@ def bare(value: object) -> object:
 def media_tokens(base64_chars: int) -> int:
     """Return an estimate from above, in tokens, of a document or a recording given as so many characters of base64."""
     return max(_PAGE_TOKENS, base64_chars // _BASE64_CHARS_PER_TOKEN)
+
+
+# Pictures inside payloads: how many there are, and texts in the place of the first ones (P-10).
+
+# What tools were given, or hosts keep for themselves: nothing in it is shown as a picture.
+_BESIDE: Final = frozenset({"input", "args", "arguments", "tool_calls", "function", "usage", "artifact", "metadata"})
+# Payloads nest no deeper down to where a picture stands; what does is data.
+_MOST_DEEP: Final = 12
+# No form of a picture is without it; most payloads are not read for it.
+_MARK: Final = "image"
+
+
+def is_image_type(mime: object) -> bool:
+    """Return whether a MIME type is that of a picture."""
+    return isinstance(mime, str) and mime.startswith("image/")
+
+
+def placeholder(number: int, of: int, handle: str) -> str:
+    """Return what stands in the place of a picture, counted from 1; `handle` brings back what was said beside it."""
+    return f"[image {number} of {of}: stored, not shown; recall {handle}]"
+
+
+class Pictures:
+    """What codecs have in common whose pictures are objects of a `type`, anywhere in the content of a message."""
+
+    image_types: Sequence[str] = ()
+    text_type: str = "text"
+
+    def images(self, payload: str) -> int:
+        """Return how many pictures a payload has; 0 for what is no JSON."""
+        return self._shown(payload, 0, "")[1]
+
+    def without_images(self, payload: str, most: int, handle: str) -> str:
+        """Return a payload in which a text stands in the place of each of its first `most` pictures.
+
+        `handle` names the message in that text. What is no JSON is returned as it is.
+        """
+        return self._shown(payload, most, handle)[0]
+
+    def _shown(self, payload: str, most: int, handle: str) -> tuple[str, int]:
+        """Return a payload without its first pictures, and how many it has."""
+        if _MARK not in payload:
+            return payload, 0
+        try:
+            value = jsontext.parse(payload)
+        except ValueError:
+            return payload, 0
+        of = sum(1 for _ in self._found(value))
+        if not most or not of:
+            return payload, of
+        gone = {id(one): placeholder(n, of, handle) for n, one in enumerate(self._found(value), 1) if n <= most}
+        return jsontext.write(self._without(value, gone)), of
+
+    def _found(self, value: object, depth: int = 0) -> Iterator[object]:
+        """Yield the pictures of a value, in order."""
+        if isinstance(value, list):
+            inner: Iterable[object] = value
+        elif isinstance(value, dict):
+            if self._is_image(value):
+                yield value
+                return
+            inner = (one for key, one in value.items() if key not in _BESIDE)
+        else:
+            return
+        if depth < _MOST_DEEP:
+            for one in inner:
+                yield from self._found(one, depth + 1)
+
+    def _without(self, value: object, gone: Mapping[int, str], depth: int = 0) -> object:
+        """Return a value with texts in the place of what is named by its identity."""
+        if id(value) in gone:
+            return self._said(gone[id(value)])
+        if depth > _MOST_DEEP:
+            return value
+        if isinstance(value, list):
+            return [self._without(one, gone, depth + 1) for one in value]
+        if not isinstance(value, dict):
+            return value
+        return {key: one if key in _BESIDE else self._without(one, gone, depth + 1) for key, one in value.items()}
+
+    def _is_image(self, one: Mapping[str, object]) -> bool:
+        return one.get("type") in self.image_types
+
+    def _said(self, text: str) -> object:
+        return {"type": self.text_type, "text": text}
+
+
+# Files of JSON: from bytes to numbered values, with errors that name file, line and column.
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value of a file.
+
+    Attributes:
+        value: the parsed JSON.
+        text: the JSON text as it stands in the file, without white space around it.
+        line: where it starts, from 1.
+        index: its place among the lines that are not blank, from 0.
+    """
+
+    value: object
+    text: str
+    line: int
+    index: int
+
+
+def read_entries(path: pathlib.Path) -> list[Entry]:
+    """Return the values of a file: one for each line that is not blank, or one that goes over all lines.
+
+    Raises:
+        TranscriptError: the file can't be read, is not UTF-8, is empty, or holds something else than JSON.
+    """
+    lines = [(number, line) for number, line in enumerate(_LINE_END.split(_read_text(path)), 1) if line.strip()]
+    if not lines:
+        raise TranscriptError(str(path), None, "the file is empty; a transcript holds at least one message")
+    if len(lines) > 1 and not _is_json(lines[0][1]):
+        whole = "\n".join(line for _, line in lines)
+        # A first line that is broken in itself, with objects below, is a broken line and no value of many lines.
+        if whole.lstrip().startswith("[") or _is_json(whole) or not _is_json(lines[1][1]):
+            return [Entry(_parse(path, lines, whole), whole, lines[0][0], 0)]
+    return [
+        Entry(_parse(path, [(number, line)], line), line.strip(), number, index)
+        for index, (number, line) in enumerate(lines)
+    ]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        jsontext.parse(text)
+    except jsontext.JsonTextError as error:
+        # What has a place is broken syntax; the rest is refused for what it says and gets its message later.
+        return error.line is None
+    return True
+
+
+def _parse(path: pathlib.Path, lines: list[tuple[int, str]], text: str) -> object:
+    try:
+        return jsontext.parse(text)
+    except jsontext.JsonTextError as error:
+        line = lines[min(error.line or 1, len(lines)) - 1][0]
+        where = "" if error.column is None else f" at column {error.column}"
+        raise TranscriptError(str(path), line, f"{error}{where}; mend the line or take it out") from error
+
+
+def _read_text(path: pathlib.Path) -> str:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise TranscriptError(str(path), None, "there is no such file; check the path") from error
+    except OSError as error:
+        raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TranscriptError(str(path), 1, "is UTF-16; save it as UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = len(_LINE_END.findall(data[: error.start].decode("utf-8", "replace"))) + 1
+        raise TranscriptError(str(path), line, f"byte {error.start} is not UTF-8; save the file as UTF-8") from error
+
+
+# What a model call cost, in the words of its provider.
+
+
+def read_usage(usage: object) -> Usage | None:
+    """Return what a provider reported, in tokens; None for nothing, or for a form that is not known.
+
+    Read are the objects of OpenAI (`prompt_tokens` or `input_tokens`), of Anthropic (`input_tokens`, without what the
+    cache read and wrote), and of recordings that write `input`, `output`, `cache_read` and `cache_write`.
+    """
+    if not isinstance(usage, dict):
+        return None
+    if "prompt_tokens" in usage:
+        cached = _tokens(usage.get("prompt_tokens_details"), "cached_tokens")
+        return Usage(_tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens"), cached)
+    if "input_tokens" in usage:
+        # Anthropic's input leaves out what was read from and written to the cache; OpenAI's holds all of it.
+        read, written = (_tokens(usage, f"cache_{what}_input_tokens") for what in ("read", "creation"))
+        cached = read or _tokens(usage.get("input_tokens_details"), "cached_tokens")
+        return Usage(_tokens(usage, "input_tokens") + read + written, _tokens(usage, "output_tokens"), cached)
+    if "input" in usage:
+        read, written = _tokens(usage, "cache_read"), _tokens(usage, "cache_write")
+        return Usage(_tokens(usage, "input") + read + written, _tokens(usage, "output"), read)
+    return None
+
+
+def _tokens(usage: object, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and value > 0 else 0

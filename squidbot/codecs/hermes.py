@@ -12,8 +12,7 @@ from squidbot.codecs.openai_chat import OpenAIChat
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.messages import Message, Part
-    from squidbot.core.portable import Portable
+    from squidbot.core.messages import Message, Part, Portable
 
 __all__ = ["KEPT_KEYS", "Hermes"]
 

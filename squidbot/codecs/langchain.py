@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
+    Pictures,
     as_dict,
     as_list,
     as_name,
@@ -22,9 +23,7 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.codecs.images import Pictures
-from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.portable import Media, Outcome, Portable, Words
+from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
+    Pictures,
     as_dict,
     as_list,
     as_name,
     as_object,
     as_told,
     bare,
+    is_image_type,
     media_from,
     media_tokens,
     openai_image_tokens,
@@ -22,15 +24,12 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.codecs.images import Pictures, is_image_type
-from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.portable import Media, Outcome, Portable, Words
+from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from squidbot.core.messages import Part
-    from squidbot.core.portable import Piece
+    from squidbot.core.messages import Part, Piece
 
 __all__ = ["LLMMessages"]
 

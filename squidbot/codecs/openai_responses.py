@@ -2,22 +2,286 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from squidbot.codecs import jsontext
-from squidbot.codecs import responses_items as of
-from squidbot.codecs.fields import PayloadError, as_name, as_object, fenced, with_label
-from squidbot.codecs.images import Pictures
-from squidbot.core.messages import Category, Message, Role
-from squidbot.core.portable import Portable
+from squidbot.codecs.fields import (
+    PayloadError,
+    Pictures,
+    as_dict,
+    as_list,
+    as_name,
+    as_object,
+    bare,
+    data_url,
+    fenced,
+    kind,
+    media_from,
+    media_tokens,
+    openai_image_tokens,
+    portable_id,
+    told,
+    with_label,
+)
+from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.codecs.responses_items import Item
-    from squidbot.core.messages import Part
+    from squidbot.core.messages import Part, Piece
 
-__all__ = ["KEPT_KEYS", "TRANSCRIPT_KEYS", "OpenAIResponses"]
+
+# Items of OpenAI Responses: what they say, what they call, what they answer, and what is left of them
+# when cut.
+
+Item: TypeAlias = dict[str, object]
+
+# An encrypted thought is base64 of what was thought: a little over five characters of it for a token of four.
+_SEALED_CHARS_PER_TOKEN: Final = 4
+_WORDS: Final = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_SHOWN: Final = ("input_image", "input_file", "input_audio")
+# What is left where all that a step did was think.
+_THOUGHT: Final[Item] = {"role": "assistant", "content": "(thinking)"}
+
+
+def type_of(item: Item) -> str:
+    """Return an item's type; a message may go without."""
+    return str(item.get("type") or "message")
+
+
+def items_of(obj: Item) -> tuple[list[Item], bool]:
+    """Return the items of a payload, and whether it is a step: an object whose `output` is a list of them.
+
+    Raises:
+        PayloadError: it is none, or names an item that only the provider holds.
+    """
+    if "call_id" in obj or not isinstance(obj.get("output"), list):
+        items, step = [obj], False
+    else:
+        items, step = [as_dict(item, "an item of output") for item in as_list(obj["output"], "output")], True
+    for item in items:
+        if type_of(item) == "item_reference":
+            raise PayloadError("an item_reference names what only the provider holds; record the item itself")
+        if type_of(item) == "message" and "role" not in item:
+            raise PayloadError("role of a message is missing; an item is a message, or has a type")
+    return items, step
+
+
+def text_of(items: Sequence[Item]) -> str:
+    """Return what a model reads of items, one below the other, without calls that others answer."""
+    asked = {id(item) for item in calls_of(items)}
+    return "\n".join(filter(None, (_text(item) for item in items if id(item) not in asked)))
+
+
+def _text(item: Item) -> str:
+    match type_of(item):
+        case "message":
+            return _said(item.get("content"), "content")
+        case "reasoning":
+            summary, content = (as_list(item.get(name), name) for name in ("summary", "content"))
+            return "\n".join(filter(None, (_said([part], "a part of reasoning") for part in (*summary, *content))))
+        case _ if answers(item):
+            output = item.get("output")
+            return (
+                _said(output, "output") if isinstance(output, str | list) or output is None else jsontext.write(output)
+            )
+        case _:
+            return jsontext.write(item)
+
+
+def _said(content: object, what: str) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise PayloadError(f"{what} is {kind(content)}; it is a string or a list of parts")
+    return "".join(_part_text(as_dict(part, f"a part of {what}")) for part in content)
+
+
+def _part_text(part: Item) -> str:
+    name = {"refusal": "refusal"}.get(str(part.get("type")), "text")
+    if part.get("type") in _SHOWN:
+        return ""
+    if part.get("type") not in {*_WORDS, "refusal"}:
+        return jsontext.write(part)
+    text = part.get(name, "")
+    if not isinstance(text, str):
+        raise PayloadError(f"{name} of a {part['type']} is {kind(text)}; it is a string")
+    return text
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def answers(item: Item) -> bool:
+    """Return whether an item is the output of a call, of whatever kind of tool."""
+    return "call_id" in item and type_of(item).endswith("_output")
+
+
+def calls_of(items: Sequence[Item]) -> list[Item]:
+    """Return the items that call a tool and are not answered among the others, as the provider's own tools are."""
+    answered = {item["call_id"] for item in items if answers(item) and isinstance(item["call_id"], str)}
+    return [item for item in items if "call_id" in item and not answers(item) and item["call_id"] not in answered]
+
+
+def call_of(item: Item) -> ToolCall:
+    """Return the call that an item makes; its arguments are the string that the model wrote."""
+    what = f"a {type_of(item)}"
+    name = as_name(item, "name", what) if type_of(item) in {"function_call", "custom_tool_call"} else type_of(item)
+    given = item.get("arguments", item.get("input", item.get("action")))
+    if not isinstance(given, str):
+        given = jsontext.write({} if given is None else given)
+    return ToolCall(as_name(item, "call_id", what), name, given)
+
+
+def emptied(item: Item, text: str = "") -> Item:
+    """Return a call without its arguments, or an output that says `text`, with nothing else."""
+    identifier = as_name(item, "call_id", f"a {type_of(item)}")
+    if answers(item):
+        return {"type": type_of(item), "call_id": identifier, "output": text}
+    if type_of(item) == "custom_tool_call":
+        return {"type": "custom_tool_call", "call_id": identifier, "name": call_of(item).name, "input": "{}"}
+    return {"type": "function_call", "call_id": identifier, "name": call_of(item).name, "arguments": "{}"}
+
+
+def with_arguments(items: Sequence[Item], arguments: Sequence[str]) -> list[Item]:
+    """Return items whose calls are given other arguments, one string for each, in order."""
+    given = iter(arguments)
+    asked = {id(item) for item in calls_of(items)}
+    return [_given(item, next(given, "{}")) if id(item) in asked else item for item in items]
+
+
+def _given(item: Item, arguments: str) -> Item:
+    name = next((name for name in ("arguments", "input") if name in item), None)
+    return item if name is None else {**item, name: arguments}
+
+
+# -- cuts -------------------------------------------------------------------------------------------------------------
+
+
+def without_reasoning(items: Sequence[Item]) -> list[Item]:
+    """Return items without their reasoning, and so without their ids, which would ask for it (R2).
+
+    What the provider's own tools did goes, too: these items are nothing without their ids.
+    """
+    kept = [
+        {key: value for key, value in item.items() if key != "id"}
+        for item in items
+        if type_of(item) == "message" or "call_id" in item or ("id" not in item and type_of(item) != "reasoning")
+    ]
+    return kept or [dict(_THOUGHT)]
+
+
+def cut(items: Sequence[Item], role: Role, text: str) -> list[Item]:
+    """Return what is sent for items that say `text` and no more; calls and what is answered stay."""
+    if len(items) == 1 and answers(items[0]):
+        return [{**items[0], "output": text}]
+    if len(items) == 1 and type_of(items[0]) == "message":
+        return [{**items[0], "content": text}]
+    return [{"role": role, "content": text}, *calls_of(items)]
+
+
+def extra_tokens(item: Item) -> int:
+    """Return the tokens of what an item's text does not show: pictures, files, encrypted reasoning."""
+    sealed = item.get("encrypted_content")
+    tokens = len(sealed) // _SEALED_CHARS_PER_TOKEN if isinstance(sealed, str) and type_of(item) == "reasoning" else 0
+    return tokens + sum(map(_shown_tokens, _parts(item)))
+
+
+def _parts(item: Item) -> list[Item]:
+    content = item.get("output" if answers(item) else "content")
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _shown_tokens(part: Item) -> int:
+    if part.get("type") == "input_image":
+        return openai_image_tokens(part.get("detail"))
+    return media_tokens(len(jsontext.write(part))) if part.get("type") in _SHOWN else 0
+
+
+# -- crossing ---------------------------------------------------------------------------------------------------------
+
+
+def pieces_of(items: Sequence[Item]) -> Iterator[Piece]:
+    """Yield what of items goes to another provider."""
+    asked = {id(item) for item in calls_of(items)}
+    for item in items:
+        if id(item) in asked:
+            yield call_of(item)
+        elif type_of(item) == "message":
+            yield from _carried(item.get("content"))
+        elif answers(item) and len(items) == 1:
+            yield outcome_of(item)
+        elif type_of(item) != "reasoning":
+            yield Words(jsontext.write(bare(item)))
+
+
+def outcome_of(item: Item) -> Outcome:
+    """Return what an output says."""
+    output = item.get("output")
+    said = jsontext.write(bare(output)) if isinstance(output, dict) else output
+    return Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
+
+
+def _carried(content: object) -> Iterator[Words | Media]:
+    if isinstance(content, str):
+        yield Words(content)
+    for part in content if isinstance(content, list) else []:
+        yield _piece(as_dict(part, "a part of content"))
+
+
+def _piece(part: Item) -> Words | Media:
+    if part.get("type") == "input_image" and part.get("image_url"):
+        return media_from(part["image_url"], "image/*")
+    if part.get("type") == "input_file" and (where := part.get("file_data") or part.get("file_url")):
+        return media_from(where, "application/pdf", part.get("filename"))
+    if part.get("type") in _SHOWN:
+        return Words(told(Media(str(part["type"]).removeprefix("input_"))))
+    return Words(_part_text(part) if part.get("type") in {*_WORDS, "refusal"} else jsontext.write(bare(part)))
+
+
+def adopted(said: Portable) -> list[Item]:
+    """Return items that say what came from another provider."""
+    outcomes = [piece for piece in said.pieces if isinstance(piece, Outcome)]
+    calls = [piece for piece in said.pieces if isinstance(piece, ToolCall)]
+    words = [piece for piece in said.pieces if isinstance(piece, Words | Media)]
+    items: list[Item] = [
+        {"type": "function_call_output", "call_id": portable_id(one.call_id), "output": _output(one)}
+        for one in outcomes
+    ]
+    if words or not (calls or outcomes):
+        role = "user" if said.role == "tool" else said.role
+        items.append({"role": role, "content": _content(words, only_words=role != "user")})
+    items += [
+        {"type": "function_call", "call_id": portable_id(call.id), "name": call.name, "arguments": call.arguments}
+        for call in calls
+    ]
+    return items
+
+
+def _output(outcome: Outcome) -> object:
+    said = _content(outcome.said, only_words=False)
+    if not outcome.failed:
+        return said
+    return (
+        f"[error]\n{said}" if isinstance(said, str) else [{"type": "input_text", "text": "[error]"}, *as_list(said, "")]
+    )
+
+
+def _content(pieces: Sequence[Words | Media], *, only_words: bool) -> object:
+    if only_words or (len(pieces) < 2 and not any(isinstance(piece, Media) for piece in pieces)):
+        return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
+    return [_part(piece) for piece in pieces]
+
+
+def _part(piece: Words | Media) -> Item:
+    if isinstance(piece, Words):
+        return {"type": "input_text", "text": piece.text}
+    if piece.mime.startswith("image/"):
+        return {"type": "input_image", "image_url": data_url(piece), "detail": "auto"}
+    if piece.url:
+        return {"type": "input_file", "file_url": piece.url}
+    return {"type": "input_file", "filename": piece.name or "document", "file_data": data_url(piece)}
+
 
 # Of a response's envelope only what tells of the answer is stored; the rest (tools, instructions, options) is the
 # request said once more, with every answer.
@@ -49,7 +313,7 @@ class OpenAIResponses(Pictures):
         Raises:
             ValueError: the payload is not of this form.
         """
-        return of.text_of(of.items_of(as_object(payload))[0])
+        return text_of(items_of(as_object(payload))[0])
 
     def decode(self, payload: str) -> Message:
         """Return the message with its index. `time` is the payload's `timestamp`, or when the response was made.
@@ -68,7 +332,7 @@ class OpenAIResponses(Pictures):
             ValueError: the object is neither, or holds what JSON can't; the text says why.
         """
         whole = dict(obj)
-        _, step = of.items_of(whole)
+        _, step = items_of(whole)
         payload = jsontext.write({key: value for key, value in whole.items() if not step or key in KEPT_KEYS})
         return self._index(payload, as_object(payload), time)
 
@@ -103,7 +367,7 @@ class OpenAIResponses(Pictures):
         Raises:
             PayloadError: it is neither.
         """
-        items, step = of.items_of(dict(item))
+        items, step = items_of(dict(item))
         return not step and _role(items, step=False) == "assistant"
 
     def thoughts(self, payload: str) -> int:
@@ -112,7 +376,7 @@ class OpenAIResponses(Pictures):
         Raises:
             ValueError: the payload is not of this form.
         """
-        return sum(of.type_of(item) == "reasoning" for item in of.items_of(as_object(payload))[0])
+        return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload))[0])
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request: an item, or a list of them for a step.
@@ -132,11 +396,11 @@ class OpenAIResponses(Pictures):
             obj = as_object(part.payload)
             sent = _sendable(obj)
             if part.role == "assistant" and (part.drop_thinking or part.text is not None or part.arguments is not None):
-                sent = of.without_reasoning(sent)
+                sent = without_reasoning(sent)
             if part.arguments is not None:
-                sent = of.with_arguments(sent, part.arguments)
+                sent = with_arguments(sent, part.arguments)
             if part.text is not None:
-                sent = of.cut(sent, part.role, part.text)
+                sent = cut(sent, part.role, part.text)
             sent = _with_label(sent, part.label)
         if part.notice is not None:
             sent = [*sent[:-1], _with_notice(sent[-1], part.notice)]
@@ -148,7 +412,7 @@ class OpenAIResponses(Pictures):
         Raises:
             ValueError: the payload is not of this form.
         """
-        return sum(map(of.extra_tokens, of.items_of(as_object(payload))[0]))
+        return sum(map(extra_tokens, items_of(as_object(payload))[0]))
 
     def tombstone(self, payload: str, text: str) -> str:
         """Return a payload of the same role that says `text`, with the same calls, whose arguments are "{}".
@@ -159,12 +423,12 @@ class OpenAIResponses(Pictures):
             ValueError: the payload is not of this form.
         """
         obj = as_object(payload)
-        items, step = of.items_of(obj)
-        calls = of.calls_of(items)
+        items, step = items_of(obj)
+        calls = calls_of(items)
         if step or calls:
-            left: Item = {"output": [{"role": "assistant", "content": text}, *map(of.emptied, calls)]}
+            left: Item = {"output": [{"role": "assistant", "content": text}, *map(emptied, calls)]}
         elif _role(items, step=step) == "tool":
-            left = of.emptied(items[0], text)
+            left = emptied(items[0], text)
         else:
             left = {"role": obj.get("role", "assistant"), "content": text}
         if (stamp := jsontext.stamp_alone(_stamp(obj, step=step))) is not None:
@@ -179,23 +443,23 @@ class OpenAIResponses(Pictures):
         Raises:
             ValueError: the payload is not of this form.
         """
-        items, step = of.items_of(as_object(payload))
-        return Portable(_role(items, step=step), tuple(of.pieces_of(items)))
+        items, step = items_of(as_object(payload))
+        return Portable(_role(items, step=step), tuple(pieces_of(items)))
 
     def adopt(self, said: Portable) -> str:
         """Return the payload to send for what another codec's payload said: an item, or a list of them."""
-        return _written(of.adopted(said))
+        return _written(adopted(said))
 
     def _index(self, payload: str, obj: Item, time: float | None) -> Message:
-        items, step = of.items_of(obj)
+        items, step = items_of(obj)
         role = _role(items, step=step)
         return Message(
             role=role,
-            text=of.text_of(items),
+            text=text_of(items),
             payload=payload,
             codec=self.tag,
-            calls=tuple(map(of.call_of, of.calls_of(items))),
-            results=(as_name(items[0], "call_id", f"a {of.type_of(items[0])}"),) if role == "tool" else (),
+            calls=tuple(map(call_of, calls_of(items))),
+            results=(as_name(items[0], "call_id", f"a {type_of(items[0])}"),) if role == "tool" else (),
             category=_CATEGORIES.get(role, Category.DIALOG),
             time=jsontext.seconds(_stamp(obj, step=step)) if time is None else time,
         )
@@ -204,7 +468,7 @@ class OpenAIResponses(Pictures):
 def _role(items: Sequence[Item], *, step: bool) -> Role:
     if step:
         return "assistant"
-    if of.answers(items[0]):
+    if answers(items[0]):
         return "tool"
     role = items[0].get("role", "assistant")
     if not isinstance(role, str) or role not in _ROLES:
@@ -217,7 +481,7 @@ def _stamp(obj: Item, *, step: bool) -> object:
 
 
 def _sendable(obj: Item) -> list[Item]:
-    items, _ = of.items_of(obj)
+    items, _ = items_of(obj)
     return [{key: value for key, value in item.items() if key not in TRANSCRIPT_KEYS} for item in items]
 
 
@@ -228,7 +492,7 @@ def _written(items: Sequence[Item]) -> str:
 def _with_label(items: Sequence[Item], label: str) -> list[Item]:
     if not label:
         return [*items]
-    first = next((item for item in items if of.type_of(item) == "message" and item.get("content")), None)
+    first = next((item for item in items if type_of(item) == "message" and item.get("content")), None)
     return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in items]
 
 

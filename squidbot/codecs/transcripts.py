@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from squidbot.codecs import claude_code
 from squidbot.codecs.anthropic_messages import AnthropicMessages
-from squidbot.codecs.fields import kind
+from squidbot.codecs.fields import Entry, kind, read_entries, read_usage
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
-from squidbot.codecs.records import Entry, read_entries
-from squidbot.codecs.usage import read_usage
 from squidbot.core.errors import TranscriptError
 
 if TYPE_CHECKING:

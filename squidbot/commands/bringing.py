@@ -17,14 +17,13 @@ from squidbot.commands.reading.opened import file_of, opened
 from squidbot.commands.remaking import bar
 from squidbot.commands.texts import count, line
 from squidbot.core.errors import ConfigError, TranscriptError
-from squidbot.engines import load
+from squidbot.engine import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.bootstrap import Wired
-    from squidbot.exchanges.importing import Brought, Imported, Reading
-    from squidbot.exchanges.migrating import RolledBack
+    from squidbot.services.exchange import Brought, Imported, Reading, RolledBack
 
 __all__ = ["import_", "migrate"]
 
@@ -48,7 +47,7 @@ def import_(  # noqa: PLR0913  # an argument for each option
     Each exchange goes into the session that it names, else into `workspaceai@model:NAME`, once, however often that is
     done. The files stay as they are.
     """
-    from squidbot.exchanges.importing import Reading, imported  # noqa: PLC0415  # its help stays quick
+    from squidbot.services.exchange import Reading, imported  # noqa: PLC0415  # its help stays quick
 
     files = _files(paths)
     with _opened(store, files, version, dry_run=dry_run) as wired, bar("bringing exchanges") as tick:
@@ -81,8 +80,10 @@ def migrate(  # noqa: PLR0913  # an argument for each option
     Exchanges are parted by their models; those that name none are qwen2.5:7b's. A copy of each file is kept beside it,
     as FILE.backup. However often it is done, each exchange is there once.
     """
-    from squidbot.exchanges.importing import Reading  # noqa: PLC0415  # its help stays quick
-    from squidbot.exchanges.migrating import migrated  # noqa: PLC0415
+    from squidbot.services.exchange import (  # noqa: PLC0415
+        Reading,  # its help stays quick
+        migrated,
+    )
 
     if rollback:
         _roll_back(paths, store, yes=yes, dry_run=dry_run, as_json=as_json)
@@ -105,7 +106,7 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
 
     Where there is none, a dry run, or one of files that are damaged, goes by an empty one in memory.
     """
-    from squidbot.exchanges.importing import read_files  # noqa: PLC0415  # as above
+    from squidbot.services.exchange import read_files  # noqa: PLC0415  # as above
 
     is_new = False
     with suppress(ConfigError):  # a store of an extension is no file, and is opened as it says
@@ -119,13 +120,13 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
 
 
 def _files(paths: Sequence[str]) -> list[Path]:
-    from squidbot.exchanges.importing import files_at  # noqa: PLC0415  # as above
+    from squidbot.services.exchange import files_at  # noqa: PLC0415  # as above
 
     return list(dict.fromkeys(file for path in paths for file in files_at(path)))
 
 
 def _roll_back(paths: tuple[str, ...], store: str | None, *, yes: bool, dry_run: bool, as_json: bool) -> None:
-    from squidbot.exchanges.migrating import rolled_back  # noqa: PLC0415  # as above
+    from squidbot.services.exchange import rolled_back  # noqa: PLC0415  # as above
 
     places = [Path(path) for path in paths]
     with opened(store, writes=True) as place:

@@ -11,11 +11,11 @@ from squidbot.commands.ending import ANSWER_IS_NO, complain
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
-from squidbot.context.sources import Sources
 from squidbot.core.contexts import Documents
 from squidbot.core.leases import newest_lease
-from squidbot.forgetting import forget_document
-from squidbot.waiting import wait
+from squidbot.services.documents import Sources
+from squidbot.services.forget import forget_document
+from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from squidbot.core.contexts import documents_of
 from squidbot.core.goals.records import GOAL, goals_of
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
-from squidbot.engines import Engine
+from squidbot.engine import Engine
 
 __all__ = ["continued"]
 

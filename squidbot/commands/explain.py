@@ -16,8 +16,7 @@ from squidbot.commands.reading.modes import prompt_line
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.stories import story
 from squidbot.commands.texts import ago, clock, count, percent, seqs, shorter, span
-from squidbot.core.budget.layout import RECENT
-from squidbot.core.budget.reliability import LEAST_FRACTION, level_of
+from squidbot.core.budget import LEAST_FRACTION, RECENT, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

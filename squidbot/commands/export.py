@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from squidbot.adapting.disk import open_own
+from squidbot.adapters.common.files import open_own
 from squidbot.commands import options
 from squidbot.commands.ending import complain
 from squidbot.commands.model_files import WORKSPACEAI, Writing, write_models
@@ -20,7 +20,7 @@ from squidbot.commands.reading.forms import FORMS, Left, told
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
 from squidbot.core.errors import DamagedStoreError, SquidbotError
-from squidbot.forgetting import Wrote, digest_of, note_written
+from squidbot.services.forget import Wrote, digest_of, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
 import click
 
-from squidbot.adapting.disk import remove, replace
+from squidbot.adapters.common.files import remove, replace
 from squidbot.commands import options
 from squidbot.commands.ending import complain
 from squidbot.commands.events import event_line
@@ -18,14 +18,14 @@ from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.terms import session_of
 from squidbot.commands.texts import count, line, seqs
 from squidbot.core.errors import StoreError
-from squidbot.forgetting import digest_of, forget_messages, forget_session, forget_user, note_written, written_of
+from squidbot.services.forget import digest_of, forget_messages, forget_session, forget_user, note_written, written_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from squidbot.commands.reading.opened import Opened
     from squidbot.core.forgetting import Forgotten
-    from squidbot.forgetting import Gone, Wrote
+    from squidbot.services.forget import Gone, Wrote
 
 __all__ = ["forget"]
 

@@ -13,9 +13,9 @@ from squidbot.commands.reading.opened import opened
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.values import ACTIONS
 from squidbot.core.leases import newest_lease
-from squidbot.forgetting import forget_named
+from squidbot.services.forget import forget_named
 from squidbot.tool_goals import told
-from squidbot.waiting import wait
+from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened

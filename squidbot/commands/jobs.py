@@ -16,10 +16,8 @@ from squidbot.commands.reading.unread import facts_of
 from squidbot.commands.texts import count, shorter, span
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import Studied
-from squidbot.jobs import Jobs
-from squidbot.learning import ByModel, ByRules, reader_of
-from squidbot.replay.table import progress
-from squidbot.working import Order, Worker
+from squidbot.replay.report import progress
+from squidbot.services.background import ByModel, ByRules, Jobs, Order, Worker, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
     from squidbot.commands.reading.due import Due
     from squidbot.commands.reading.opened import Opened
     from squidbot.commands.reading.unread import Facts
-    from squidbot.core.jobs.desk import Done
     from squidbot.core.memory.learning import Unread
     from squidbot.core.messages import Completion, Job
-    from squidbot.working import Outcome
+    from squidbot.core.summaries import Done
+    from squidbot.services.background import Outcome
 
 __all__ = ["jobs"]
 

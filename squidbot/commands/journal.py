@@ -13,17 +13,14 @@ from squidbot.commands.paper import Paper
 from squidbot.commands.texts import block, clock, count, line
 from squidbot.config import load_settings
 from squidbot.core.errors import NotFoundError
-from squidbot.core.journal.entry import LISTS
-from squidbot.core.journal.markdown import as_markdown
-from squidbot.core.journal.ports import Read
+from squidbot.core.journal import LISTS, Read, as_markdown
 from squidbot.core.memories import Scope
-from squidbot.journals import journal_of
+from squidbot.wiring.journal import journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.journal.entry import Entry
-    from squidbot.core.journal.ports import Journal
+    from squidbot.core.journal import Entry, Journal
 
 __all__ = ["journal", "put_entries"]
 

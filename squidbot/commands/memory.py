@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from squidbot.adapting.disk import open_own
+from squidbot.adapters.common.files import open_own
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.merged import merge, restore, show
@@ -24,16 +24,16 @@ from squidbot.commands.whose import opened, scoped, written_beside
 from squidbot.core.errors import RecallError, SquidbotError
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, View
 from squidbot.core.memory.asking import Added, Asked
-from squidbot.core.memory.pieces.cards import FILES
-from squidbot.forgetting import Wrote, note_written
-from squidbot.replay.table import progress
+from squidbot.core.memory.pieces import FILES
+from squidbot.replay.report import progress
+from squidbot.services.forget import Wrote, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from squidbot.core.memories import Category, Memory
+    from squidbot.core.memories import FactCategory, Memory
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.memory.telling import Told
+    from squidbot.core.memory.text import Told
 
 __all__ = ["for_people", "memory"]
 
@@ -80,7 +80,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, as_json:
 @click.option("--past", is_flag=True, help="Also what was replaced.")
 @scoped
 def listed(  # one for each option
-    *, limit: int, category: Category | None, after: str, past: bool, as_json: bool, **whose: str
+    *, limit: int, category: FactCategory | None, after: str, past: bool, as_json: bool, **whose: str
 ) -> None:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
@@ -93,7 +93,9 @@ def listed(  # one for each option
 @click.option("--replaces", metavar="ID", default="", help="The fact whose place it takes.")
 @click.option("--tag", "tags", multiple=True, help="A word to find it by; may be given more than once.")
 @scoped
-def add(*, text: str, category: Category, replaces: str, tags: tuple[str, ...], as_json: bool, **whose: str) -> None:
+def add(
+    *, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], as_json: bool, **whose: str
+) -> None:
     """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
     with opened(whose, makes=True) as (memories, _):
         added = Added(text, category, replaces, tags, "user", reason="added on the command line")

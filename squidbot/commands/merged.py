@@ -13,16 +13,15 @@ from squidbot.commands.reading.memories import as_json as as_json_fact
 from squidbot.commands.remaking import bar
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
+from squidbot.core.memory.asking import MOST_COMPARED, as_near, merges, places_of
 from squidbot.core.memory.meaning import ByMeaning, spoken
-from squidbot.core.memory.merging import MOST_COMPARED, as_near, merges, places_of
-from squidbot.core.memory.telling import when
+from squidbot.core.memory.text import when
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.memories import Memory
-    from squidbot.core.memory.asking import Memories
-    from squidbot.core.memory.merging import Merge
+    from squidbot.core.memory.asking import Memories, Merge
 
 __all__ = ["merge", "restore", "show", "similar"]
 

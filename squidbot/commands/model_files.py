@@ -13,12 +13,12 @@ from squidbot.commands.ending import ANSWER_IS_NO, complain
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.remaking import bar
 from squidbot.commands.texts import count, line
-from squidbot.forgetting import Wrote, note_written
+from squidbot.services.forget import Wrote, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from squidbot.exchanges.exporting import Exported, Written
+    from squidbot.services.exchange import Exported, Written
 
 __all__ = ["WORKSPACEAI", "Writing", "left_out", "write_models"]
 
@@ -50,7 +50,7 @@ def write_models(folder: str, store: str | None, how: Writing, output: str | Non
     Raises:
         click.UsageError: an option does not go with it.
     """
-    from squidbot.exchanges.exporting import exported  # noqa: PLC0415  # no other export needs it
+    from squidbot.services.exchange import exported  # noqa: PLC0415  # no other export needs it
 
     if output is not None:
         raise click.UsageError("--output is of a single session; with --format workspaceai FOLDER is the argument")

@@ -12,12 +12,12 @@ from squidbot.commands.ending import complain
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped, written_beside
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
-from squidbot.forgetting import Wrote, note_written
-from squidbot.journals import journal_of, timed_rules
-from squidbot.noting import read_notes, write_notes
+from squidbot.services.exchange import read_notes, write_notes
+from squidbot.services.forget import Wrote, note_written
+from squidbot.wiring.journal import journal_of, timed_rules
 
 if TYPE_CHECKING:
-    from squidbot.noting import Noted
+    from squidbot.services.exchange import Noted
 
 __all__ = ["notes"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from squidbot.core.budget.window import parse_tokens
+from squidbot.core.budget import parse_tokens
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:

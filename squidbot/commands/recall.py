@@ -13,7 +13,7 @@ from squidbot.commands.paper import Paper, put_entry
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.reading.recalled import brought_back, found_by, recalled
 from squidbot.commands.texts import ago, clock, count, line, seqs, shorter, span
-from squidbot.core.history.hits import Asked
+from squidbot.core.recall.history import Asked
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.recalled import Recalled, Searched

@@ -11,14 +11,14 @@ from squidbot.commands import options
 from squidbot.commands.remaking import Remade, bar, remade
 from squidbot.commands.texts import count
 from squidbot.commands.whose import opened, scoped
-from squidbot.indexing import Paths
-from squidbot.indexing import reindex as index
-from squidbot.replay.table import plain
+from squidbot.replay.report import plain
+from squidbot.services.indexing import Paths
+from squidbot.services.indexing import reindex as index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from squidbot.indexing import Became, Indexed, Outcome
+    from squidbot.services.indexing import Became, Indexed, Outcome
 
 __all__ = ["reindex"]
 

@@ -9,16 +9,15 @@ import click
 
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, complain, stop
-from squidbot.core.budget.window import default_reserve_tokens
+from squidbot.core.budget import default_reserve_tokens
 from squidbot.core.errors import BudgetError
 from squidbot.core.settings import STRATEGIES
 from squidbot.profiles import profiles
 
 if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
-    from squidbot.replay.charges import Charges
     from squidbot.replay.report import Results
-    from squidbot.replay.wiring import Terms, Unit
+    from squidbot.replay.setup import Charges, Terms, Unit
 
 __all__ = ["replay"]
 
@@ -71,17 +70,18 @@ def replay(  # noqa: PLR0913  # an argument for each option
     Claude Code, as JSONL or JSON. Nothing is sent anywhere. Under a profile --counter measures what is sent; the
     sessions count by what the profile says.
     """
-    from squidbot.replay import charges, command, modes, report, table, wiring  # noqa: PLC0415  # its help stays quick
+    from squidbot.replay import command, report, setup  # noqa: PLC0415  # its help stays quick
+    from squidbot.replay import report as table  # noqa: PLC0415
 
-    bill = charges.SCORING if prices is None else charges.charges_of(prices)
-    asked = _Asked(window, reserve, strategy, wiring.open_counter(counter), unit, bill, prices)
+    bill = setup.SCORING if prices is None else setup.charges_of(prices)
+    asked = _Asked(window, reserve, strategy, setup.open_counter(counter), unit, bill, prices)
     terms = replaced(asked.terms(profile), usage=usage, mode=mode)
     beside = [replaced(each, usage=usage, mode=mode) for each in asked.beside(terms)] if compare else []
-    prompt = modes.prompt_of(mode, terms)
+    prompt = setup.prompt_of(mode, terms)
     places = command.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
     conversations = command.conversations_of(places)
     if prompt is not None:
-        conversations = modes.in_mode(conversations, prompt)
+        conversations = setup.in_mode(conversations, prompt)
     with table.progress(command.ticks_of(conversations, beside)) as tick:
         results = command.run(conversations, terms, places, beside=beside, tick=tick)
     if as_json:
@@ -118,13 +118,13 @@ class _Asked(NamedTuple):
         return [self.terms(name) for name in profiles()]
 
     def _plain(self) -> Terms:
-        from squidbot.replay.wiring import terms_for  # noqa: PLC0415  # as above
+        from squidbot.replay.setup import terms_for  # noqa: PLC0415  # as above
 
         strategy, unit = self.strategy or "balanced", self.unit or "tokens"
         return terms_for(self.window, self.reserve, strategy, self.counter, unit, self.bill)
 
     def _profiled(self, profile: str) -> Terms:
-        from squidbot.replay.profiled import profiled_terms, settings_of  # noqa: PLC0415  # as above
+        from squidbot.replay.setup import profiled_terms, settings_of  # noqa: PLC0415  # as above
 
         settings = settings_of(
             profile,

@@ -18,12 +18,11 @@ from squidbot.commands.reading.sizes import Asked, size_of
 from squidbot.commands.sized import put_size, size_json
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.context import Card
 from squidbot.core.sizing.fit import Bounds
-from squidbot.core.sizing.measure import Reserved
-from squidbot.models.files import loading_of, model_file, projector_bytes
-from squidbot.models.windows import cards_of
-from squidbot.probes import Machine
+from squidbot.core.sizing.header import Card
+from squidbot.core.sizing.memory import Reserved
+from squidbot.models import cards_of, loading_of, model_file, projector_bytes
+from squidbot.wiring.gpus import Machine
 
 if TYPE_CHECKING:
     from squidbot.config import Loaded

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from squidbot.commands.texts import count
-from squidbot.core.sizing.compute import MIB
+from squidbot.core.sizing.memory import MIB
 
 if TYPE_CHECKING:
     from squidbot.adapters.llama_cpp.verify import Measured

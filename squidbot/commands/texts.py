@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from squidbot.core.history import when
-from squidbot.core.history.when import stamp
+from squidbot.core.recall import history
+from squidbot.core.recall.history import stamp
 
 __all__ = ["NO_TIME", "ago", "block", "clock", "count", "line", "lines", "percent", "seqs", "shorter", "span"]
 
@@ -67,4 +67,4 @@ def clock(time: float | None) -> str:
 
 def ago(time: float | None, now: float) -> str:
     """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or one to come. Both in seconds."""
-    return when.ago(time, now) or NO_TIME
+    return history.ago(time, now) or NO_TIME

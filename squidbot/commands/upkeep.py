@@ -14,7 +14,7 @@ from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import file_of, opened
 from squidbot.commands.texts import count, line, seqs
 from squidbot.core.errors import StoreError
-from squidbot.forgetting import Wrote, note_written
+from squidbot.services.forget import Wrote, note_written
 
 if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth

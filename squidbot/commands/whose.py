@@ -16,7 +16,7 @@ from squidbot.commands import options
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import Scope
-from squidbot.remembering import provider_of
+from squidbot.memory import provider_of
 from squidbot.tables import Store
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from inspect import Parameter, signature
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar, get_args
 
-from squidbot.core.budget.window import read_tokens
+from squidbot.core.budget import read_tokens
 from squidbot.core.errors import ArgumentError, ConfigError
 from squidbot.core.messages import Category, Message, Role, StoredMessage, ToolCall
 

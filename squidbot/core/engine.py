@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from squidbot.core.compaction.turn import Inputs
 from squidbot.core.events import FORGOTTEN, Event
 from squidbot.core.leases import newest_lease
-from squidbot.core.request import Inputs
 from squidbot.core.session import RETENTION, Session
+from squidbot.core.view.current import Shelf
 from squidbot.core.view.renderer import Renderer
-from squidbot.core.view.standing import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.counting.meter import Meter
-    from squidbot.core.history.recall import History
-    from squidbot.core.jobs.desk import Desk, Tries
-    from squidbot.core.jobs.due import JobSettings
+    from squidbot.core.forgetting import Facts, Withdrawn
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Lease
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
+    from squidbot.core.recall.history import History
     from squidbot.core.settings import HistorySettings
     from squidbot.core.snapshots import Retention
+    from squidbot.core.summaries import Desk, JobSettings, Tries
+    from squidbot.core.tokens.counters import Meter
     from squidbot.core.trying import Wait
-    from squidbot.core.withdrawing import Facts, Withdrawn
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
 
@@ -74,8 +73,8 @@ class ContextEngine:
 
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
-        from squidbot.core.history.recall import History  # noqa: PLC0415 - a third of the core, which no turn needs
-        from squidbot.core.memory.turns import Turns  # noqa: PLC0415
+        from squidbot.core.memory.injected import Turns  # noqa: PLC0415
+        from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
         turns = Turns(self._transcripts, session.session_id, self._codecs.__getitem__)
         return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
@@ -88,7 +87,7 @@ class ContextEngine:
         Raises:
             StoreError: nothing was taken out.
         """
-        from squidbot.core.withdrawing import withdraw  # noqa: PLC0415  # no turn needs it
+        from squidbot.core.forgetting import withdraw  # noqa: PLC0415  # no turn needs it
 
         gone = withdraw(self._shelf(session_id, meter), facts)
         if gone is not None and self._observer is not None:
@@ -111,8 +110,11 @@ class ContextEngine:
         Raises:
             ConfigError: `jobs` name a mode that there is not.
         """
-        from squidbot.core.jobs.desk import Desk, Tries  # noqa: PLC0415 - no turn needs it
-        from squidbot.core.jobs.due import JobSettings  # noqa: PLC0415
+        from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
+            Desk,
+            JobSettings,
+            Tries,
+        )
 
         self._tries = self._tries or Tries()
         shelf = self._shelf(session_id, meter)

@@ -18,7 +18,7 @@ __all__ = [
     "CARDS",
     "CATEGORIES",
     "JOURNAL",
-    "Category",
+    "FactCategory",
     "Hit",
     "Isolation",
     "Mark",
@@ -40,8 +40,8 @@ __all__ = [
 ]
 
 # B-34: the groups in which a search's answer stands, most lasting first.
-Category = Literal["core", "concerns", "preferences", "background"]
-CATEGORIES: tuple[Category, ...] = ("core", "concerns", "preferences", "background")
+FactCategory = Literal["core", "concerns", "preferences", "background"]
+CATEGORIES: tuple[FactCategory, ...] = ("core", "concerns", "preferences", "background")
 # The shelf of what is known of files as wholes: it is listed and never searched, so nothing on it has a vector.
 CARDS: Final = "cards"
 # The tag of what journals say: a search by this name looks there alone (J-05).
@@ -126,7 +126,7 @@ class Memory:
 
     memory_id: str
     text: str
-    category: Category
+    category: FactCategory
     scope: Scope
     time: float
     trust: Trust = "user"

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Category",
-    "Completion",
-    "Cost",
-    "Erasure",
-    "Found",
-    "Job",
-    "Kind",
-    "Lease",
-    "Message",
-    "Opening",
-    "Part",
-    "Record",
-    "Reply",
-    "Role",
-    "StoredMessage",
-    "Summary",
-    "ToolCall",
-    "Usage",
-]
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -374,3 +355,125 @@ class Erasure:
         """Return whether a row is a stored one with nothing changed but its notice and its costs."""
         costs = {"cost": row.cost, "sent_cost": row.sent_cost, "counter": row.counter}
         return replace(stored, notice=row.notice, **costs) == row  # type: ignore[arg-type]  # its own fields
+
+
+# Who said a message, and where, as a line in front of its text: `[channel / speaker]` (Q-03).
+
+OWNER, ASSISTANT, UNKNOWN = "owner", "assistant", "unknown"
+# The channel whose owner aliases hold in all others, too.
+ANYWHERE = "*"
+# A name in a label ends before what could end the label.
+_ODD = re.compile(r"[\s\[\]/\x00-\x1f\x7f\u2028\u2029]+")
+_RESERVED = frozenset({OWNER, ASSISTANT, UNKNOWN})
+MOST_CHARS = 64
+
+
+class Labels(NamedTuple):
+    """What messages of one session are labelled by.
+
+    Attributes:
+        channel: where they are said; "" where nobody says.
+        user: who speaks where a message names nobody; "" for nobody known.
+        owners: the ids by which the owner is known there.
+    """
+
+    channel: str = ""
+    user: str = ""
+    owners: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, channel: str, user: str, aliases: Mapping[str, Sequence[str]]) -> Labels:
+        """Return the labels of a channel; its own aliases go before those of any channel, `ANYWHERE`."""
+        return cls(channel, user, frozenset((*aliases.get(channel, ()), *aliases.get(ANYWHERE, ()))))
+
+    def label(self, message: Message) -> str:
+        """Return the label of a message; "" for one that has none: without a text, the system's, a tool's, a copy."""
+        said = message.role in {"user", "assistant"} and not message.results and message.text
+        if not said or message.category is Category.RECALLED:
+            return ""
+        speaker = ASSISTANT if message.role == "assistant" else self._speaker(message.sender or self.user)
+        return f"[{_plain(self.channel) or UNKNOWN} / {speaker}]"
+
+    def _speaker(self, sender: str) -> str:
+        if sender and sender in self.owners:
+            return OWNER
+        name = _plain(sender)
+        # Nobody becomes the owner by the name of one.
+        return f"id {name}" if name.lower() in _RESERVED else name or UNKNOWN
+
+
+def labelled(label: str, text: str) -> str:
+    """Return a text with a label in front of it, if there is one."""
+    return f"{label}\n{text}" if label else text
+
+
+def _plain(name: str) -> str:
+    return _ODD.sub(" ", name).strip()[:MOST_CHARS].rstrip()
+
+
+# What of a message goes to another provider: words, pictures and documents, tool calls with their
+# results.
+
+
+class Words(NamedTuple):
+    """Text that somebody said."""
+
+    text: str
+
+
+class Media(NamedTuple):
+    """A picture, a recording or a document: its type (MIME), and its bytes as base64 or where they are."""
+
+    mime: str
+    data: str = ""
+    url: str = ""
+    name: str = ""
+
+
+class Outcome(NamedTuple):
+    """What a tool answered to a call; `failed` where its host marked it as an error."""
+
+    call_id: str
+    said: tuple[Words | Media, ...] = ()
+    failed: bool = False
+
+
+Piece: TypeAlias = Words | Media | ToolCall | Outcome
+
+
+class Portable(NamedTuple):
+    """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids (M8).
+
+    `role` is "tool" where it answers calls.
+    """
+
+    role: Role
+    pieces: tuple[Piece, ...]
+
+    def cut(self, text: str) -> Portable:
+        """Return it with `text` for all that it says, inside the first result where it answers calls."""
+        calls = [piece for piece in self.pieces if isinstance(piece, ToolCall)]
+        outcomes = [Outcome(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, Outcome)]
+        if outcomes:
+            first = Outcome(outcomes[0].call_id, (Words(text),), outcomes[0].failed)
+            return Portable(self.role, (first, *outcomes[1:], *calls))
+        return Portable(self.role, (Words(text), *calls))
+
+    def with_arguments(self, arguments: tuple[str, ...]) -> Portable:
+        """Return it with other argument strings, one for each call, in order."""
+        given = iter(arguments)
+        pieces = (
+            ToolCall(piece.id, piece.name, next(given, "{}")) if isinstance(piece, ToolCall) else piece
+            for piece in self.pieces
+        )
+        return Portable(self.role, tuple(pieces))
+
+    def labelled(self, label: str) -> Portable:
+        """Return it with a label in front of the first words that it says; as it is where it says none."""
+        first = next((piece for piece in self.pieces if isinstance(piece, Words)), None)
+        pieces = (Words(labelled(label, piece.text)) if piece is first else piece for piece in self.pieces)
+        return Portable(self.role, tuple(pieces))
+
+    def noticed(self, notice: str) -> Portable:
+        """Return it with a notice behind what it says."""
+        return Portable(self.role, (*self.pieces, Words(notice)))

@@ -8,17 +8,17 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.budget.window import Reserve
-from squidbot.core.counting.bills import Bills
+from squidbot.core.budget import Reserve
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
+from squidbot.core.tokens.calibration import Bills
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from squidbot.core.counting.bills import Added
     from squidbot.core.messages import Lease, Part, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord, Section
+    from squidbot.core.tokens.calibration import Added
 
 __all__ = ["REQUEST", "SEALED_PARTS", "Mode", "Past", "digest", "seal", "tokens_used"]
 

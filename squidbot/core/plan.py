@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CAUSES",
     "EXTENDED",
-    "JOURNAL",
+    "JOURNAL_SECTION",
     "REMEMBERED",
     "FirstChanged",
     "PlanRecord",
@@ -104,7 +104,7 @@ class Run(NamedTuple):
 # How the names of sections begin that durable memory makes, and that extensions do.
 REMEMBERED, EXTENDED = "remembered ", "extension "
 # The digest of the journal: it gives way behind all else of these (J-04).
-JOURNAL = f"{REMEMBERED}journal"
+JOURNAL_SECTION = f"{REMEMBERED}journal"
 # And those of documents that the session keeps.
 CONTEXT = "context "
 

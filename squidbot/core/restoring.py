@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from squidbot.core import events
-from squidbot.core.asked import back as brought
-from squidbot.core.changes.undo import RAW, to_plan, to_the_one_before
+from squidbot.core.compaction.turn import back as brought
+from squidbot.core.compaction.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
@@ -15,15 +15,14 @@ from squidbot.core.snapshots import SNAPSHOT, Saved, Snapshot, Snapshots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.changes.event import Change
-    from squidbot.core.changes.undo import Return
+    from squidbot.core.compaction.planner import Change
+    from squidbot.core.compaction.turn import Inputs, Turn
+    from squidbot.core.compaction.undo import Return
     from squidbot.core.messages import Record
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.request import Inputs
     from squidbot.core.snapshots import Retention
     from squidbot.core.state import State
-    from squidbot.core.turn import Turn
-    from squidbot.core.view.standing import Standing
+    from squidbot.core.view.current import Standing
 
 __all__ = ["RestorePoints", "undone"]
 
@@ -127,7 +126,7 @@ def _stands_again(
     state: State, stored: Standing, change: Change, back: Return, extra: Sequence[Record] = ()
 ) -> PlanRecord:
     """Store the change that brings a plan back, with the notes as they were under it, and return its plan."""
-    from squidbot.core.notes.rewind import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it
+    from squidbot.core.notes.notebook import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it
 
     records = rewound(state.notes, back.target.notes, back.target.merged_through)
     plan = state.write(stored, change, (records, counts_behind(state.notes, records)), extra)

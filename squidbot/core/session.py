@@ -6,33 +6,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from squidbot.core import events
-from squidbot.core.asked import by_hand, without
-from squidbot.core.billed import believing, decided
+from squidbot.core.compaction.turn import Inputs, Room, Turn, believing, by_hand, decided, without
+from squidbot.core.forgetting import Facts, standing_facts, told_facts
 from squidbot.core.goals.records import GOAL
 from squidbot.core.messages import Cost
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
-from squidbot.core.request import Inputs, Room
 from squidbot.core.restoring import RestorePoints, undone
 from squidbot.core.snapshots import Retention, check_name
 from squidbot.core.state import State
-from squidbot.core.turn import Turn
 from squidbot.core.view.renderer import spent
-from squidbot.core.withdrawing import Facts, standing_facts, told_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from squidbot.core.changes.event import Change
+    from squidbot.core.compaction.planner import Change
+    from squidbot.core.compaction.turn import Outcome, Unasked
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
-    from squidbot.core.request import Outcome, Unasked
     from squidbot.core.settings import HistorySettings
     from squidbot.core.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
-    from squidbot.core.view.standing import Shelf, Standing
+    from squidbot.core.view.current import Shelf, Standing
 
 # Makes a record of messages as they are stored.
 Beside: TypeAlias = "Callable[[Sequence[StoredMessage]], Record]"
@@ -115,7 +112,7 @@ class Session:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
             StoreError: the store failed.
         """
-        from squidbot.core.sent import sent  # noqa: PLC0415  # as those below: a call that changes nothing needs none
+        from squidbot.core.compaction.turn import sent  # noqa: PLC0415  # as those below: a call that changes nothing needs none
 
         return sent(self._state.shelf, self.lease, number, inputs or Inputs())
 
@@ -349,7 +346,7 @@ class Session:
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
         """Take out the goals that messages set; what they named is known only while they are there."""
-        from squidbot.core.unsetting import named_in, unset  # noqa: PLC0415
+        from squidbot.core.forgetting import named_in, unset  # noqa: PLC0415
 
         shelf, store = self._state.shelf, self._state.shelf.transcripts
         messages = store.head(self.session_id)[0]

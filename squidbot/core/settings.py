@@ -6,17 +6,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from squidbot.core.budget.ladder import Ladder
-from squidbot.core.budget.tiers import tier_of
-from squidbot.core.budget.window import CALIBRATED_FRACTION, input_limit
+from squidbot.core.budget import CALIBRATED_FRACTION, Ladder, input_limit, tier_of
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
 if TYPE_CHECKING:
-    from squidbot.core.budget.caps import Capped
-    from squidbot.core.budget.layout import Layout
-    from squidbot.core.labels import Labels
-    from squidbot.core.messages import Lease
+    from squidbot.core.budget import Capped, Layout
+    from squidbot.core.messages import Labels, Lease
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
@@ -197,7 +193,7 @@ class HistorySettings:
 
         Each event tells everything anew, so that no level ever has more than it is given; what they leave is recent's.
         """
-        from squidbot.core.budget.layout import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
+        from squidbot.core.budget import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
 
         window = lease.window_tokens
         limit = input_limit(window, lease.reserved_output_tokens, lease.safety_fraction)

@@ -6,33 +6,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from squidbot.core import events
-from squidbot.core.budget.reliability import LEAST_FRACTION, reliability
-from squidbot.core.certified import bill_of, is_too_little, is_too_much
-from squidbot.core.counting.bills import Bills
+from squidbot.core.budget import LEAST_FRACTION, reliability
+from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much
+from squidbot.core.compaction.turn import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import newly_told, withdraw
 from squidbot.core.keys import Keys
 from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_of
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
 from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
-from squidbot.core.telling import aged, broken, closed, opened, overrun, shortened
+from squidbot.core.tokens.calibration import Bills
 from squidbot.core.trying import gave_up, pauses
-from squidbot.core.view.loading import EVERYTHING, PLAN, READ_BACK_WINDOWS, STOOD_WITH, load, settled
-from squidbot.core.withdrawing import newly_told, withdraw
+from squidbot.core.view.current import EVERYTHING, PLAN, READ_BACK_WINDOWS, STOOD_WITH, load, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.core.changes.event import Change
-    from squidbot.core.forgetting import Forgetting, Told
+    from squidbot.core.compaction.planner import Change
+    from squidbot.core.compaction.turn import Outcome
+    from squidbot.core.forgetting import Facts, Forgetting, Told, Withdrawn
     from squidbot.core.messages import Lease, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
-    from squidbot.core.request import Outcome
-    from squidbot.core.view.standing import Shelf, Standing
-    from squidbot.core.withdrawing import Facts, Withdrawn
+    from squidbot.core.view.current import Shelf, Standing
 
 __all__ = ["State"]
 

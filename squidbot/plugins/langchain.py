@@ -12,7 +12,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
-from squidbot.extras import missing
+from squidbot.adapters.common.packages import missing
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -27,17 +27,15 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.langchain: {error}; {missing('langchain')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import REQUEST, Hosted
-from squidbot.hosting.listing import Made
-from squidbot.hosting.refusals import server_held
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from squidbot.core.memories import Scope
-    from squidbot.hosting.conversations import Conversation
+    from squidbot.plugins.host import Conversation
 
 __all__ = ["Squidbot"]
 

@@ -19,21 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from squidbot.extras import missing
+from squidbot.adapters.common.packages import missing
 
 try:
     import llm
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.llm: {error}; {missing('llm')}") from error
 
-from squidbot.codecs.usage import read_usage
-from squidbot.core.budget.window import read_budget
+from squidbot.codecs.fields import read_usage
+from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.hosting import switches, toolkit
-from squidbot.hosting.hosted import REQUEST, Hosted
-from squidbot.hosting.listing import Made
-from squidbot.hosting.refusals import is_too_long
-from squidbot.hosting.switches import Switch
+from squidbot.plugins import host, toolkit
+from squidbot.plugins.host import REQUEST, Hosted, Made, Switch, is_too_long
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,7 +71,7 @@ def switched() -> Switch:
     """
     if not hasattr(llm, "Message"):
         raise ConfigError(TOO_OLD)
-    return switches.read(_folder() / SWITCH)
+    return host.read(_folder() / SWITCH)
 
 
 def _folder() -> Path:
@@ -367,7 +364,7 @@ def switch_on(budget: str | None, store: str | None, settings: str | None) -> No
         opened(made).open()
     except SquidbotError as error:
         raise click.ClickException(str(error)) from error
-    switches.write(folder / SWITCH, made)
+    host.write(folder / SWITCH, made)
     _print_status()
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from squidbot.extras import DISTRIBUTION, missing
+from squidbot.adapters.common.packages import DISTRIBUTION, missing
 
 try:
     from mcp.server.mcpserver import MCPServer, ResourceSecurity
@@ -26,8 +26,7 @@ except ImportError as error:
 
 from squidbot.core.memories import CATEGORIES, Scope
 from squidbot.core.view.marks import refused
-from squidbot.hosting.hosted import Hosted
-from squidbot.hosting.served import Served
+from squidbot.plugins.host import Hosted, Served
 from squidbot.tool_journal import ADD, LIST, STATUS
 
 if TYPE_CHECKING:

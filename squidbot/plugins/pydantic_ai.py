@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from squidbot.extras import missing
+from squidbot.adapters.common.packages import missing
 
 try:
     from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
@@ -35,10 +35,8 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; {missing('pydantic-ai')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import REQUEST, Hosted
-from squidbot.hosting.listing import Made
-from squidbot.hosting.refusals import server_held
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from pydantic_ai.run import AgentRunResult
 
     from squidbot.core.memories import Scope
-    from squidbot.hosting.conversations import Conversation
+    from squidbot.plugins.host import Conversation
 
 __all__ = ["Squidbot"]
 

@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import ConfigError
-from squidbot.replay.blocks import Reader, recording_of
-from squidbot.replay.dump import is_folder, open_dump
 from squidbot.replay.metrics import Ruler, Tally
-from squidbot.replay.report import Results, Row
+from squidbot.replay.report import Results, Row, is_folder, open_dump
 from squidbot.replay.rivals import RIVALS, score_rival
 from squidbot.replay.runner import replay
-from squidbot.replay.wiring import CODECS, open_store
+from squidbot.replay.setup import CODECS, Reader, open_store, recording_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.replay.blocks import Recording
-    from squidbot.replay.dump import Dump
+    from squidbot.replay.report import Dump
     from squidbot.replay.rivals import Rival
     from squidbot.replay.runner import Call, Outcome
-    from squidbot.replay.wiring import Store, Terms
-    from squidbot.turnlog.logfile import TurnLog
+    from squidbot.replay.setup import Recording, Store, Terms
+    from squidbot.wiring.turnlog import TurnLog
 
 __all__ = ["Places", "conversations_of", "model_calls", "run", "ticks_of"]
 
@@ -148,7 +145,7 @@ def _log(path: str | None) -> TurnLog | None:
     if path is None:
         return None
     from squidbot.core.redaction import Redactor  # noqa: PLC0415  # only who looks for a fault needs it
-    from squidbot.turnlog.logfile import TurnLog  # noqa: PLC0415  # as above
+    from squidbot.wiring.turnlog import TurnLog  # noqa: PLC0415  # as above
 
     return TurnLog(path, Redactor())
 

@@ -20,19 +20,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.counting.meter import TEMPLATE_TOKENS
-from squidbot.core.counting.tokens import measure
 from squidbot.core.messages import Cost, Usage
-from squidbot.replay.charges import SCORING
+from squidbot.core.tokens.counters import TEMPLATE_TOKENS, measure
+from squidbot.replay.setup import SCORING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.ports import TokenCounter
-    from squidbot.replay.blocks import Block, Recording
-    from squidbot.replay.charges import Charges
+    from squidbot.replay.setup import Block, Charges, Recording
 
-__all__ = ["AGES_TOKENS", "Job", "Ruler", "Scorer", "Tally", "bill_of_everything", "literals_in"]
 
 CACHE_TTL_SECONDS = SCORING.ttl_seconds
 # How many requests the cache is taken to hold; older ones are never the longest prefix in practice.

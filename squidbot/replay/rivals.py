@@ -11,16 +11,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Kind
-from squidbot.replay.blocks import Block
-from squidbot.replay.charges import SCORING
 from squidbot.replay.metrics import Job, Scorer
+from squidbot.replay.setup import SCORING, Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from squidbot.replay.blocks import Recording
-    from squidbot.replay.charges import Charges
     from squidbot.replay.metrics import Ruler, Tally
+    from squidbot.replay.setup import Charges, Recording
 
 __all__ = ["RIVALS", "Everything", "LastMessages", "Rival", "Summarizing", "Trimming", "score_rival"]
 

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError
-from squidbot.replay.blocks import Reader, recording_of
 from squidbot.replay.metrics import Scorer, Tally, bill_of_everything
-from squidbot.replay.usage import biller_of
-from squidbot.replay.wiring import CODECS
+from squidbot.replay.setup import CODECS, Reader, biller_of, recording_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,11 +18,9 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.view.assembly import Assembly
-    from squidbot.replay.blocks import Block
     from squidbot.replay.metrics import Ruler
-    from squidbot.replay.usage import Biller
-    from squidbot.replay.wiring import Live, Store, Terms
-    from squidbot.turnlog.logfile import SessionLog
+    from squidbot.replay.setup import Biller, Block, Live, Store, Terms
+    from squidbot.wiring.turnlog import SessionLog
 
 __all__ = ["Call", "Event", "Failure", "Outcome", "replay"]
 

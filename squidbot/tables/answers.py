@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, cast
 import attrs
 
 from squidbot.checks import NO_NAMES, Layout, Names, Place, Verbosity, Whole
-from squidbot.core.budget.categories import WEIGHTS
-from squidbot.core.budget.complexity import WordLists
+from squidbot.core.budget import WEIGHTS, WordLists
 
 if TYPE_CHECKING:
-    from squidbot.core.budget.allocate import Verbosity as Level
+    from squidbot.core.budget import Verbosity as Level
 
 __all__ = ["Allocation", "Prompt", "Words"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from squidbot.checks import Rule, Size
-from squidbot.core.budget.caps import Caps, TrimRule
+from squidbot.core.budget import Caps, TrimRule
 
 __all__ = ["Budget"]
 

@@ -22,7 +22,7 @@ from squidbot.checks import (
     UserMessages,
     Whole,
 )
-from squidbot.core.labels import Labels
+from squidbot.core.messages import Labels
 from squidbot.core.snapshots import Retention
 
 if TYPE_CHECKING:

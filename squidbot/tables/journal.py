@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 
 from squidbot.checks import Minutes, Patterns, Place, Size, Whole
-from squidbot.core.journal.digest import DIGEST_TOKENS
-from squidbot.core.journal.rules import MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, Rules
+from squidbot.core.journal import DIGEST_TOKENS, MOST_ENTRIES_PER_DAY, REDACT_PATTERNS, Rules
 
 __all__ = ["Journal"]
 

@@ -35,21 +35,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from squidbot.testing.chats import check_chat
-    from squidbot.testing.claims import check_claims
-    from squidbot.testing.counters import check_token_counter
-    from squidbot.testing.embedders import HashedWords, check_embedder
-    from squidbot.testing.facts import made_memory
-    from squidbot.testing.finds import check_finds
     from squidbot.testing.ggufs import offline_chat_model, write_gguf
     from squidbot.testing.hosts import HOST_CHECKS, check_host_plugin
     from squidbot.testing.journals import check_journal
-    from squidbot.testing.llms import check_llm
-    from squidbot.testing.loaded import check_loaded_model
-    from squidbot.testing.memories import check_memory_store
+    from squidbot.testing.memories import check_memory_store, made_memory
+    from squidbot.testing.models import (
+        HashedWords,
+        check_chat,
+        check_embedder,
+        check_llm,
+        check_loaded_model,
+        check_token_counter,
+    )
     from squidbot.testing.probes import check_gpu_probe
-    from squidbot.testing.summaries import check_summary_store
-    from squidbot.testing.transcripts import check_transcript_store
+    from squidbot.testing.transcripts import check_claims, check_finds, check_summary_store, check_transcript_store
     from squidbot.testing.values import made_message, made_summary
     from squidbot.testing.vectors import check_vector_index, made_entry
 

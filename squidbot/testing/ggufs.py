@@ -13,8 +13,7 @@ from random import Random
 from struct import pack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.sizing.header import Tensor
-from squidbot.core.sizing.tensor_types import tensor_bytes, type_id
+from squidbot.core.sizing.header import Tensor, tensor_bytes, type_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

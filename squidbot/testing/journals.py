@@ -6,13 +6,13 @@ import threading
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import JournalFullError, NotFoundError
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.testing.values import ODD_TEXTS, closed_after, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.journal.ports import Journal
+    from squidbot.core.journal import Journal
 
 __all__ = ["check_journal"]
 

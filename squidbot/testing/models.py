@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import threading
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ContextOverflowError, LLMError
-from squidbot.core.messages import Completion
+from squidbot.core.memory.search import terms_of
+from squidbot.core.messages import Completion, Reply
+from squidbot.core.vectors import unit
+from squidbot.testing.values import ODD_TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["CHARS_A_TOKEN", "ScriptedLLM"]
+    from squidbot.core.ports import LLM, Chat, Embedder, LoadedModel, TokenCounter
+
 
 # How it counts: English text has about four characters a token, and its rules need no better count.
 CHARS_A_TOKEN = 4
@@ -68,3 +76,513 @@ class ScriptedLLM:
         text = self._answer if isinstance(self._answer, str) else self._answer(system, prompt)
         text = text[: max_output_tokens * CHARS_A_TOKEN]
         return Completion(text, input_tokens, len(text) // CHARS_A_TOKEN)
+
+
+# What a model that goes on with conversations promises, as a check.
+
+Json = dict[str, object]
+
+# All forms that squidbot has a codec for take these as they are.
+ASKED: Final[tuple[Json, ...]] = (
+    {"role": "system", "content": "You are brief."},
+    {"role": "user", "content": "What is deep?"},
+)
+_PARAMETERS: Final[Json] = {"type": "object", "properties": {"sea": {"type": "string"}}, "required": ["sea"]}
+_DEPTH: Final[Json] = {"name": "depth", "description": "Tells how deep a sea is."}
+_IDS, _SEAS = ("call00001", "call00002"), ("Aral", "Azov")
+FINISHES: Final = {"stop", "length", "tool_calls"}
+
+
+class _StoppedError(Exception):
+    """What a listener raises to end an answer."""
+
+
+def check_chat(
+    factory: Callable[[], Chat],
+    *,
+    answer_tokens: int = 64,
+    window_tokens: int | None = None,
+    failing: Iterable[Callable[[], Chat]] = (),
+) -> None:
+    """Check the promises of `ports.Chat` beside those of `ports.LLM`; asks the model about twenty times.
+
+    `factory` and `failing` are as `check_llm` takes them. With tools, two parallel calls and their results the three
+    forms of messages are tried that squidbot has codecs for; of any other only words.
+
+    Promised: a form that does not change; replies of at most the tokens that were asked for, in the model's own form,
+    which it takes back; what was given is left as it was; pieces that make up the text; what a listener raises goes to
+    the caller, and the model answers on; odd characters get an answer or an error of ours; threads may share it; what
+    does not fit, and what fails, is raised and never answered.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    chat = factory()
+    assert chat.form == factory().form, "a form does not change"
+    for messages, tools in rounds(chat.form):
+        _checks_reply(chat, messages, tools, answer_tokens)
+    _checks_back(chat, answer_tokens)
+    _checks_listener(chat, answer_tokens)
+    _checks_texts(chat, answer_tokens)
+    _checks_threads(chat, answer_tokens)
+    if window_tokens is not None:
+        _checks_refused(chat, [{"role": "user", "content": "word " * (window_tokens * 4)}], answer_tokens)
+    for broken in failing:
+        _checks_failure(broken(), answer_tokens)
+
+
+def rounds(form: str) -> list[tuple[Sequence[Json], Sequence[Json]]]:
+    """Return conversations with the tools to give beside them, in a form; only words where the form is not known."""
+    if form == "anthropic.messages":
+        tool, calls, results = _as_anthropic()
+    elif form == "openai.responses":
+        tool, calls, results = _as_responses()
+    elif form == "openai.chat":
+        tool, calls, results = _as_chat()
+    else:
+        return [(ASKED, ())]
+    with_results = [*ASKED, *calls, *results]
+    return [(ASKED, ()), (ASKED, (tool,)), (with_results, (tool,))]
+
+
+def _as_chat() -> tuple[Json, list[Json], list[Json]]:
+    calls = [
+        {"id": one, "type": "function", "function": {"name": "depth", "arguments": f'{{"sea": "{sea}"}}'}}
+        for one, sea in zip(_IDS, _SEAS, strict=True)
+    ]
+    results: list[Json] = [{"role": "tool", "tool_call_id": one, "content": "42 m"} for one in _IDS]
+    tool: Json = {"type": "function", "function": {**_DEPTH, "parameters": _PARAMETERS}}
+    return tool, [{"role": "assistant", "content": None, "tool_calls": calls}], results
+
+
+def _as_anthropic() -> tuple[Json, list[Json], list[Json]]:
+    uses = [
+        {"type": "tool_use", "id": one, "name": "depth", "input": {"sea": sea}}
+        for one, sea in zip(_IDS, _SEAS, strict=True)
+    ]
+    results = [{"type": "tool_result", "tool_use_id": one, "content": "42 m"} for one in _IDS]
+    tool: Json = {**_DEPTH, "input_schema": _PARAMETERS}
+    return tool, [{"role": "assistant", "content": uses}], [{"role": "user", "content": results}]
+
+
+def _as_responses() -> tuple[Json, list[Json], list[Json]]:
+    calls: list[Json] = [
+        {"type": "function_call", "call_id": one, "name": "depth", "arguments": f'{{"sea": "{sea}"}}'}
+        for one, sea in zip(_IDS, _SEAS, strict=True)
+    ]
+    results: list[Json] = [{"type": "function_call_output", "call_id": one, "output": "42 m"} for one in _IDS]
+    tool: Json = {"type": "function", **_DEPTH, "parameters": _PARAMETERS, "strict": False}
+    return tool, calls, results
+
+
+def _said(form: str, message: Mapping[str, object]) -> tuple[str, int]:
+    """Return the words of an assistant's message, and how many calls it makes."""
+    if form == "openai.responses":
+        return _said_in_items(_dicts(message.get("output")))
+    content = message.get("content")
+    if form == "anthropic.messages" and isinstance(content, list):
+        blocks = _dicts(content)
+        words = [block["text"] for block in blocks if block.get("type") == "text"]
+        return "".join(map(str, words)), sum(block.get("type") == "tool_use" for block in blocks)
+    return str(content or ""), len(_dicts(message.get("tool_calls")))
+
+
+def _said_in_items(items: Sequence[Json]) -> tuple[str, int]:
+    parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
+    words = [part["text"] for part in parts if part.get("type") == "output_text"]
+    return "".join(map(str, words)), sum(item.get("type") == "function_call" for item in items)
+
+
+def _dicts(given: object) -> list[Json]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], most: int) -> Reply:
+    pieces: list[str] = []
+    before = copy.deepcopy((messages, tools))
+    reply = chat.reply(messages, most, tools, pieces.append)
+    assert (messages, tools) == before, "messages and tools are left as they were given"
+    assert isinstance(reply, Reply), f"reply returns a Reply: got {reply!r:.80}"
+    if chat.form != "openai.responses":
+        assert reply.message.get("role") == "assistant", f"it is the assistant's message: got {reply.message!r:.200}"
+    text, calls = _said(chat.form, reply.message)
+    assert "".join(pieces) == text, f"the pieces make up the text: told {pieces!r:.200}, and it was {text!r:.200}"
+    assert reply.finish in FINISHES, f"finish is one of {sorted(FINISHES)}: got {reply.finish!r}"
+    assert reply.input_tokens >= 0, f"input_tokens is 0 or more: got {reply.input_tokens}"
+    assert 0 <= reply.output_tokens <= most, f"at most {most} tokens were asked for: got {reply.output_tokens}"
+    assert 0 <= reply.cached_tokens <= reply.input_tokens, "cached tokens are tokens of the input"
+    assert calls or reply.finish != "tool_calls", "finish says that there are calls when there are any"
+    assert not calls or reply.finish != "stop", "finish says that there are calls when there are any"
+    assert not calls or tools, "without tools nothing is called"
+    return reply
+
+
+def _checks_back(chat: Chat, most: int) -> None:
+    """Check that what it said is taken back, as it was said."""
+    message = _checks_reply(chat, ASKED, (), most).message
+    if not _said(chat.form, message)[0]:
+        return  # nothing was said; whether that comes back is the codec's affair
+    said = _dicts(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
+    _checks_reply(chat, [*ASKED, *said, {"role": "user", "content": "And what is high?"}], (), most)
+
+
+def _checks_listener(chat: Chat, most: int) -> None:
+    def stops(_: str) -> None:
+        raise _StoppedError
+
+    try:
+        reply = chat.reply(ASKED, most, told=stops)
+    except _StoppedError:
+        pass
+    else:
+        text, _ = _said(chat.form, reply.message)
+        assert not text, "what a listener raises ends the answer and goes to the caller"
+    _checks_reply(chat, ASKED, (), most)
+
+
+def _checks_texts(chat: Chat, most: int) -> None:
+    for text in ODD_TEXTS:
+        try:
+            reply = chat.reply([{"role": "user", "content": text}], most)
+        except (LLMError, ContextOverflowError):
+            continue  # what it refuses is its own affair, so long as it is told in our words
+        assert isinstance(reply, Reply), f"a message of {text!a} gets a Reply, or an error of ours: got {reply!r}"
+
+
+def _checks_threads(chat: Chat, most: int) -> None:
+    got: list[Reply] = []
+    threads = [threading.Thread(target=lambda: got.append(chat.reply(ASKED, most))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 3, "threads that ask at once get their answers"
+
+
+def _checks_refused(chat: Chat, messages: Sequence[Json], most: int) -> None:
+    what = "messages that are more than the window are a ContextOverflowError"
+    try:
+        reply = chat.reply(messages, most)
+    except ContextOverflowError:
+        return
+    except Exception as error:
+        raise AssertionError(f"{what}: got {error!r:.200}") from error
+    raise AssertionError(f"{what}: got an answer to {reply.input_tokens} tokens")
+
+
+def _checks_failure(chat: Chat, most: int) -> None:
+    try:
+        reply = chat.reply(ASKED, most)
+    except (LLMError, ContextOverflowError):
+        return
+    except Exception as error:
+        raise AssertionError(f"a failure is an LLMError: got {error!r:.200}") from error
+    raise AssertionError(f"a failure is raised, an error's text is no answer: got {reply.message!r:.200}")
+
+
+# What a language model's adapter promises, as a check.
+
+SYSTEM = "You answer in one word."
+PROMPT = "Which colour has the sky at noon? One word."
+# English text has about four characters a token; so many more than a window are past any count of it.
+ANSWER_CHARS_A_TOKEN, SURE_FACTOR = 4, 4
+
+
+def check_llm(
+    factory: Callable[[], LLM],
+    *,
+    window_tokens: int | None = None,
+    failing: Iterable[Callable[[], LLM]] = (),
+    answer_tokens: int = 64,
+) -> None:
+    """Check the promises of `ports.LLM`; asks the model about fifteen times.
+
+    `factory` returns the adapter over a server, or over something that stands for one; each of `failing` returns it
+    over a server that fails in one way: not reached, an error's status, an answer that was cut off or is empty, a
+    refusal. With `window_tokens` a prompt of far more than these is tried, too.
+
+    Promised: a name that does not change; a `Completion` with a text, and counts of 0 or more; whatever characters a
+    prompt has, an answer or an error of ours; a failure is raised and never answered; threads may share it.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    _checks_name(factory)
+    _checks_answer(factory(), answer_tokens)
+    _checks_llm_texts(factory(), answer_tokens)
+    _checks_llm_threads(factory(), answer_tokens)
+    if window_tokens is not None:
+        _checks_overflow(factory(), window_tokens, answer_tokens)
+    for number, broken in enumerate(failing):
+        _checks_llm_failure(broken(), number, answer_tokens)
+
+
+def _checks_name(factory: Callable[[], LLM]) -> None:
+    llm = factory()
+    name = llm.name
+    assert isinstance(name, str), f"a name is a str: got {name!r}"
+    assert name.strip() == name, f"a name has no white space around it: got {name!r}"
+    assert name.isprintable(), f"a name stands in the notes on one line: got {name!r}"
+    assert name, "a name is not empty: summaries carry it"
+    assert llm.name == name == factory().name, "a name does not change"
+
+
+def _checks_answer(llm: LLM, answer_tokens: int) -> None:
+    made = llm.complete(SYSTEM, PROMPT, answer_tokens)
+    assert isinstance(made, Completion), f"complete returns a Completion: got {made!r:.80}"
+    assert isinstance(made.text, str), f"its text is a str: got {made.text!r:.80}"
+    assert made.text.strip(), "an answer of nothing is an LLMError, and never returned"
+    for name, tokens in (("input_tokens", made.input_tokens), ("output_tokens", made.output_tokens)):
+        assert isinstance(tokens, int), f"{name} is an int: got {tokens!r}"
+        assert tokens >= 0, f"{name} is 0 or more: got {tokens!r}"
+
+
+def _checks_llm_texts(llm: LLM, answer_tokens: int) -> None:
+    for text in ODD_TEXTS:
+        try:
+            made = llm.complete(text, f"{text}\n{PROMPT}", answer_tokens)
+        except (LLMError, ContextOverflowError):
+            continue  # what a provider refuses is its own affair, so long as it is told in our words
+        assert isinstance(made, Completion), f"a prompt with {text!a} gets a Completion, or an LLMError: got {made!r}"
+
+
+def _checks_llm_threads(llm: LLM, answer_tokens: int) -> None:
+    got: list[Completion] = []
+    threads = [
+        threading.Thread(target=lambda: got.append(llm.complete(SYSTEM, PROMPT, answer_tokens))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 2, "two threads that ask at once get their answers"
+
+
+def _checks_overflow(llm: LLM, window_tokens: int, answer_tokens: int) -> None:
+    prompt = "word " * (window_tokens * SURE_FACTOR * ANSWER_CHARS_A_TOKEN // 5)
+    try:
+        made = llm.complete(SYSTEM, prompt, answer_tokens)
+    except ContextOverflowError:
+        return
+    except Exception as error:
+        raise AssertionError(f"a prompt that does not fit is a ContextOverflowError: got {error!r:.200}") from error
+    raise AssertionError(f"a prompt that does not fit is a ContextOverflowError: got the answer {made.text!a:.80}")
+
+
+def _checks_llm_failure(llm: LLM, number: int, answer_tokens: int) -> None:
+    try:
+        made = llm.complete(SYSTEM, PROMPT, answer_tokens)
+    except (LLMError, ContextOverflowError):
+        return
+    except Exception as error:
+        raise AssertionError(f"failure {number} is an LLMError: got {error!r:.200}") from error
+    raise AssertionError(f"failure {number} is raised, an error's text is no answer: got {made.text!a:.80}")
+
+
+# What a TokenCounter promises, as a check.
+
+
+def check_token_counter(counter: TokenCounter) -> None:
+    """Check the promises of `ports.TokenCounter` that need no model: answers are repeatable, never raise, and fit.
+
+    Whether `upper_bound` is never under a model's own count only that model's tokenizer can tell.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    assert counter.name, "a counter's name is not empty: stored counts are kept under it"
+    certificates = {"exact", "anchored", "calibrated", "proved", "measured", "none"}
+    assert counter.certificate in certificates, f"certificate {counter.certificate!r} is none of {sorted(certificates)}"
+    for text in (
+        *ODD_TEXTS,
+        "Hello, world.",
+        "def f(x):\n\treturn x\n",
+        "{" * 999,
+        "漢字かな交じり文",
+        "\N{SQUID}" * 99,
+    ):
+        count, bound = counter.count(text), counter.upper_bound(text)
+        shown = ascii(text[:40])
+        assert isinstance(count, int), f"count({shown}) is an int, not {count!r}"
+        assert isinstance(bound, int), f"upper_bound({shown}) is an int, not {bound!r}"
+        assert 0 <= count <= bound, f"0 <= count <= upper_bound for {shown}: got {count} and {bound}"
+        assert counter.count(text) == count, f"count({shown}) is the same each time"
+        assert counter.upper_bound(text) == bound, f"upper_bound({shown}) is the same each time"
+    if counter.certificate == "exact":
+        assert counter.count("squid") == counter.upper_bound("squid"), "an exact counter's bound is its count"
+
+
+# What an Embedder promises, as a check.
+
+# What batches and threads of a runtime may round differently, in one number of a vector of length 1.
+ROUNDING = 1e-6
+TEXTS = ("The sea is deep.", "squid", "int main(void) { return 0; }")
+
+
+class HashedWords:
+    """An embedder for tests that needs no model: near are texts that share words, and nothing else.
+
+    Each word has a direction by chance, always the same; a text's vector is their sum.
+    """
+
+    def __init__(self, dimensions: int = 64, name: str = "hashed-words") -> None:
+        """Take how many numbers a vector has, and under which name it is kept."""
+        self.name = name
+        self.dimensions = dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector of length 1 for each text, in order."""
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> tuple[float, ...]:
+        # What has no word is its own only word.
+        words = [*terms_of(text)] or [f"no word: {text}"]
+        # So that no sum of signs is zero in every number.
+        return unit(
+            [0.01 + sum(signs) for signs in zip(*(_signs(word, self.dimensions) for word in words), strict=True)]
+        )
+
+
+@lru_cache(4096)
+def _signs(word: str, count: int) -> tuple[float, ...]:
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+    bits = int.from_bytes(digest * (count // 256 + 1), "big")
+    return tuple(1.0 if bits >> place & 1 else -1.0 for place in range(count))
+
+
+def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = None) -> None:
+    """Check the promises of `ports.Embedder`.
+
+    `factory` returns the adapter, a new one or the same; `too_long` is a text that does not fit it.
+
+    Promised: a name that does not change; vectors of `dimensions` numbers and of length 1, in the order of the texts,
+    and the same ones again whatever stands beside a text; whatever characters a text has, a vector or an error of ours;
+    threads may share it.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    embedder = factory()
+    assert embedder.name, "an embedder's name is not empty: vectors are kept under it"
+    assert embedder.name == factory().name, "a name does not change"
+    assert embedder.embed([]) == [], "no texts have no vectors"
+    together = embedder.embed(TEXTS)
+    assert len(together) == len(TEXTS), f"each text has its vector: got {len(together)} for {len(TEXTS)}"
+    for text, vector in zip(TEXTS, together, strict=True):
+        _checks_vector(vector, embedder.dimensions, text)
+        (alone,) = factory().embed([text])
+        _checks_same(vector, alone, f"{text!r} beside others and alone")
+    assert _distance(together[0], together[1]) > ROUNDING, "two texts have two vectors"
+    _checks_odd(embedder)
+    _checks_embedder_threads(embedder, together[0])
+    if too_long is not None:
+        _checks_too_long(embedder, too_long)
+
+
+def _checks_vector(vector: Sequence[float], dimensions: int, text: str) -> None:
+    assert isinstance(vector, tuple), f"a vector is a tuple: got {type(vector).__name__}"
+    assert len(vector) == dimensions, f"a vector has {dimensions} numbers: got {len(vector)} for {text!a}"
+    assert all(isinstance(value, float) for value in vector), f"its numbers are floats: {text!a}"
+    length = math.hypot(*vector)
+    assert abs(length - 1) <= ROUNDING, f"a vector has the length 1: got {length} for {text!a}"
+
+
+def _checks_same(vector: Sequence[float], other: Sequence[float], what: str) -> None:
+    distance = _distance(vector, other)
+    assert distance <= ROUNDING, f"{what}: the same vector, but for rounding; a number differs by {distance}"
+
+
+def _distance(vector: Sequence[float], other: Sequence[float]) -> float:
+    return max(abs(one - two) for one, two in zip(vector, other, strict=True))
+
+
+def _checks_odd(embedder: Embedder) -> None:
+    for text in ODD_TEXTS:
+        try:
+            (vector,) = embedder.embed([text])
+        except (LLMError, ContextOverflowError):
+            continue  # what it refuses is its own affair, so long as it is told in our words
+        _checks_vector(vector, embedder.dimensions, text)
+
+
+def _checks_embedder_threads(embedder: Embedder, expected: Sequence[float]) -> None:
+    got: list[tuple[float, ...]] = []
+    threads = [threading.Thread(target=lambda: got.extend(embedder.embed(TEXTS[:1]))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 4, "threads that ask at once get their vectors"
+    for vector in got:
+        _checks_same(vector, expected, "asked by several threads at once")
+
+
+def _checks_too_long(embedder: Embedder, text: str) -> None:
+    try:
+        embedder.embed([text])
+    except ContextOverflowError:
+        return
+    except Exception as error:
+        raise AssertionError(f"a text that does not fit is a ContextOverflowError: got {error!r:.200}") from error
+    raise AssertionError("a text that does not fit is a ContextOverflowError, and never cut in silence")
+
+
+# What a model that a runtime holds ready promises, as a check.
+
+
+def check_loaded_model(factory: Callable[[], LoadedModel], *, answer_tokens: int = 16, embeds: bool = True) -> None:
+    """Check the promises of `ports.LoadedModel` whose messages have the form "openai.chat".
+
+    `factory` opens the model anew, with a window of at most some thousands of tokens, and with `embeds` one that makes
+    vectors. What it answers may be anything; its own text only has to be what was told piece by piece.
+
+    Promised: what `check_chat` checks; what does not fit the window is refused, at the very token; the counter's and
+    the embedder's own promises; after `close`, which may come twice, an LLMError.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which.
+    """
+    model = factory()
+    try:
+        assert model.form == "openai.chat", f"this check speaks openai.chat, not {model.form!r}"
+        check_token_counter(model.counter)
+        check_chat(lambda: model, answer_tokens=answer_tokens)
+        assert model.reply(rounds("openai.chat")[-1][0], answer_tokens).input_tokens > 0, "a prompt has tokens"
+        _checks_window(model, answer_tokens)
+        if embeds:
+            check_embedder(model.embedder)
+    finally:
+        model.close()
+        model.close()
+    _checks_closed(model, answer_tokens)
+
+
+def _checks_window(model: LoadedModel, most: int) -> None:
+    window = model.window_tokens
+    assert model.served.window_tokens == window, "the window is what the runtime said it set up"
+    if window is None:
+        return
+    asked = model.reply(ASKED, most).input_tokens
+    assert asked + most <= window, f"this check needs a window of more than {asked + most}: it is {window}"
+    _checks_loaded_refused(model, ASKED, window - asked + 1)
+    long = ({"role": "user", "content": "word " * (window * 4)},)
+    _checks_loaded_refused(model, long, most)
+
+
+def _checks_loaded_refused(model: LoadedModel, messages: tuple[Mapping[str, object], ...], most: int) -> None:
+    what = "messages and an answer that are more than the window are a ContextOverflowError"
+    try:
+        reply = model.reply(messages, most)
+    except ContextOverflowError:
+        return
+    except Exception as error:
+        raise AssertionError(f"{what}: got {error!r:.200}") from error
+    raise AssertionError(f"{what}: got an answer to {reply.input_tokens} tokens of {model.window_tokens}, and {most}")
+
+
+def _checks_closed(model: LoadedModel, most: int) -> None:
+    try:
+        model.reply(ASKED, most)
+    except LLMError:
+        return
+    raise AssertionError("a model that is closed answers with an LLMError")

@@ -9,13 +9,13 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors.values import Entry, Multiplying, Near, dot, mark_of, packed, unit, unpacked
+from squidbot.core.vectors import Entry, Multiplying, Near, dot, mark_of, packed, unit, unpacked
 from squidbot.testing.values import ODD_IDS, closed_after, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.vectors import VectorIndex
 
 __all__ = ["check_vector_index", "made_entry"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.families import FAMILIES, KNOWN, LOWER, texts, word, worst_words
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

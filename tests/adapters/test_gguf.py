@@ -12,11 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.gguf import cursor, read_header
-from squidbot.adapters.gguf.cursor import Cursor
+from squidbot.adapters import gguf
+from squidbot.adapters.gguf import Cursor, read_header
 from squidbot.core.errors import ModelFileError
-from squidbot.core.sizing.header import Header, LongArray, Tensor
-from squidbot.core.sizing.tensor_types import TENSOR_TYPES, type_id
+from squidbot.core.sizing.header import TENSOR_TYPES, Header, LongArray, Tensor, type_id
 from squidbot.testing import offline_chat_model, write_gguf
 from squidbot.testing.ggufs import Typed
 
@@ -400,12 +399,12 @@ def test_read_header_refuses_strings_beyond_any_vocabulary(tmp_path: Path, count
     assert f"brings the header to {count} strings, at most 4194304 are read" in refused(path)
 
 
-@pytest.mark.parametrize("most", [2**18, pytest.param(cursor.MOST_STRINGS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [2**18, pytest.param(gguf.MOST_STRINGS, marks=pytest.mark.slow)])
 def test_read_header_passes_over_as_many_strings_as_it_takes_in_bounded_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """The most that a hostile file gets out of it: four million strings, then the next array is refused."""
-    monkeypatch.setattr(cursor, "MOST_STRINGS", most)
+    monkeypatch.setattr(gguf, "MOST_STRINGS", most)
     arrays = [
         entry(b"a", struct.pack("<IIQ", 9, 8, most) + bytes(8 * most)),
         entry(b"b", struct.pack("<IIQ", 9, 8, 5000)),

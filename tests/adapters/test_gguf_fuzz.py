@@ -17,8 +17,7 @@ import pytest
 
 from squidbot.adapters.gguf import read_header
 from squidbot.core.errors import ModelFileError
-from squidbot.core.sizing.header import Header, Tensor
-from squidbot.core.sizing.tensor_types import type_id
+from squidbot.core.sizing.header import Header, Tensor, type_id
 from squidbot.testing import offline_chat_model, write_gguf
 from squidbot.testing.ggufs import Typed
 

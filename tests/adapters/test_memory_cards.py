@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.adapters.sqlite3.memory.looks import holding
-from squidbot.adapters.sqlite3.memory.tables import CARDS_INDEX
+from squidbot.adapters.sqlite3.memory.rows import CARDS_INDEX
+from squidbot.adapters.sqlite3.memory.store import holding
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore, InMemoryMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.memory.pieces.cards import FILES
-from squidbot.indexing import Paths, reindex
+from squidbot.core.memory.pieces import FILES
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.services.indexing import Paths, reindex
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from squidbot.core.vectors.values import VectorStore
+    from squidbot.core.vectors import VectorStore
 
 ANN = Scope(user="ann", bot="squid")
 # Scopes that are written nearly like that of a card.

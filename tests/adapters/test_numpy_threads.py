@@ -16,7 +16,7 @@ with suppress(ImportError):  # it brings products of another kind along
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from squidbot.adapters.numpy.threads import OneThread
+from squidbot.adapters.numpy import OneThread
 
 
 def counts() -> set[int]:

@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from squidbot.adapters.sqlite3 import SqliteStore, queries, session_rows, summary_rows
+from squidbot.adapters.sqlite3 import SqliteStore, rows
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
@@ -194,12 +194,12 @@ def test_an_append_is_one_commit_with_one_sync_when_records_come_with_it(tmp_pat
 
 
 REQUEST_PATH = (
-    session_rows.FIND,
-    queries.RANGE,
-    queries.BOUNDS,
-    queries.RECORDS,
-    summary_rows.SUMMARIES,
-    summary_rows.NAMED[16],
+    rows.FIND,
+    rows.RANGE,
+    rows.BOUNDS,
+    rows.RECORDS,
+    rows.SUMMARIES,
+    rows.NAMED[16],
 )
 
 

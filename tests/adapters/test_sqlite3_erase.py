@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3 import SqliteStore, erase, files, index, session_rows
+from squidbot.adapters.sqlite3 import SqliteStore, files, index, rows
+from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Erasure, Record
 from squidbot.testing import made_message, made_summary
-from squidbot.testing.erasures import made_tombstone
+from squidbot.testing.transcripts import made_tombstone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -280,7 +281,7 @@ def test_old_words_are_never_indexed_when_another_process_has_just_read_them(tmp
             store.append(session_id, 0, said[:first])
             store.append(session_id, first, said[first : first + 20])
             with other._reading as connection:
-                session = session_rows.find(connection, session_id)
+                session = rows.find(connection, session_id)
                 batch = index.pending(connection, session)
             assert (batch.first, batch.last) == (first, first + 20)
             grave = first + 5

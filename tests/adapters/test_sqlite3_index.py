@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3 import SqliteStore, index, session_rows
-from squidbot.adapters.sqlite3.views import DamagedIndexError
+from squidbot.adapters.sqlite3 import SqliteStore, index, rows
+from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import StoreError
-from squidbot.core.finding import ranking
-from squidbot.core.finding.words import terms
 from squidbot.core.messages import Category
+from squidbot.core.recall import search
+from squidbot.core.recall.search import terms
 from squidbot.testing import made_message
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def test_search_reads_only_when_all_is_indexed(tmp_path: Path) -> None:
 def removed(store: SqliteStore, messages: list[StoredMessage]) -> None:
     """Take messages out of the index."""
     with store._writing as connection:
-        index.remove(connection, session_rows.find(connection, "s"), messages)
+        index.remove(connection, rows.find(connection, "s"), messages)
 
 
 def blocks(path: Path) -> bytes:
@@ -359,7 +359,7 @@ def test_common_words_are_found_everywhere_when_candidates_are_few(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pages of a long session are the same in both stores, candidates or not."""
-    monkeypatch.setattr(ranking, "CANDIDATES", 16)
+    monkeypatch.setattr(search, "CANDIDATES", 16)
     chance = random.Random(5)  # noqa: S311  # texts, no secrets
     texts = (chance.choices(("a", "b", "c", "d", "rare"), (9, 9, 3, 1, 0.05), k=4) for _ in range(900))
     said = [made_message(seq, " ".join(text)) for seq, text in enumerate(texts)]

@@ -10,10 +10,11 @@ import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, candidates, index, rows
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, rows
+from squidbot.adapters.sqlite3.memory import index as candidates
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import Scope, View
-from squidbot.core.vectors.values import packed
+from squidbot.core.vectors import packed
 from squidbot.testing import check_memory_store, made_memory, made_message
 from squidbot.testing.memories import ANN, SEEN
 

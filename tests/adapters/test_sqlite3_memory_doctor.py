@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3 import SqliteStore, erase, files
+from squidbot.adapters.sqlite3 import SqliteStore, files
+from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3.doctor import check, repair
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows, saving
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
+from squidbot.adapters.sqlite3.memory import store as saving
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Mark
 from squidbot.testing import made_memory, made_message

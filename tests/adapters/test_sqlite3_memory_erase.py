@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3 import SqliteStore, erase, files
+from squidbot.adapters.sqlite3 import SqliteStore, files
+from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import Memory, Source
 from squidbot.testing import made_memory

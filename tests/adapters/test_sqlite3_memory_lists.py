@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, tables
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, rows
 from squidbot.core.memories import Scope, View
 from squidbot.testing import made_memory
 from squidbot.testing.memories import ISOLATIONS
@@ -72,7 +72,7 @@ def test_list_has_the_memories_of_its_view_when_others_have_the_same_words(
 
 def test_rare_category_is_listed_at_once_among_many_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In each view, behind a page, whatever was superseded; and so is one that nobody ever told of."""
-    monkeypatch.setattr(tables, "CATEGORIES_FROM", 1000)
+    monkeypatch.setattr(rows, "CATEGORIES_FROM", 1000)
     steps: list[None] = []
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         rare = [made_memory(f"rare {number}", ANN, category="core", memory_id=f"r{number}") for number in range(6)]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.adapters.sqlite3 import SqliteStore, session_rows
+from squidbot.adapters.sqlite3 import SqliteStore, rows
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.core.errors import ArgumentError, StoreError
 from squidbot.core.messages import Record
-from squidbot.replay.dump import open_dump
+from squidbot.replay.report import open_dump
 from squidbot.testing import made_message
 
 if TYPE_CHECKING:
@@ -157,6 +157,6 @@ def test_session_that_another_writer_begins_between_two_looks_is_no_damage(tmp_p
 
     with closing(sqlite3.connect(tmp_path / "begun.db", factory=Between)) as connection:
         connection.text_factory = bytes
-        assert session_rows.find(connection, "s").messages == 1
-    assert looks == [session_rows.FIND, session_rows.FIND_BY_HASH, session_rows.FIND]
+        assert rows.find(connection, "s").messages == 1
+    assert looks == [rows.FIND, rows.FIND_BY_HASH, rows.FIND]
     store.close()

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, places
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, vectors
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.memories import Scope, View
-from squidbot.core.vectors.nearest import Nearest
-from squidbot.core.vectors.values import Stamp, Vectors, packed, unit
+from squidbot.core.vectors import Nearest, Stamp, Vectors, packed, unit
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
@@ -160,7 +159,10 @@ def test_entries_are_found_by_their_place_alone(store: SqliteMemoryStore, path: 
     _put(store, *range(10))
     store.vectors_of("m", DIMENSIONS)
     with sqlite3.connect(path) as connection:
-        for query, cells in ((places.BEHIND, (1, 5, 0, 9, 9)), (places.PICKED, (1, *range(places.PICKED_ROWS), 0, 9))):
+        for query, cells in (
+            (vectors.BEHIND, (1, 5, 0, 9, 9)),
+            (vectors.PICKED_PLACES, (1, *range(vectors.PICKED_ROWS), 0, 9)),
+        ):
             steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", cells)]
             assert steps[0].startswith("SEARCH memory_vector_places USING INTEGER PRIMARY KEY (rowid")
             assert all("USING INTEGER PRIMARY KEY (rowid" in step for step in steps)

@@ -21,8 +21,8 @@ from squidbot.core.errors import StoreError
 from squidbot.core.memories import Scope, Source
 from squidbot.core.messages import Erasure
 from squidbot.testing import made_memory, made_message
-from squidbot.testing.erasures import made_tombstone
 from squidbot.testing.memories import SEEN
+from squidbot.testing.transcripts import made_tombstone
 
 if TYPE_CHECKING:
     from collections.abc import Callable

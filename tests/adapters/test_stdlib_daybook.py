@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import JournalFullError, StoreError
-from squidbot.core.journal.entry import Entry, to_line
-from squidbot.core.journal.rules import Rules
+from squidbot.core.journal import Entry, Rules, to_line
 
 # The last second of 2026-11-22 in UTC, in seconds since 1970.
 EVENING = 1_795_391_999
 WRITER = """
 import sys
 from squidbot.adapters.stdlib import Daybook
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 book = Daybook(sys.argv[1])
 for number in range(40):
     book.append(Entry(1_795_391_999, f"{sys.argv[2]}{number} " + "x" * 2_000))
@@ -31,8 +30,8 @@ for number in range(40):
 KILLED = """
 import sys
 from squidbot.adapters.stdlib import Daybook
-from squidbot.core.journal.entry import Entry
-from squidbot.core.journal.rules import Rules
+from squidbot.core.journal import Entry
+from squidbot.core.journal import Rules
 book = Daybook(sys.argv[1], Rules(most_entries_per_day=10**6))
 for number in range(10**6):
     book.append(Entry(1_795_391_999, "x" * 4_000, progress=("y" * 300,) * 40))
@@ -219,7 +218,7 @@ def test_full_disk_leaves_no_part_of_a_line() -> None:
 import resource, signal, sys, tempfile
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import StoreError
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 book = Daybook(tempfile.mkdtemp())
 book.append(Entry(0, "one"))

@@ -13,7 +13,7 @@ from squidbot.testing import check_memory_store
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from squidbot.core.memories import Category, Mark, Memory, Said
+    from squidbot.core.memories import FactCategory, Mark, Memory, Said
 
 
 def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
@@ -174,7 +174,7 @@ class Doubling(InMemoryMemoryStore):
     """Pages overlap."""
 
     def listed(
-        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
     ) -> list[Memory]:
         """Give the last one of the page before again."""
         found = super().listed(view, category, limit=limit, after=after, past=past)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib.model_files import ModelFiles, name_of
 from squidbot.codecs.workspaceai import ModelFile, write
 from squidbot.core.errors import StoreError
-from squidbot.exchanges.exporting import owner_of
+from squidbot.services.exchange import owner_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,7 +171,7 @@ import sys
 from pathlib import Path
 from squidbot.adapters.stdlib.model_files import ModelFiles
 from squidbot.codecs.workspaceai import ModelFile, write
-from squidbot.exchanges.exporting import owner_of
+from squidbot.services.exchange import owner_of
 
 files, model = ModelFiles(Path(sys.argv[1]), owner_of), sys.argv[2]
 for number in range(20):

@@ -9,13 +9,13 @@ import pytest
 from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Scope, View
-from squidbot.core.vectors.values import Near, Stamp
+from squidbot.core.vectors import Near, Stamp
 from squidbot.testing import check_vector_index, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.vectors.values import Entry
+    from squidbot.core.vectors import Entry
 
 
 def test_exact_index_keeps_the_promises_of_vector_indexes() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.builtin import read_yaml, write_yaml
 from squidbot.core.errors import ConfigError
+from squidbot.wiring.registry import read_yaml, write_yaml
 
 yaml = pytest.importorskip("squidbot.adapters.yaml", reason="the adapter's package is an extra", exc_type=ImportError)
 

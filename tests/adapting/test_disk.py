@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
+from squidbot.adapters.common.files import make_folder, sync
 from squidbot.adapters.sqlite3 import SqliteStore
-from squidbot.adapting.disk import make_folder, sync
 from squidbot.cli import main
 from squidbot.testing import HashedWords, made_memory
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LOCKED = """
 import sys
 from pathlib import Path
-from squidbot.adapting.disk import lock
+from squidbot.adapters.common.files import lock
 with Path(sys.argv[1]).open("ab") as file:
     lock(file)
     print("locked", flush=True)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapting.evens import MINILM, SENTENCE, known_even
+from squidbot.adapters.common.embeddings import MINILM, SENTENCE, known_even
 from squidbot.core.errors import LLMError
-from squidbot.core.vectors.values import unit
-from squidbot.embedding import Guarded
+from squidbot.core.vectors import unit
+from squidbot.memory import Guarded
 from squidbot.testing import HashedWords
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapting.kept import KeptIndex, UnusableError, lists_for
+from squidbot.adapters.common.embeddings import KeptIndex, UnusableError, lists_for
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors.values import Near
+from squidbot.core.vectors import Near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

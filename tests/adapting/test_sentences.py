@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapting.sentences import check_modules, cut, object_in, pooling_of
-from squidbot.core.counting.wordpiece import WordPiece
+from squidbot.adapters.common.embeddings import check_modules, cut, object_in, pooling_of
 from squidbot.core.errors import ModelFileError
+from squidbot.core.tokens.wordpiece import WordPiece
 
 if TYPE_CHECKING:
     from pathlib import Path

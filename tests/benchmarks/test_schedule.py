@@ -15,7 +15,7 @@ from benchmarks.schedule_online import driven, spent_on
 from benchmarks.schedule_search import FULL_TRIES, cheapest
 from squidbot.core.messages import Category, Cost, StoredMessage
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.atoms import Atom
+from squidbot.core.view.steps import Atom
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,16 +7,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import squidbot
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ContextOverflowError, LLMError
 from squidbot.core.messages import Completion, Reply
-from squidbot.core.sizing.context import Served
+from squidbot.core.sizing.header import Served
+from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.ports import Embedder, LoadedModel, TokenCounter
-    from squidbot.core.sizing.context import Definition
+    from squidbot.core.sizing.header import Definition
     from squidbot.hookspecs import Register
 
 # Between two words of what is said slowly.

@@ -11,7 +11,7 @@ import pytest
 
 import squidbot
 from squidbot.chat.commands import COMMANDS
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 
 from .conftest import COMMAND, ROOT
 

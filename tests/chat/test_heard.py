@@ -16,7 +16,7 @@ import squidbot
 from squidbot.chat.conversation import Conversation, Means
 from squidbot.chat.cut import BY_DEATH, newest_cut
 from squidbot.core.errors import StoreError
-from squidbot.heard import Heard
+from squidbot.wiring.streams import Heard
 
 from .conftest import COMMAND, environment_of, folder_in
 from .scripted import Offer, Scripted

@@ -16,8 +16,7 @@ from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
-from squidbot.core.messages import ToolCall
-from squidbot.core.portable import Media, Outcome, Portable, Words
+from squidbot.core.messages import Media, Outcome, Portable, ToolCall, Words
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Codec

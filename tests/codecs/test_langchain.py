@@ -18,8 +18,8 @@ from langchain_core.messages import (
 )
 
 from squidbot.codecs.langchain import LangChain
-from squidbot.core.finding.sayings import said as searched
 from squidbot.core.messages import Category, Cost, Kind, Part, ToolCall
+from squidbot.core.recall.search import said as searched
 
 CODEC = LangChain()
 MARK = "WALRUS"

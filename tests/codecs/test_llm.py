@@ -11,8 +11,8 @@ from llm import Attachment, Message
 from llm.parts import AttachmentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
 from squidbot.codecs.llm import LLMMessages
-from squidbot.core.finding.sayings import said as searched
 from squidbot.core.messages import Category, Cost, Kind, Part, ToolCall
+from squidbot.core.recall.search import said as searched
 
 CODEC = LLMMessages()
 MARK = "WALRUS"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from squidbot.codecs.records import read_entries
+from squidbot.codecs.fields import read_entries
 from squidbot.core.errors import TranscriptError
 
 if TYPE_CHECKING:

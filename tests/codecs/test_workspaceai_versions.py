@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.codecs.workspaceai_versions import files_of, to_version_2, to_version_3, version_of
+from squidbot.codecs.workspaceai import files_of, to_version_2, to_version_3, version_of
 
 if TYPE_CHECKING:
     from squidbot.codecs.workspaceai import Left

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.goals import goals_of
 from squidbot.testing import offline_chat_model
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
-from squidbot.core.counting.meter import REQUEST_TOKENS
 from squidbot.core.memory.asking import Added
+from squidbot.core.tokens.counters import REQUEST_TOKENS
 
 from .conftest import BEGAN
 

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 import squidbot
 from squidbot import Scope
 from squidbot.cli import COMMANDS, main
-from squidbot.hosting import toolkit
+from squidbot.plugins import toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
 # A title is set, a screen is cleared, a C1 sequence opens, and words are shown in another order.
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\u2066"

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import main
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
 
 if TYPE_CHECKING:

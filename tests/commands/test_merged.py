@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.cli import main
 from squidbot.commands.merged import similar
-from squidbot.core.memory.merging import merges
-from squidbot.testing.embedders import HashedWords
+from squidbot.core.memory.asking import merges
+from squidbot.testing.models import HashedWords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def _facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings with an embedder, and three facts."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("squidbot.builtin._numpy", lambda rest: HashedWords(16, f"hashed{rest}"))
+    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda rest: HashedWords(16, f"hashed{rest}"))
     with SqliteMemoryStore("facts.db") as store:
         store.add([made_memory(f"Ann has beagle number{number}.") for number in range(3)])
     named("numpy")
@@ -96,6 +96,6 @@ def test_embedder_that_fails_ends_the_command_with_one_line(monkeypatch: pytest.
             """Have no server."""
             raise OSError(f"no route for {len(texts)}")
 
-    monkeypatch.setattr("squidbot.builtin._numpy", lambda _: Down())
+    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda _: Down())
     (line,) = run("reindex", code=1).stderr.splitlines()
     assert "no route for 3" in line

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.cli import main
-from squidbot.remembering import vectors_path
+from squidbot.memory import vectors_path
 from squidbot.testing import HashedWords, made_memory
 from squidbot.testing.ggufs import offline_chat_model
 
@@ -190,7 +190,7 @@ def facts_of(here: Path, count: int, embedder: str) -> dict[str, Any]:
 
 def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written by looking: neither vectors, nor an index, nor tables."""
-    monkeypatch.setattr("squidbot.builtin._numpy", lambda rest: HashedWords(8, f"hashed{rest}"))
+    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda rest: HashedWords(8, f"hashed{rest}"))
     assert facts_of(here, 3, "none")["vectors"] == "none: facts are found by their words (memory.embedder)"
     found = facts_of(here, 3, "numpy")
     assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
@@ -215,7 +215,7 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
 ) -> None:
     """It is read again from the store; nobody has to do anything."""
     pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
-    monkeypatch.setattr("squidbot.builtin._numpy", lambda _: HashedWords(8))
+    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda _: HashedWords(8))
     path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
     path.write_bytes(b"nothing")
     (line,) = facts_of(here, 1, "numpy")["remarks"]

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import squidbot
-from squidbot.accounts import USUAL_KEYS
+from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.cli import main
 from squidbot.commands.ending import USAGE
 

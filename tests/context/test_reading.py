@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.context.folder import core_files, files_of
-from squidbot.context.project import FILES, PROJECT, project_document
-from squidbot.context.reading import MOST_BYTES, below, named, text_of
 from squidbot.core.errors import ConfigError, NotFoundError
+from squidbot.services.documents import (
+    FILES,
+    MOST_BYTES,
+    PROJECT,
+    below,
+    core_files,
+    files_of,
+    named,
+    project_document,
+    text_of,
+)
 
 
 @pytest.mark.parametrize(

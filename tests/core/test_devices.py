@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.devices import MOST_BYTES, Device, MainMemory, Probed, shown, sound
-from squidbot.core.nvml import as_devices, reason
+from squidbot.core.devices import MOST_BYTES, Device, MainMemory, Probed, as_devices, reason, shown, sound
 
 GOOD = Device(0, "GPU-1", "Card", "nvidia", 100, 50, unified=False, source="nvml", utilisation_fraction=0.5)
 

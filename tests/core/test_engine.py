@@ -8,11 +8,11 @@ import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
-from squidbot.core.counting.meter import REQUEST_TOKENS
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, InvalidRequestError, StoreError
 from squidbot.core.messages import Record, StoredMessage, Usage
 from squidbot.core.past import Past
+from squidbot.core.tokens.counters import REQUEST_TOKENS
 
 from .promises.driver import Heard, Host, Meddled, Setup, assistant, held, opened, user
 from .promises.histories import tame

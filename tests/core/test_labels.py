@@ -16,9 +16,8 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.core.errors import ConfigError
-from squidbot.core.labels import Labels
 from squidbot.core.memories import Scope
-from squidbot.core.messages import Cost, Kind, Message, Part
+from squidbot.core.messages import Cost, Kind, Labels, Message, Part
 
 if TYPE_CHECKING:
     from pathlib import Path

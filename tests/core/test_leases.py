@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.window import WindowSettings, open_lease
+from squidbot.core.budget import WindowSettings, open_lease
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.leases import (

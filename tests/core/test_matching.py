@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.core.finding.matching import telling
-from squidbot.core.finding.words import read_query
+from squidbot.core.recall.search import read_query, telling
 
 
 def test_query_loses_its_stop_words_when_it_has_others() -> None:

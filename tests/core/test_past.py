@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from squidbot.core.counting.bills import Added, Bill, Bills
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record, Usage
 from squidbot.core.past import Past, digest, seal
 from squidbot.core.plan import Section
+from squidbot.core.tokens.calibration import Added, Bill, Bills
 
 from .rows import part
 

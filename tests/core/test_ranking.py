@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.finding.ranking import CANDIDATES, best
-from squidbot.core.finding.words import has_phrase, read_query, terms
+from squidbot.core.recall.search import CANDIDATES, best, has_phrase, read_query, terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.finding.words import Word
     from squidbot.core.messages import Found
+    from squidbot.core.recall.search import Word
 
 WORDS = ("red", "green", "blue", "grey", "rare7")
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=4), max_size=40)

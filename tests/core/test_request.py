@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import REQUEST_TOKENS
+from squidbot.core.compaction.turn import Inputs
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.pins import Pins
 from squidbot.core.plan import Section
-from squidbot.core.request import Inputs
+from squidbot.core.tokens.counters import REQUEST_TOKENS
 
 from .promises.driver import CLASSES, Setup, changed, opened, user
 from .promises.histories import WORDS

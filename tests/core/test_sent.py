@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import InvalidRequestError, NotFoundError
 from squidbot.core.messages import Usage
 from squidbot.core.plan import Section
+from squidbot.core.tokens.counters import Meter, builtin_counter
 
 from .promises.driver import Host, Setup, assistant, changed, copied, held, opened, requests, user
 from .promises.histories import tame

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
+from squidbot.core.compaction.turn import aged, broken, closed, opened
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
 from squidbot.core.past import Past
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment
-from squidbot.core.telling import aged, broken, closed, opened
 
 from .promises.driver import Heard, Host, Setup, requests
 from .promises.driver import opened as session_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.compaction.turn import COLD_MESSAGES, share_of
 from squidbot.core.engine import Inputs
 from squidbot.core.messages import Cost
-from squidbot.core.unasked import COLD_MESSAGES, share_of
 from squidbot.core.view.marks import MEMORIES, fence
 
 from .promises.driver import Setup, assistant, message, opened, result, user

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.contexts import Document, Documents
 from squidbot.core.errors import BusyError, NotFoundError, StoreError
+from squidbot.core.forgetting import unload, unset
 from squidbot.core.goals.book import GoalBook
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.messages import Erasure, Record
-from squidbot.core.unsetting import unload, unset
+from squidbot.core.view.current import Shelf
 from squidbot.core.view.renderer import Renderer
-from squidbot.core.view.standing import Shelf
 
 from .promises.driver import CLASSES, CODEC, Setup, assistant, opened, user
 

@@ -10,10 +10,10 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.forgetting import Facts, Withdrawn
 from squidbot.core.messages import Category, Record
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.view.marks import MEMORIES, fence, memories_in, without_memories
-from squidbot.core.withdrawing import Facts, Withdrawn
 
 from .promises.driver import CLASSES, CODEC, Heard, Meddled, Setup, assistant, opened, result, user
 

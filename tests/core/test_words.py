@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from squidbot.core.finding.sayings import said
-from squidbot.core.finding.words import PIECE_CHARS, has_phrase, may_have_phrase, read_query, terms
+from squidbot.core.recall.search import PIECE_CHARS, has_phrase, may_have_phrase, read_query, said, terms
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=80)
 

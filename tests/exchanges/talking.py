@@ -10,7 +10,7 @@ import squidbot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.exchanges.exporting import Exported
+    from squidbot.services.exchange import Exported
 
 QWEN, LLAMA = "qwen2.5:7b", "llama3.1:8b"
 

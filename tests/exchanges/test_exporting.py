@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from squidbot.core.errors import NotFoundError
-from squidbot.exchanges.exporting import exported, session_named
+from squidbot.services.exchange import exported, session_named
 
 from .talking import LLAMA, QWEN, became, engine_at, said_in, say
 

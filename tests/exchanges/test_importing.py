@@ -17,10 +17,9 @@ import squidbot
 from squidbot.codecs.workspaceai import Exchange, ModelFile, Shortened, write
 from squidbot.core import state
 from squidbot.core.errors import TranscriptError
-from squidbot.core.view.loading import load
-from squidbot.exchanges import Reading, imported, importing
-from squidbot.exchanges.exporting import session_named
-from squidbot.exchanges.spoken import spoken_in
+from squidbot.core.view.current import load
+from squidbot.services import exchange
+from squidbot.services.exchange import Reading, imported, session_named, spoken_in
 
 from .talking import LLAMA, QWEN, engine_at, said_in, say
 
@@ -154,7 +153,7 @@ def equal_at(path: Path, count: int) -> list[Path]:
 
 def test_equal_exchanges_are_brought_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a file has stay; brought again, it adds none. What the session has is not read anew for each batch."""
-    monkeypatch.setattr(importing, "MOST_AT_ONCE", 20)
+    monkeypatch.setattr(exchange, "MOST_AT_ONCE", 20)
     monkeypatch.setattr(state, "load", loaded := Mock(wraps=load))
     with engine_at(tmp_path / "s.db") as engine:
         assert [engine.import_models(*equal_at(tmp_path / "in", 200)).files[0].new for _ in range(3)] == [200, 0, 0]
@@ -259,7 +258,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 BRING = """
 import sys, squidbot
-from squidbot.exchanges import importing
+from squidbot.services.exchange import importing
 importing.MOST_AT_ONCE = 500
 with squidbot.load({"store": {"path": sys.argv[1]}, "history": {"isolation": "model"}}) as engine:
     assert all(one.became != "failed" for one in engine.import_models(sys.argv[2]).files)

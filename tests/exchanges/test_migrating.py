@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.exchanges.exporting import session_named
-from squidbot.exchanges.importing import Reading
-from squidbot.exchanges.migrating import backed_up, migrated
+from squidbot.services.exchange import Reading, backed_up, migrated, session_named
 
 from .talking import LLAMA, QWEN, engine_at, said_in, say
 
@@ -92,7 +90,7 @@ def test_file_that_fails_leaves_the_rest(tmp_path: Path, old: Path, monkeypatch:
             raise PermissionError(13, "Permission denied", str(path))
         return backed_up(path)
 
-    monkeypatch.setattr("squidbot.exchanges.migrating.backed_up", refuses)
+    monkeypatch.setattr("squidbot.services.exchange.backed_up", refuses)
     with engine_at(tmp_path / "s.db") as engine:
         done = migrated(engine.wired, [bad, gone, old])
         stored = sum(messages for _, messages in engine.wired.store.sessions())  # type: ignore[attr-defined]

@@ -10,11 +10,10 @@ import pytest
 import squidbot
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
-from squidbot.exchanges.brought import BROUGHT, batches_of
-from squidbot.exchanges.spoken import spoken_in
+from squidbot.services.exchange import BROUGHT, batches_of, spoken_in
 
 if TYPE_CHECKING:
-    from squidbot.exchanges.spoken import Spoken
+    from squidbot.services.exchange import Spoken
 
 CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}

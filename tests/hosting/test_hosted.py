@@ -15,7 +15,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, StoreError
-from squidbot.hosting.hosted import MOST_HELD, REQUEST, Hosted
+from squidbot.plugins.host import MOST_HELD, REQUEST, Hosted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.hosting.listing import READ_MESSAGES, Made, Recorded
+from squidbot.plugins.host import READ_MESSAGES, Made, Recorded
 
 SLICES = st.builds(slice, *[st.none() | st.integers(-15, 15)] * 2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.hosting.matching import ENOUGH, first_new, first_unknown, identity
+from squidbot.plugins.host import ENOUGH, first_new, first_unknown, identity
 
 # Few words: everything is said twice.
 SAID = st.lists(st.sampled_from("abc"), max_size=12)

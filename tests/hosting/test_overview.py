@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
+from squidbot.core.view.current import Shelf
 from squidbot.core.view.renderer import Renderer
-from squidbot.core.view.standing import Shelf
-from squidbot.hosting.overview import overview
+from squidbot.plugins.host import overview
 
 if TYPE_CHECKING:
     from pathlib import Path

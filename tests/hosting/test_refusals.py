@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.hosting.refusals import is_too_long
+from squidbot.plugins.host import is_too_long
 
 
 class Refused(Exception):  # noqa: N818  # as a host names it

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core import events
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import Hosted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.hosting.conversations import Conversation
+    from squidbot.plugins.host import Conversation
 
 BUDGET = 2_000
 FACT = "The boat is called Heron."

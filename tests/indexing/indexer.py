@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory.asking import Memories
-from squidbot.indexing import Indexed, Paths, indexed, reindex
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.services import indexing
+from squidbot.services.indexing import Indexed, Paths, reindex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +64,7 @@ def main() -> None:
         waited.append(seconds)
         time.sleep(seconds)
 
-    indexed.BATCH_PIECES = 1
+    indexing.BATCH_PIECES = 1
     say("ready")
     run(Path(sys.argv[1]), Path(sys.argv[2]), wait, meets=sys.argv[3:] == ["meets"])
     say(str(len(waited)))

@@ -6,13 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from squidbot.adapters.stdlib import InMemoryMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.core.memory.asking import Memories
-from squidbot.core.memory.pieces.cards import FILES
+from squidbot.core.memory.pieces import FILES
 from squidbot.core.redaction import Redactor
-from squidbot.indexing import Indexed, Paths, reindex
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.services.indexing import Indexed, Paths, reindex
 
 from .indexer import ANN
 

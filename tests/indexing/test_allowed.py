@@ -10,9 +10,8 @@ import pytest
 import squidbot
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
-from squidbot.hosting.served import Served
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import Hosted, Served
 from squidbot.tool_memory import REINDEX
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.stdlib import InMemoryMemoryStore
-from squidbot.adapters.stdlib.journal import FileMemoryStore
+from squidbot.adapters.stdlib.memories import FileMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.core.memory.asking import Asked, Memories
-from squidbot.core.memory.pieces.cards import FILES
+from squidbot.core.memory.pieces import FILES
 from squidbot.core.redaction import Redactor
-from squidbot.indexing import Paths, indexed, reindex
+from squidbot.services import indexing
+from squidbot.services.indexing import Paths, reindex
 
 from .indexer import ANN
 from .noted import METER, Notes, became, memories_of, pieces_in
@@ -73,7 +74,7 @@ def test_file_is_read_when_it_is_new_or_has_changed_and_goes_when_it_is_gone(
     notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is said of each; what is as it was is not even read, once its clock has gone on."""
-    monkeypatch.setattr(indexed, "SETTLED_SECONDS", -60.0)
+    monkeypatch.setattr(indexing, "SETTLED_SECONDS", -60.0)
     notes.write("a.md", TEXTS[0])
     notes.write("b.md", TEXTS[3])
     notes.write("c.md", TEXTS[5])
@@ -272,7 +273,7 @@ def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
     *, acts: list[tuple[str, str, str]], single: bool
 ) -> None:
     """After any edits, deletes, renames and crashes, a file an exchange or all at once; each piece and each score."""
-    indexed.BATCH_PIECES, before = (1 if single else 1000), indexed.BATCH_PIECES
+    indexing.BATCH_PIECES, before = (1 if single else 1000), indexing.BATCH_PIECES
     try:
         with TemporaryDirectory() as folder:
             notes = Notes(Path(folder), store := Crashing())
@@ -292,7 +293,7 @@ def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
             assert found_in(store) == found_in(fresh)
             assert not [one for one in notes.index().outcomes if one.became != "skipped"]
     finally:
-        indexed.BATCH_PIECES = before
+        indexing.BATCH_PIECES = before
 
 
 def _fails(*_given: object) -> None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.cli import main
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
 from squidbot.core.memory.asking import Asked
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from squidbot.engines import Engine
+    from squidbot.engine import Engine
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 

@@ -14,7 +14,8 @@ import pytest
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.core.errors import StoreError
-from squidbot.indexing import Paths, indexed, reindex
+from squidbot.services import indexing
+from squidbot.services.indexing import Paths, reindex
 
 from .indexer import run
 from .noted import Notes, became, memories_of, pieces_in
@@ -169,7 +170,7 @@ def test_files_that_were_done_before_another_program_came_first_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All is looked at again then, and they are as they were."""
-    monkeypatch.setattr(indexed, "BATCH_PIECES", 1)
+    monkeypatch.setattr(indexing, "BATCH_PIECES", 1)
     store = Overtaken(tmp_path / "notes")
     notes = Notes(tmp_path, store)
     notes.write("a.md", "It is teal.")

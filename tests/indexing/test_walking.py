@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.indexing.walking import Walk, named, walk
+from squidbot.services.indexing import Walk, named, walk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 import squidbot
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.devices import Device, Probed, Tried
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError
 from squidbot.core.messages import Completion, Reply
-from squidbot.core.sizing.context import Served
-from squidbot.core.sizing.header import Tensor
+from squidbot.core.sizing.header import Served, Tensor
+from squidbot.core.tokens.counters import builtin_counter
 from squidbot.testing import offline_chat_model
 from squidbot.testing.ggufs import write_gguf
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.ports import Embedder, LoadedModel, TokenCounter
-    from squidbot.core.sizing.context import Definition
+    from squidbot.core.sizing.header import Definition
     from squidbot.hookspecs import Register
     from squidbot.testing.ggufs import Item, Typed
 

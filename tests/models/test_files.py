@@ -8,8 +8,8 @@ import pytest
 
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.context import Loading
-from squidbot.models.files import loading_of, model_file
+from squidbot.core.sizing.header import Loading
+from squidbot.models import loading_of, model_file
 
 if TYPE_CHECKING:
     from pathlib import Path

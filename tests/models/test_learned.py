@@ -8,11 +8,11 @@ import pytest
 
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.resolution import Resolved
+from squidbot.core.budget import Resolved
 from squidbot.core.errors import BudgetError
 from squidbot.core.leases import LEARNED
 from squidbot.core.messages import Record
-from squidbot.models.learned import LearnedWindows, learned_for
+from squidbot.models import LearnedWindows, learned_for
 from squidbot.tables import Model
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from squidbot.core.errors import ConfigError, ModelLoadError
-from squidbot.core.sizing.context import Definition, Loading
-from squidbot.models.opening import open_model
+from squidbot.core.sizing.header import Definition, Loading
+from squidbot.models import open_model
 
 if TYPE_CHECKING:
     from squidbot.core.ports import LoadedModel

@@ -9,7 +9,7 @@ import pytest
 
 import squidbot
 from squidbot.core.devices import Device, Probed
-from squidbot.models.watching import MemoryWatch
+from squidbot.models import MemoryWatch
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:

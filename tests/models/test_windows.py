@@ -12,10 +12,8 @@ import squidbot
 from squidbot.adapters.gguf import read_header
 from squidbot.config import load_settings
 from squidbot.core.devices import Device, MainMemory, Probed
-from squidbot.core.sizing.context import Card
-from squidbot.core.sizing.header import Tensor
-from squidbot.core.sizing.tensor_types import type_id
-from squidbot.models.windows import cards_of, size_window
+from squidbot.core.sizing.header import Card, Tensor, type_id
+from squidbot.models import cards_of, size_window
 from squidbot.testing.ggufs import write_gguf
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from squidbot.core.scopes import models_of
 from squidbot.plugins.langchain import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import Model, Setting
-from squidbot.testing.hosts.opened import CHAT, opened
-from squidbot.testing.hosts.stores import rows
+from squidbot.testing.hosts.program import CHAT, opened, rows
 
 from .points import points_of
 from .program_langchain import HOST, KEEPING, Program

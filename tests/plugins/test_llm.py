@@ -18,8 +18,7 @@ from llm.plugins import pm
 from squidbot.plugins import llm as plugin
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import FACT, SAID, Call, Model, Setting, Step
-from squidbot.testing.hosts.opened import BUDGET, CHAT, Opened, opened
-from squidbot.testing.hosts.stores import rows
+from squidbot.testing.hosts.program import BUDGET, CHAT, Opened, opened, rows
 
 from .points import points_of
 from .program_llm import HOST, KEYED, ROOT, Plain, Program, command

@@ -23,8 +23,8 @@ from pydantic_ai.models.function import FunctionModel
 
 import squidbot
 from squidbot.core.errors import StoreError
-from squidbot.hosting.hosted import Hosted
 from squidbot.plugins import pydantic_ai
+from squidbot.plugins.host import Hosted
 from squidbot.plugins.mcp import Squidbot
 
 if TYPE_CHECKING:

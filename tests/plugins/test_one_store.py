@@ -9,9 +9,7 @@ import pytest
 
 from squidbot.plugins.mcp import Squidbot
 from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Step
-from squidbot.testing.hosts.opened import CHAT, home, opened, watched
-from squidbot.testing.hosts.rules import broken_prefixes
-from squidbot.testing.hosts.stores import rows
+from squidbot.testing.hosts.program import CHAT, broken_prefixes, home, opened, rows, watched
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 from .test_mcp import call, over
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-    from squidbot.testing.hosts.opened import Opened
+    from squidbot.testing.hosts.program import Opened
 
 PROGRAMS = (program_pydantic_ai, program_langchain, program_llm, program_openai_agents)
 HOSTS = {program.HOST.name: program.HOST for program in PROGRAMS}

@@ -11,13 +11,11 @@ from agents import ModelProvider, RunConfig, Runner, SQLiteSession
 from agents.run import ModelInputData
 
 from squidbot.core.errors import ConfigError
-from squidbot.hosting.conversations import Conversation
+from squidbot.plugins.host import Conversation
 from squidbot.plugins.openai_agents import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Model, Setting, Step
-from squidbot.testing.hosts.listening import listening
-from squidbot.testing.hosts.opened import CHAT, opened
-from squidbot.testing.hosts.stores import rows
+from squidbot.testing.hosts.program import CHAT, listening, opened, rows
 
 from .points import points_of
 from .program_openai_agents import HOST, UNTRACED, Fake, Program

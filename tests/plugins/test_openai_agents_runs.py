@@ -23,9 +23,7 @@ from agents import (
 from openai.types.responses import ResponseFunctionToolCall
 
 from squidbot.testing.hosts import FACT, SAID, Call, Model, Setting, Step
-from squidbot.testing.hosts.listening import listening
-from squidbot.testing.hosts.opened import CHAT
-from squidbot.testing.hosts.stores import said
+from squidbot.testing.hosts.program import CHAT, listening, said
 
 from .program_openai_agents import UNTRACED, Fake, Program
 

@@ -14,8 +14,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from squidbot.plugins.pydantic_ai import Squidbot
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts.opened import CHAT, opened
-from squidbot.testing.hosts.stores import rows
+from squidbot.testing.hosts.program import CHAT, opened, rows
 
 from .points import points_of
 from .program_pydantic_ai import HOST, KEEPING

@@ -11,10 +11,9 @@ from unittest.mock import patch
 import pytest
 
 from squidbot.core.errors import ConfigError, StoreError
-from squidbot.hosting.conversations import Conversation
+from squidbot.plugins.host import Conversation
 from squidbot.testing.hosts import FACT, SAID
-from squidbot.testing.hosts.listening import listening
-from squidbot.testing.hosts.opened import home, opened
+from squidbot.testing.hosts.program import home, listening, opened
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Reply
     from squidbot.core.ports import Chat
-    from squidbot.sessions import Session
+    from squidbot.session import Session
 
     from .script import Asked, Json, Piece
     from .wire import Providers

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.accounts import Patience
+from squidbot.adapters.common.providers import Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion
 from squidbot.testing import check_llm
@@ -18,9 +18,7 @@ from .wire import KEY, Fault, Providers
 pytest.importorskip("anthropic", exc_type=ImportError)
 
 import squidbot  # behind the check that the SDK is there
-from squidbot.adapters.anthropic import AnthropicModel
-from squidbot.adapters.anthropic.breakpoints import marked
-from squidbot.adapters.anthropic.client import Account
+from squidbot.adapters.anthropic import Account, AnthropicModel, marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

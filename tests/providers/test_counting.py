@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.tokens.counters import builtin_counter
 from squidbot.testing import check_token_counter
 
 from .wire import KEY, Providers

@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("openai", reason="the extra openai", exc_type=ImportError)
 
 import squidbot
-from squidbot.accounts import Patience
-from squidbot.adapters.openai import OpenAIEmbedder
-from squidbot.adapters.openai.client import Account
+from squidbot.adapters.common.providers import Patience
+from squidbot.adapters.openai import Account, OpenAIEmbedder
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.testing import check_embedder
 
@@ -60,7 +59,7 @@ def test_vectors_are_those_of_the_server_in_order(providers: Providers) -> None:
 def test_base64_is_asked_of_openai_alone(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own server knows it, and a vector is a quarter of the bytes; what others know is numbers."""
     plain = _embedder(providers).embed(["one"])
-    monkeypatch.setattr("squidbot.adapters.openai.client.Account.usual_url", providers.openai_url)
+    monkeypatch.setattr("squidbot.adapters.openai.Account.usual_url", providers.openai_url)
     assert _embedder(providers).embed(["one"]) == plain
     assert [body["encoding_format"] for body in providers.bodies("/v1/embeddings")] == ["float", "base64"]
 

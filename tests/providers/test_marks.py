@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import LLMError
+from squidbot.core.tokens.counters import builtin_counter
 
 from .asking import assistant, user
 from .marks import MARK
@@ -19,8 +19,7 @@ from .wire import KEY, Providers
 
 pytest.importorskip("openai", exc_type=ImportError)
 
-from squidbot.adapters.openai.breakpoints import marked, takes_breakpoints
-from squidbot.adapters.openai.client import Account
+from squidbot.adapters.openai import Account, marked, takes_breakpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,7 +8,7 @@ import pytest
 
 import squidbot
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
-from squidbot.models.servers import behind
+from squidbot.models import behind
 from squidbot.tables import Model as Settings
 
 from .asking import CHAT_TOOL, RESPONSES_TOOL, TOOL, result, user

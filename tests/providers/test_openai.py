@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.accounts import Patience
+from squidbot.adapters.common.providers import Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, InvalidRequestError, LLMError
 from squidbot.core.messages import Completion
 from squidbot.testing import check_chat, check_llm
@@ -19,10 +19,9 @@ from .wire import KEY, Fault, Providers
 pytest.importorskip("openai", exc_type=ImportError)
 pytest.importorskip("anthropic", exc_type=ImportError)
 
+from squidbot.adapters.anthropic import Account as AnthropicAccount
 from squidbot.adapters.anthropic import AnthropicModel  # behind the check that the SDK is there
-from squidbot.adapters.anthropic.client import Account as AnthropicAccount
-from squidbot.adapters.openai import OpenAIChatModel, OpenAIResponsesModel
-from squidbot.adapters.openai.client import Account
+from squidbot.adapters.openai import Account, OpenAIChatModel, OpenAIResponsesModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import squidbot
-from squidbot.accounts import USUAL_KEYS
+from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.codecs.transcripts import read_transcripts
-from squidbot.core.counting.tokens import builtin_counter
-from squidbot.core.messages import ToolCall
-from squidbot.core.portable import Outcome, Words
-from squidbot.replay.charges import charges_of
+from squidbot.core.messages import Outcome, ToolCall, Words
+from squidbot.core.tokens.counters import builtin_counter
 from squidbot.replay.command import Places, run
-from squidbot.replay.wiring import open_counter, terms_for
+from squidbot.replay.setup import charges_of, open_counter, terms_for
 
 from .script import Model
 from .talks import talk, thinking
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from squidbot.core.messages import StoredMessage
-    from squidbot.core.portable import Portable
+    from squidbot.core.messages import Portable, StoredMessage
     from squidbot.core.ports import Codec
     from squidbot.replay.metrics import Tally
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from squidbot.accounts import USUAL_KEYS
+from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.chat.cut import newest_cut
 

@@ -19,10 +19,9 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices
 from squidbot.core.settings import HistorySettings
 from squidbot.prices import shipped
-from squidbot.replay.charges import SCORING, Charges, charges_of
 from squidbot.replay.metrics import Tally
 from squidbot.replay.report import Row, on_front
-from squidbot.replay.wiring import open_counter, terms_for
+from squidbot.replay.setup import SCORING, Charges, charges_of, open_counter, terms_for
 
 SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
 

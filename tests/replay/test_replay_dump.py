@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapting.disk import open_own
+from squidbot.adapters.common.files import open_own
 from squidbot.codecs import jsontext
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.transcripts import Conversation, read_transcripts
 from squidbot.core.errors import ConfigError
-from squidbot.replay.blocks import Block, Reader, recording_of
-from squidbot.replay.dump import block_json, dump_line, file_name, is_folder, open_dump
+from squidbot.replay.report import block_json, dump_line, file_name, is_folder, open_dump
 from squidbot.replay.runner import Call
-from squidbot.replay.wiring import CODECS
+from squidbot.replay.setup import CODECS, Block, Reader, recording_of
 
 CALLED = {
     "role": "assistant",
@@ -284,7 +283,7 @@ def test_interrupt_right_behind_the_opening_leaves_nothing(tmp_path: Path, monke
         open_own(path, mode).close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("squidbot.replay.dump.open_own", opened)
+    monkeypatch.setattr("squidbot.replay.report.open_own", opened)
     with pytest.raises(KeyboardInterrupt), open_dump(tmp_path / "d.jsonl", folder=False, several=False):
         pass
     assert list(tmp_path.iterdir()) == []

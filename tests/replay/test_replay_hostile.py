@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.transcripts import Conversation, read_transcripts
-from squidbot.replay.blocks import Reader, recording_of
 from squidbot.replay.command import Places, conversations_of, run
-from squidbot.replay.dump import block_json, dump_line
 from squidbot.replay.metrics import Ruler
-from squidbot.replay.report import Results, to_json
+from squidbot.replay.report import Results, as_text, block_json, dump_line, to_json
 from squidbot.replay.rivals import RIVALS, score_rival
 from squidbot.replay.runner import Call, Outcome, replay
-from squidbot.replay.table import as_text
-from squidbot.replay.wiring import CODECS, open_counter, terms_for
+from squidbot.replay.setup import CODECS, Reader, open_counter, recording_of, terms_for
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.replay.blocks import Block, Recording
 from squidbot.replay.metrics import AGES_TOKENS, Job, Ruler, Scorer, Tally, bill_of_everything, literals_in
 from squidbot.replay.rivals import Everything, score_rival
+from squidbot.replay.setup import Block, Recording
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Certificate

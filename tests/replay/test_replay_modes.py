@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 
 from squidbot.cli import main
 from squidbot.codecs.transcripts import read_transcripts
-from squidbot.replay.modes import in_mode, prompt_of
-from squidbot.replay.wiring import open_counter, terms_for
+from squidbot.replay.setup import in_mode, open_counter, prompt_of, terms_for
 
 SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
 

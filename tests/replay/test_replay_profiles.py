@@ -13,9 +13,8 @@ from click.testing import CliRunner
 from squidbot.cli import main
 from squidbot.profiles import profiles
 from squidbot.replay.command import Places, conversations_of, run
-from squidbot.replay.profiled import profiled_terms, settings_of
 from squidbot.replay.rivals import RIVALS
-from squidbot.replay.wiring import Terms, open_counter, terms_for
+from squidbot.replay.setup import Terms, open_counter, profiled_terms, settings_of, terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable

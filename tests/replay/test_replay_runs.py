@@ -14,18 +14,18 @@ import pytest
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import session
-from squidbot.core import turn as one_call
+from squidbot.core.compaction import turn as one_call
+from squidbot.core.compaction.turn import build
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import PlanRecord
-from squidbot.core.request import build
 from squidbot.core.settings import STRATEGIES
 from squidbot.replay.command import Places, conversations_of, model_calls, run, ticks_of
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.report import Results, Totals, to_json
 from squidbot.replay.rivals import RIVALS
 from squidbot.replay.runner import Call, replay
-from squidbot.replay.wiring import Terms, open_counter, terms_for
+from squidbot.replay.setup import Terms, open_counter, terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

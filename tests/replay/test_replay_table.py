@@ -12,10 +12,9 @@ from squidbot.codecs.transcripts import Conversation
 from squidbot.core.errors import BudgetError
 from squidbot.core.plan import FirstChanged, PlanRecord, Price
 from squidbot.replay.metrics import Tally
-from squidbot.replay.report import Results, Row, percentile
+from squidbot.replay.report import Results, Row, as_text, percentile, plain, progress
 from squidbot.replay.runner import Event, Failure, Outcome
-from squidbot.replay.table import as_text, plain, progress
-from squidbot.replay.wiring import Unit, open_counter, terms_for
+from squidbot.replay.setup import Unit, open_counter, terms_for
 
 ESCAPE = "\x1b"
 

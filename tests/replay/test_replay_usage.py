@@ -9,12 +9,10 @@ import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.transcripts import read_transcripts
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import ConfigError
-from squidbot.replay.blocks import Reader
-from squidbot.replay.usage import biller_of
-from squidbot.replay.wiring import CODECS, terms_for
+from squidbot.core.tokens.counters import builtin_counter
+from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
 
 if TYPE_CHECKING:
     from pathlib import Path

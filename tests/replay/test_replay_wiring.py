@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.budget.caps import Caps
+from squidbot.core.budget import Caps
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.settings import STRATEGIES, strategy
-from squidbot.replay.wiring import CODECS, open_counter, open_store, terms_for
+from squidbot.replay.setup import CODECS, open_counter, open_store, terms_for
 from squidbot.testing import made_message
 
 if TYPE_CHECKING:

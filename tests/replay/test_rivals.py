@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting.tokens import builtin_counter
-from squidbot.replay.blocks import Block, Recording
+from squidbot.core.tokens.counters import builtin_counter
 from squidbot.replay.metrics import Ruler
 from squidbot.replay.rivals import RIVALS, Everything, LastMessages, Rival, Summarizing, Trimming, score_rival
+from squidbot.replay.setup import Block, Recording
 
 Said = tuple[Block, ...]
 LEAD: Said = (Block("system", "system", "You are terse."),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from squidbot.core.vectors.values import dot
+from squidbot.core.vectors import dot
 from squidbot.testing import HashedWords, check_embedder
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from squidbot.testing import HOST_CHECKS, check_host_plugin
 from squidbot.testing.hosts import Otherwise, Request, Sent
-from squidbot.testing.hosts.rules import broken_prefixes, faults_of
+from squidbot.testing.hosts.program import broken_prefixes, faults_of
 
 from .toy_mutants import MUTANTS
 from .toy_program import HOST

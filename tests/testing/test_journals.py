@@ -11,9 +11,7 @@ import pytest
 
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import JournalFullError, NotFoundError, StoreError
-from squidbot.core.journal.entry import Entry, day_of, to_line
-from squidbot.core.journal.ports import Appended, Read
-from squidbot.core.journal.rules import Rules
+from squidbot.core.journal import Appended, Entry, Read, Rules, day_of, to_line
 from squidbot.testing import check_journal
 
 if TYPE_CHECKING:

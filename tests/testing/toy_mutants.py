@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from squidbot.hosting.refusals import is_too_long
+from squidbot.plugins.host import is_too_long
 
 from .toy_plugin import LOG, ToySquid
 from .toy_program import HOST, Program, host_of
@@ -13,7 +13,7 @@ from .toy_program import HOST, Program, host_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.hosting.conversations import Conversation
+    from squidbot.plugins.host import Conversation
     from squidbot.testing.hosts import Host
 
     Message = dict[str, Any]

@@ -12,14 +12,14 @@ except ImportError as error:
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
-from squidbot.hosting import toolkit
-from squidbot.hosting.hosted import Hosted
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import Hosted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from squidbot.hosting.conversations import Conversation
+    from squidbot.plugins.host import Conversation
 
     Message = dict[str, Any]
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.redaction import Redactor
-from squidbot.turnlog.text import text_of
-from squidbot.turnlog.turns import Asked, Called, Line, Turn
+from squidbot.wiring.turnlog import Asked, Called, Line, Turn, text_of
 
 BUDGET = (("window", 100), ("reserve", 10), ("request", 20))
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.turnlog.turns import action_of, parameters_of
+from squidbot.wiring.turnlog import action_of, parameters_of
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import llama_cpp
 
-from squidbot.adapters.llama_cpp.breakdown import read_breakdown
-from squidbot.adapters.llama_cpp.lines import last_words, read_caches
-from squidbot.adapters.llama_cpp.logs import Log
-from squidbot.adapters.llama_cpp.params import context_params, model_params
-from squidbot.adapting.buffers import read_buffers
-from squidbot.core.sizing.context import Loading
+from squidbot.adapters.llama_cpp.params import Log, context_params, model_params, read_buffers
+from squidbot.adapters.llama_cpp.verify import last_words, read_breakdown, read_caches
+from squidbot.core.sizing.header import Loading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

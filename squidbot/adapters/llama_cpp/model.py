@@ -2,32 +2,649 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import ctypes
+import io
+import json
+import math
+import os
 import re
+import sys
 import threading
+import weakref
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
-from squidbot.adapters.llama_cpp.calls import Said, Teller, read_calls
-from squidbot.adapters.llama_cpp.embedding import LlamaEmbedder
-from squidbot.adapters.llama_cpp.loading import load
-from squidbot.adapters.llama_cpp.prompts import ChatTemplate
-from squidbot.adapters.llama_cpp.verify import verify
-from squidbot.adapters.llama_cpp.vocabulary import Vocabulary
-from squidbot.adapters.llama_cpp.writing import Written, write
-from squidbot.core.counting.chat_template import TemplateCounter
+import llama_cpp
+from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params, read_buffers
+from squidbot.adapters.llama_cpp.verify import last_words, verify
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Completion, Reply
+from squidbot.core.messages import Completion, Cost, Reply
+from squidbot.core.sizing.header import Loading, Served
+from squidbot.core.tokens.counters import TemplateCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+    from typing import TextIO
 
-    import llama_cpp
+    from squidbot.core.ports import Certificate, Embedder, TokenCounter
+    from squidbot.core.sizing.header import Definition
 
-    from squidbot.core.ports import Embedder, TokenCounter
-    from squidbot.core.sizing.context import Definition, Served
 
-__all__ = ["LlamaModel", "open_model"]
+# A model is loaded into this process: nothing is printed, and a failure leaves nothing behind.
+
+# llama-cpp-python's hold on the process's log, output and settings is one for all: models load one after the other.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
+    """Return a model that is ready, and what its runtime says that it set up.
+
+    Raises:
+        ModelLoadError: it can't be loaded like this; the text has what llama.cpp said last. Nothing stays in memory.
+    """
+    loading = definition.loading
+    if loading.n_seq_max != 1 or loading.n_rs_seq or loading.n_outputs_max is not None:
+        raise ModelLoadError("llama_cpp serves one sequence at a time: n_seq_max must be 1, n_rs_seq and outputs unset")
+    with _ONE_AT_A_TIME:
+        LOG.listen()
+        mark = LOG.mark()
+        # __init__ apart from __new__: what a failed one has allocated would live as long as the error does.
+        llama = llama_cpp.Llama.__new__(llama_cpp.Llama)
+        try:
+            with _Quiet.stderr():
+                llama.__init__(definition.path, **_arguments(loading))
+        except (
+            Exception
+        ) as error:  # ValueError mostly; its arguments are ours, so whatever it is, it is no fault of use
+            with contextlib.suppress(AttributeError):  # it failed before there was anything to close
+                llama.close()
+            said = last_words(LOG.since(mark)) or str(error)
+            raise ModelLoadError(f"llama.cpp can't load {definition.path}; the last it said: {said}") from error
+        llama.verbose = False
+        read = read_buffers(LOG.since(mark))
+    window = int(llama_cpp.llama_n_ctx_seq(llama.ctx))
+    return llama, Served(window, *read)
+
+
+def _arguments(loading: Loading) -> Mapping[str, object]:
+    """Return all that decides on memory: llama-cpp-python's own defaults take several times as much."""
+    return {
+        "n_ctx": loading.n_ctx,
+        "n_batch": loading.n_batch,
+        "n_ubatch": loading.n_ubatch or loading.n_batch,
+        "n_gpu_layers": loading.n_gpu_layers,
+        "tensor_split": [*loading.tensor_split] or None,
+        "type_k": GGML_TYPES[loading.type_k],
+        "type_v": GGML_TYPES[loading.type_v],
+        "flash_attn": loading.flash_attn,
+        "swa_full": loading.swa_full,
+        # Not verbose, it would send standard output and error of the whole process away while it loads: of other
+        # threads, too, which may speak with a host there.
+        "verbose": True,
+    }
+
+
+class _Quiet(io.TextIOBase):
+    """Standard error without what one thread writes there."""
+
+    def __init__(self, other: TextIO) -> None:
+        self._other = other
+        self._thread = threading.get_ident()
+
+    @classmethod
+    def stderr(cls) -> contextlib.AbstractContextManager[object]:
+        return contextlib.redirect_stderr(cls(sys.stderr))
+
+    def write(self, text: str) -> int:
+        return len(text) if threading.get_ident() == self._thread else self._other.write(text)
+
+    def flush(self) -> None:
+        self._other.flush()
+
+
+# Tool calls in what a model wrote: in the forms that models were taught.
+
+# Hermes and Qwen; Mistral; Llama 3 writes a bare object, at times behind its own mark.
+_TAGGED = re.compile(r"<tool_call>\s*+(\{(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>))*+\})\s*+</tool_call>")
+_LISTED, _MARKED = "[TOOL_CALLS]", "<|python_tag|>"
+_OPENERS = ("<tool_call>", _LISTED, _MARKED)
+
+
+class Said(NamedTuple):
+    """What a model wrote: its text without calls, and each call as (name, arguments as JSON text)."""
+
+    text: str
+    calls: tuple[tuple[str, str], ...]
+
+    def message(self) -> dict[str, object]:
+        """Return it as a message in OpenAI's form, with new ids."""
+        message: dict[str, object] = {
+            "role": "assistant",
+            "content": self.text if self.text or not self.calls else None,
+        }
+        if self.calls:
+            message["tool_calls"] = [
+                # Mistral's templates take ids of nine letters and digits only.
+                {"id": uuid4().hex[:9], "type": "function", "function": {"name": name, "arguments": arguments}}
+                for name, arguments in self.calls
+            ]
+        return message
+
+
+def read_calls(text: str, names: Collection[str]) -> Said:
+    """Return what is text and what are calls of tools with these names; a call that can't be read stays text."""
+    found = [_call(body, names) for body in _TAGGED.findall(text)]
+    calls = tuple(call for call in found if call is not None)
+    if calls and len(calls) == len(found):
+        return Said(_left(_TAGGED.sub("", text)), calls)
+    before, mark, after = text.partition(_LISTED)
+    if not mark:
+        before, mark, after = text.partition(_MARKED)
+    bare = _bare(after if mark else text, names)
+    return Said(_left(before) if mark else "", bare) if bare else Said(text, ())
+
+
+def _left(text: str) -> str:
+    """Return the text beside calls, without white space before them; a teller may have told its beginning."""
+    return text.rstrip()
+
+
+def _bare(text: str, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return the calls that a text is, as an object or a list of them; () where it is anything else."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return ()
+    found = [_named(item, names) for item in (value if isinstance(value, list) else [value])]
+    calls = tuple(call for call in found if call is not None)
+    return calls if len(calls) == len(found) else ()
+
+
+def _call(body: str, names: Collection[str]) -> tuple[str, str] | None:
+    try:
+        return _named(json.loads(body), names)
+    except ValueError:
+        return None
+
+
+def _named(value: object, names: Collection[str]) -> tuple[str, str] | None:
+    if not isinstance(value, dict) or value.get("name") not in names:
+        return None
+    arguments = value.get("arguments", value.get("parameters"))
+    if isinstance(arguments, str):
+        return value["name"], arguments
+    return (value["name"], json.dumps(arguments, ensure_ascii=False)) if isinstance(arguments, dict) else None
+
+
+class Teller:
+    """Tells a text as it comes, and holds back what may become a tool call until that is decided."""
+
+    def __init__(self, told: Callable[[str], None], *, may_call: bool) -> None:
+        """Tell pieces to `told`; without `may_call` each at once."""
+        self._told = told
+        self._may_call = may_call
+        self._text = ""
+        self._shown = 0
+
+    def add(self, piece: str) -> None:
+        """Take a further piece of the text, and tell what is surely no call."""
+        self._text += piece
+        self._tell(self._sure() if self._may_call else len(self._text))
+
+    def end(self, text: str) -> None:
+        """Tell the rest of what turned out to be the text."""
+        self._text = text
+        self._tell(len(text))
+
+    def _tell(self, end: int) -> None:
+        if end > self._shown:
+            piece, self._shown = self._text[self._shown : end], end
+            self._told(piece)
+
+    def _sure(self) -> int:
+        """Return how many characters are text whatever comes."""
+        text = self._text
+        if text.lstrip()[:1] in {"", "{", "["}:
+            return 0
+        starts = [at for opener in _OPENERS if (at := text.find(opener)) >= 0]
+        partial = [
+            len(text) - size for opener in _OPENERS for size in range(1, len(opener)) if text.endswith(opener[:size])
+        ]
+        return len(_left(text[: min([*starts, *partial, len(text)])]))
+
+
+# Messages and tools as the text that a model reads, by the template in its file.
+
+# For a file without a template, as llama.cpp does it.
+_CHATML = (
+    "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"
+    "{% endfor %}{{ '<|im_start|>assistant\\n' }}"
+)
+# For a template that knows of no tools: they are described as Hermes and Qwen models were taught it.
+_TOOLS = (
+    "You can call these tools, each given as JSON:\n<tools>\n{tools}\n</tools>\n"
+    "To call one, answer with its name and arguments:\n"
+    '<tool_call>\n{{"name": "...", "arguments": {{...}}}}\n</tool_call>'
+)
+
+Message = dict[str, Any]
+
+
+class ChatTemplate:
+    """The template of one model. A template is a program that came with the file: it runs in Jinja's sandbox."""
+
+    def __init__(self, metadata: Mapping[str, str], *, begin: str, end: str) -> None:
+        """Take the file's metadata as texts, and the texts of its first and last token; "" where it has none.
+
+        Raises:
+            LLMError: the template is no Jinja.
+        """
+        plain = metadata.get("tokenizer.chat_template", _CHATML)
+        with_tools = metadata.get("tokenizer.chat_template.tool_use", plain)
+        self._knows_tools = "tools" in with_tools
+        try:
+            self._plain, self._with_tools = (
+                Jinja2ChatFormatter(template=template, eos_token=end, bos_token=begin)
+                for template in (plain, with_tools if self._knows_tools else plain)
+            )
+        except Exception as error:  # Jinja has many of its own
+            raise LLMError("unusable", f"the model's chat template can't be read: {error}") from error
+
+    def render(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]) -> str:
+        """Return the text, with the beginning of the answer at its end.
+
+        Raises:
+            LLMError: the template refuses these messages, or one has something that is no text.
+        """
+        said = [_plain(message) for message in messages]
+        if not self._knows_tools:
+            said = _told_of_tools(said, tools)
+        formatter = self._with_tools if tools else self._plain
+        try:
+            return _rendered(formatter, said, tools)
+        except Exception as error:  # a template can raise anything
+            merged = _system_merged(said)
+            if merged is None:
+                raise _refused(error) from error
+        try:
+            return _rendered(formatter, merged, tools)
+        except Exception as error:  # as above
+            raise _refused(error) from error
+
+
+def _rendered(formatter: Jinja2ChatFormatter, messages: list[Message], tools: Sequence[Mapping[str, object]]) -> str:
+    return str(formatter(messages=messages, tools=[*tools] or None).prompt)
+
+
+def _refused(error: Exception) -> LLMError:
+    return LLMError("refused", f"the model's chat template refuses the messages: {error}")
+
+
+def _plain(message: Mapping[str, object]) -> Message:
+    """Return a message with its content as one text, and the arguments of its calls as objects, as templates take them.
+
+    Raises:
+        LLMError: a part of it is no text.
+    """
+    plain: Message = {**message, "content": _text(message.get("content"))}
+    if message.get("tool_calls"):
+        plain["tool_calls"] = [_template_call(call) for call in plain["tool_calls"]]
+    return plain
+
+
+def _text(content: object) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts: list[str] = []
+    for part in content if isinstance(content, list) else [content]:
+        if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+            kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+            raise LLMError("refused", f"llama_cpp takes messages of text only, and one has a part of type {kind!r}")
+        parts.append(part["text"])
+    return "".join(parts)
+
+
+def _template_call(call: Mapping[str, Any]) -> Message:
+    function = call["function"]
+    try:
+        arguments = json.loads(function["arguments"])
+    except (TypeError, ValueError):
+        return {**call}
+    return {**call, "function": {**function, "arguments": arguments}} if isinstance(arguments, dict) else {**call}
+
+
+def _told_of_tools(messages: list[Message], tools: Sequence[Mapping[str, object]]) -> list[Message]:
+    """Return messages in which tools, calls and their results are text."""
+    said = [_as_text(message) for message in messages]
+    if not tools:
+        return said
+    told = _TOOLS.format(tools="\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools))
+    if said and said[0]["role"] == "system":
+        return [{**said[0], "content": f"{said[0]['content']}\n\n{told}"}, *said[1:]]
+    return [{"role": "system", "content": told}, *said]
+
+
+def _as_text(message: Message) -> Message:
+    if message["role"] == "tool":
+        return {"role": "user", "content": f"<tool_response>\n{message['content']}\n</tool_response>"}
+    content = message["content"]
+    for call in message.get("tool_calls") or ():
+        named = {key: call["function"][key] for key in ("name", "arguments")}
+        content += f"\n<tool_call>\n{json.dumps(named, ensure_ascii=False)}\n</tool_call>"
+    return {"role": message["role"], "content": content.removeprefix("\n")}
+
+
+def _system_merged(messages: list[Message]) -> list[Message] | None:
+    """Return messages for a template that refuses a system text: it opens the first user message; None: there is none.
+
+    Gemma's templates do.
+    """
+    if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user":
+        return None
+    system, user, *rest = messages
+    return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *rest]
+
+
+# An answer token by token, as text.
+
+
+class Written(NamedTuple):
+    """A whole answer.
+
+    Attributes:
+        text: all of it.
+        ended: whether the model ended it, not the limit.
+        input_tokens, output_tokens: of the prompt, and of the answer, the token that ended it included.
+        cached_tokens: of the prompt, known from the call before.
+    """
+
+    text: str
+    ended: bool
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+def write(  # noqa: PLR0913  # what one answer depends on
+    llama: llama_cpp.Llama,
+    vocabulary: Vocabulary,
+    tokens: Sequence[int],
+    most: int,
+    *,
+    control: bool,
+    temperature: float | None,
+) -> Generator[str | Written, None, None]:
+    """Yield the pieces of an answer to a prompt, then the whole of it.
+
+    Args:
+        llama: the model; nobody else uses it meanwhile.
+        vocabulary: its own.
+        tokens: the prompt's; with `most` they fit the window.
+        most: tokens of the answer.
+        control: whether control tokens are text, as they are where a call begins with one.
+        temperature: 0: always the likeliest token; None: as llama-cpp-python has it for chats.
+
+    Raises:
+        LLMError: llama.cpp failed.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    llama_cpp.llama_perf_context_reset(llama.ctx)
+    text: list[str] = []
+    count, ended, cached = 0, False, 0
+    for token in _generated(llama, tokens, most, 0.2 if temperature is None else temperature):
+        if not count:
+            cached = len(tokens) - int(llama_cpp.llama_perf_context(llama.ctx).n_p_eval)
+        count += 1
+        ended = vocabulary.ends(token)
+        if ended:
+            break
+        if piece := decoder.decode(vocabulary.piece(token, control=control)):
+            text.append(piece)
+            yield piece
+    if rest := decoder.decode(b"", final=True):
+        text.append(rest)
+        yield rest
+    yield Written("".join(text), ended, len(tokens), count, max(0, cached))
+
+
+def _generated(llama: llama_cpp.Llama, tokens: Sequence[int], most: int, temperature: float) -> Iterator[int]:
+    if not tokens:
+        raise LLMError("refused", "the model's chat template makes no prompt of these messages")
+    if most < 1:
+        return
+    mark = LOG.mark()
+    made = llama.generate(tokens, temp=temperature)
+    try:
+        for _ in range(most):
+            yield next(made)
+    except (RuntimeError, ValueError, AssertionError, OSError) as error:
+        llama.reset()
+        raise LLMError(
+            "refused", f"llama.cpp failed: {error}; the last it said: {last_words(LOG.since(mark))}"
+        ) from error
+    finally:
+        made.close()
+
+
+# A model's own vocabulary: counts tokens exactly, with none of the weights in memory.
+
+# llama.cpp takes lengths of 31 bits; a text beyond this counts by its bytes, and no model takes it.
+MOST_BYTES = 2**30
+# The longest token of known vocabularies; a longer one gets its room when it comes.
+PIECE_BYTES = 256
+# llama.cpp's number for "this file has no vocabulary"; it aborts where such a one is asked for tokens.
+_NO_VOCABULARY = 0
+
+
+class Vocabulary:
+    """A TokenCounter by a model file's own vocabulary. Threads may share it, and it outlives the model.
+
+    What looks like a control token in a text ("<|im_end|>") counts as that token, because llama-cpp-python reads it as
+    one wherever it stands in a chat. The space that some vocabularies put before a text is counted with every text.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the vocabulary of a model file, of several parts the first.
+
+        Raises:
+            ModelLoadError: llama.cpp can't read it, or it has none.
+        """
+        self._path = Path(path)
+        LOG.listen()
+        mark = LOG.mark()
+        llama_cpp.llama_backend_init()
+        params = llama_cpp.llama_model_default_params()
+        params.vocab_only = True
+        model = llama_cpp.llama_model_load_from_file(os.fsencode(self._path), params)
+        if not model:
+            said = last_words(LOG.since(mark)) or "nothing"
+            raise ModelLoadError(f"llama.cpp can't read the vocabulary of {path}; the last it said: {said}")
+        weakref.finalize(self, llama_cpp.llama_model_free, model).atexit = False
+        self._vocab = llama_cpp.llama_model_get_vocab(model)
+        if llama_cpp.llama_vocab_type(self._vocab) == _NO_VOCABULARY:
+            raise ModelLoadError(f"{path} has no vocabulary: its tokens can't be counted, nor texts be sent to it")
+
+    @property
+    def name(self) -> str:
+        """The word llama_cpp, a colon and the file's stem."""
+        return f"llama_cpp:{self._path.stem}"
+
+    @property
+    def certificate(self) -> Certificate:
+        """The model's own vocabulary."""
+        return "exact"
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text, of any length, without what a chat template puts around it."""
+        data = _encoded(text)
+        return len(data) + 1 if len(data) > MOST_BYTES else self._count(data, begin=False, control=True)
+
+    def upper_bound(self, text: str) -> int:
+        """Return the count: an exact counter needs no other bound."""
+        return self.count(text)
+
+    def measure(self, text: str) -> Cost:
+        """Return the count as both estimate and bound, in tokens."""
+        count = self.count(text)
+        return Cost(count, count)
+
+    def tokens(self, text: str, *, begin: bool, control: bool) -> list[int]:
+        """Return the tokens of a text.
+
+        Args:
+            text: of at most `MOST_BYTES`.
+            begin: whether the token that begins a text comes before it, where the model wants one.
+            control: whether control tokens are read where they are written.
+        """
+        data = _encoded(text)
+        buffer = (llama_cpp.llama_token * self._count(data, begin=begin, control=control))()
+        llama_cpp.llama_tokenize(self._vocab, data, len(data), buffer, len(buffer), begin, control)
+        return list(buffer)
+
+    def piece(self, token: int, *, control: bool) -> bytes:
+        """Return the text of a token, which may be a part of a character; of a control token only if `control`."""
+        size = PIECE_BYTES
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            count = int(llama_cpp.llama_token_to_piece(self._vocab, token, buffer, size, 0, control))
+            if count >= 0:
+                return buffer.raw[:count]
+            size = -count
+
+    def ends(self, token: int) -> bool:
+        """Return whether a token ends an answer."""
+        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
+
+    def edges(self) -> tuple[str, str]:
+        """Return the texts of the tokens that begin and end a text; "" where there is none."""
+        begin, end = (
+            llama_cpp.llama_vocab_get_text(self._vocab, token).decode("utf-8", "replace") if token >= 0 else ""
+            for token in (llama_cpp.llama_vocab_bos(self._vocab), llama_cpp.llama_vocab_eos(self._vocab))
+        )
+        return begin, end
+
+    def _count(self, data: bytes, *, begin: bool, control: bool) -> int:
+        # Without room for the tokens the answer is how many there are, as a negative number.
+        return -int(llama_cpp.llama_tokenize(self._vocab, data, len(data), None, 0, begin, control))
+
+
+def _encoded(text: str) -> bytes:
+    """Return a text as UTF-8, a lone surrogate as the replacement character that is sent for it."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+# Texts as vectors, by a context of its own over weights that are loaded already.
+
+# A text goes through in one batch, and the memory of a batch grows with it; models that embed take 512 to 8,192.
+MOST_TOKENS = 2048
+
+
+class LlamaEmbedder:
+    """An Embedder over a loaded model; threads may share it, and wait for each other.
+
+    A vector is the mean of those of all tokens, unless the model's file says how it pools.
+    """
+
+    def __init__(self, llama: llama_cpp.Llama, vocabulary: Vocabulary, name: str, loading: Loading) -> None:
+        """Make the context: `loading` is how the model was loaded.
+
+        Raises:
+            LLMError: llama.cpp makes no such context; the text has what it said last.
+        """
+        self._name = name
+        self._lock = threading.Lock()
+        self._vocabulary = vocabulary
+        self._dimensions = int(llama_cpp.llama_model_n_embd_out(llama.model))
+        self._most = min(loading.n_ctx, MOST_TOKENS, int(llama_cpp.llama_model_n_ctx_train(llama.model)))
+        own = Loading(
+            n_ctx=self._most,
+            n_batch=self._most,
+            n_ubatch=self._most,
+            type_k=loading.type_k,
+            type_v=loading.type_v,
+            flash_attn=loading.flash_attn,
+        )
+        mark = LOG.mark()
+        context = _context(llama, own, llama_cpp.LLAMA_POOLING_TYPE_UNSPECIFIED)
+        if context and llama_cpp.llama_pooling_type(context) == llama_cpp.LLAMA_POOLING_TYPE_NONE:
+            llama_cpp.llama_free(context)
+            context = _context(llama, own, llama_cpp.LLAMA_POOLING_TYPE_MEAN)
+        if not context:
+            raise LLMError("refused", f"llama.cpp makes no vectors with it: {last_words(LOG.since(mark))}")
+        self._context = context
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """As the model's file says."""
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector of length 1 for each text, in order.
+
+        Raises:
+            ContextOverflowError: a text has more tokens than fit one batch.
+            LLMError: llama.cpp failed, or the model is closed.
+        """
+        return [self._vector(self._tokens(text)) for text in texts]
+
+    def close(self) -> None:
+        """Free the context; a second call does nothing."""
+        with self._lock:
+            if self._context:
+                llama_cpp.llama_free(self._context)
+                self._context = None
+
+    def _tokens(self, text: str) -> Sequence[int]:
+        tokens = self._vocabulary.tokens(text, begin=True, control=False)
+        if len(tokens) > self._most:
+            raise ContextOverflowError(
+                f"a text of {len(tokens)} tokens is more than the {self._most} that are embedded"
+            )
+        if not tokens:
+            raise LLMError("refused", "an empty text has no vector with this model: it puts no token before a text")
+        return tokens
+
+    def _vector(self, tokens: Sequence[int]) -> tuple[float, ...]:
+        with self._lock:
+            if not self._context:
+                raise LLMError("unreachable", f"{self._name} is closed")
+            mark = LOG.mark()
+            memory = llama_cpp.llama_get_memory(self._context)
+            if memory:
+                llama_cpp.llama_memory_clear(memory, True)  # noqa: FBT003  # C
+            held = (llama_cpp.llama_token * len(tokens))(*tokens)  # a batch keeps only a pointer
+            batch = llama_cpp.llama_batch_get_one(held, len(tokens))
+            failed = llama_cpp.llama_decode(self._context, batch)
+            found = None if failed else llama_cpp.llama_get_embeddings_seq(self._context, 0)
+            if not found:
+                raise LLMError("refused", f"llama.cpp embeds nothing ({failed}): {last_words(LOG.since(mark))}")
+            values = [float(value) for value in found[: self._dimensions]]
+        length = math.hypot(*values)
+        if not 0 < length < math.inf:
+            raise LLMError("unusable", f"the vector that {self._name} made has the length {length}")
+        return tuple(value / length for value in values)
+
+
+def _context(llama: llama_cpp.Llama, loading: Loading, pooling: int) -> llama_cpp.llama_context_p | None:
+    params = context_params(loading)
+    params.embeddings = True
+    params.pooling_type = pooling
+    return llama_cpp.llama_init_from_model(llama.model, params)
+
 
 # What models that think aloud write before their answer.
 _THOUGHT = re.compile(r"^\s*<think>.*?</think>\s*", re.DOTALL)

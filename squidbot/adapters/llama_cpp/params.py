@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+import re
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
 
 import llama_cpp
 
 if TYPE_CHECKING:
-    from squidbot.core.sizing.context import Loading
+    from collections.abc import Callable, Iterable
 
-__all__ = ["ALL_LAYERS", "GGML_TYPES", "context_params", "model_params"]
+    from squidbot.core.sizing.header import Loading
+
 
 # By ggml's numbering of types.
 GGML_TYPES = {"f16": 1, "bf16": 30, "q8_0": 8, "q5_1": 7, "q5_0": 6, "q4_1": 3, "q4_0": 2, "iq4_nl": 20}
@@ -49,3 +53,94 @@ def context_params(loading: Loading) -> llama_cpp.llama_context_params:
         llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED if loading.flash_attn else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
     )
     return params
+
+
+# llama.cpp's log, kept and not printed.
+
+# The lines of loading a model of a hundred layers with all that it says of each are fewer.
+MOST_LINES = 20_000
+# ggml's levels: 1 is debug, 5 goes on with the line before. llama-cpp-python's own table is older and says otherwise.
+DEBUG, CONTINUED = 1, 5
+
+
+class Log:
+    """What llama.cpp says in this process, line by line, the newest `MOST_LINES`.
+
+    Its log is one for the whole process: of models that load at the same time the lines are mixed. Debug lines are
+    left out.
+    """
+
+    def __init__(self, told: Callable[[str], None] | None = None) -> None:
+        """Start empty; `told` gets each whole line, too."""
+        self._lines: deque[str] = deque(maxlen=MOST_LINES)
+        self._begun = ""
+        self._level = 0
+        self._total = 0
+        self._told = told
+        self._lock = threading.Lock()
+        # ctypes keeps no callback alive: the log does.
+        self._callback = llama_cpp.llama_log_callback(self._heard)
+
+    def listen(self) -> None:
+        """Get all that llama.cpp says from now on."""
+        llama_cpp.llama_log_set(self._callback, None)
+
+    def mark(self) -> int:
+        """Return where the log is now, for `since`."""
+        with self._lock:
+            return self._total
+
+    def since(self, mark: int) -> list[str]:
+        """Return the lines behind a mark, oldest first, as far as they are kept."""
+        with self._lock:
+            new = min(self._total - mark, len(self._lines))
+            return list(self._lines)[len(self._lines) - new :]
+
+    def _heard(self, level: int, text: bytes, _: object) -> None:
+        level = self._level if level == CONTINUED else level
+        whole: list[str] = []
+        with self._lock:
+            self._level = level
+            if level == DEBUG:
+                return
+            *whole, self._begun = (self._begun + text.decode("utf-8", "replace")).split("\n")
+            self._lines.extend(line.strip() for line in whole)
+            self._total += len(whole)
+        if self._told is not None:
+            for line in whole:
+                self._told(line)
+
+
+LOG = Log()
+
+
+# What llama.cpp's log says of its buffers; its words are those of 0.3.36 (commit 0c1e57098).
+
+MIB_BYTES = 2**20
+# "llama_kv_cache:        CPU KV buffer size =     0.25 MiB"
+_BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) MiB")
+
+
+class Buffers(NamedTuple):
+    """Sizes in bytes by the name of the buffer type ("CUDA0"), right to within 0.005 MiB a line of the log."""
+
+    weights_bytes: dict[str, int]
+    kv_bytes: dict[str, int]
+    recurrent_bytes: dict[str, int]
+    compute_bytes: dict[str, int]
+
+
+def read_buffers(lines: Iterable[str]) -> Buffers:
+    """Return what lines of one load say of buffers; all others are passed over."""
+    sizes: dict[str, dict[str, int]] = {"model": {}, "KV": {}, "RS": {}, "compute": {}}
+    for line in lines:
+        if found := _BUFFER.search(line):
+            name, what, mib = found.groups()
+            # The log has a line for each buffer, and several of one type where a model is in several parts.
+            sizes[what][name] = sizes[what].get(name, 0) + mib_bytes(mib)
+    return Buffers(sizes["model"], sizes["KV"], sizes["RS"], sizes["compute"])
+
+
+def mib_bytes(mib: str) -> int:
+    """Return how many bytes a number of MiB is, as the log writes it."""
+    return round(float(mib) * MIB_BYTES)

@@ -2,25 +2,71 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
+import re
 import subprocess
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from squidbot.adapters.llama_cpp.lines import CacheLine, last_words
-from squidbot.adapting.buffers import MIB_BYTES
+import llama_cpp
+
+from squidbot.adapters.common.packages import missing
+from squidbot.adapters.llama_cpp.params import MIB_BYTES, mib_bytes
 from squidbot.core.errors import ModelLoadError, SizingError
-from squidbot.extras import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from squidbot.core.sizing.context import Loading
+    from squidbot.core.sizing.header import Loading
 
-__all__ = ["DryRun", "Measured", "verify"]
+
+# What llama.cpp's log says of caches and failures; its words are those of 0.3.36 (commit 0c1e57098).
+
+# "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,  1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
+_CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]{0,99}\), ([KR]) ")
+
+# Where llama.cpp dies it says where; where it gives up, the lines behind the reason only say that it failed.
+_DEATH = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):")
+_NO_REASON = re.compile(r"failed to (load model|decode)\b")
+
+
+class CacheLine(NamedTuple):
+    """One cache as it was made.
+
+    Attributes:
+        recurrent: whether it is state that does not grow with the window.
+        cells: tokens of one sequence that fit; of recurrent state its rows.
+        layers: how many layers keep something in it.
+        size_bytes: rounded, as the log says it: right to within 0.005 MiB.
+    """
+
+    recurrent: bool
+    cells: int
+    layers: int
+    size_bytes: int
+
+
+def read_caches(lines: Iterable[str]) -> tuple[CacheLine, ...]:
+    """Return the caches that lines of one load speak of, in their order."""
+    found = filter(None, map(_CACHE.search, lines))
+    return tuple(
+        CacheLine(first == "R", int(cells), int(layers), mib_bytes(mib))
+        for mib, cells, layers, first in (each.groups() for each in found)
+    )
+
+
+def last_words(lines: Sequence[str]) -> str:
+    """Return the line that says most of a failure: where it died, else the last reason, else ""."""
+    said = [line.strip() for line in lines if line.strip()]
+    deaths = [line for line in said if _DEATH.search(line)]
+    reasons = [line for line in said if not _NO_REASON.search(line)]
+    return (deaths or reasons or said or [""])[-1]
+
 
 # A model of 400 billion parameters takes 2 s, and each further setting at most 0.1 s.
 TIMEOUT_SECONDS = 60.0
@@ -173,3 +219,58 @@ def _measured(loading: Loading, said: Mapping[str, Any]) -> Measured:
 def _agree(exact_bytes: int, caches: Sequence[CacheLine]) -> bool:
     """Whether what was read from the map is what the log says, but for rounding."""
     return abs(exact_bytes - sum(cache.size_bytes for cache in caches)) <= ROUNDING_BYTES * max(1, len(caches))
+
+
+# llama.cpp's own sums by device, to the byte; its log rounds to 0.01 MiB.
+
+_SYMBOL = "_Z26llama_get_memory_breakdownPK13llama_context"
+
+
+class Sums(NamedTuple):
+    """What lies in buffers of one type, in bytes; `context` is keys, values and recurrent state together."""
+
+    buffer: str
+    weights: int
+    context: int
+    compute: int
+
+
+class _Map(ctypes.Structure):
+    """std::map: the comparison, then the head of the tree (colour, root, first, last), then how many there are."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("compares", "colour", "root", "first", "last", "count")]
+
+
+class _Node(ctypes.Structure):
+    """A node of its tree: what every node has, then the buffer type, then the three sums."""
+
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in ("colour", "parent", "left", "right", "buffer_type", "weights", "context", "compute")
+    ]
+
+
+def read_breakdown(context: int) -> tuple[Sums, ...] | None:
+    """Return the sums of a context by buffer type, in no order; None where they can't be read here."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return None
+    library = llama_cpp.llama_cpp._lib  # noqa: SLF001  # the library itself: no function of its face leads there
+    try:
+        asked, named = getattr(library, _SYMBOL), library.ggml_backend_buft_name
+    except AttributeError:
+        return None
+    asked.argtypes, asked.restype = [ctypes.c_void_p], _Map
+    named.argtypes, named.restype = [ctypes.c_void_p], ctypes.c_char_p
+    answer: _Map = asked(context)
+    nodes = list(_nodes(answer.root))
+    if len(nodes) != answer.count:
+        return None
+    return tuple(Sums(named(node.buffer_type).decode(), node.weights, node.context, node.compute) for node in nodes)
+
+
+def _nodes(address: int) -> Iterator[_Node]:
+    if address:
+        node = _Node.from_address(address)
+        yield from _nodes(node.left)
+        yield node
+        yield from _nodes(node.right)

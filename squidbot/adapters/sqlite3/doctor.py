@@ -8,30 +8,661 @@ says what happened.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sqlite3
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+import struct
+from array import array
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory, gettempdir
+from typing import TYPE_CHECKING, Self, TypeAlias, cast
 from zlib import crc32
 
-from squidbot.adapters.sqlite3 import erase, files, proof, queries, rows, session_rows, summary_rows
-from squidbot.adapters.sqlite3.access import FOREIGN, store_error
-from squidbot.adapters.sqlite3.memory import saving
-from squidbot.adapters.sqlite3.pages import broken_frames
-from squidbot.adapters.sqlite3.salvage import salvage
-from squidbot.adapters.sqlite3.session_rows import SEQ_BITS
+from squidbot.adapters.sqlite3 import files, index, rows
+from squidbot.adapters.sqlite3 import files as erase
+from squidbot.adapters.sqlite3 import rows as queries
+from squidbot.adapters.sqlite3 import rows as session_rows
+from squidbot.adapters.sqlite3 import rows as summary_rows
+from squidbot.adapters.sqlite3.files import FOREIGN, store_error
+from squidbot.adapters.sqlite3.index import OF_MEMORIES, OF_MESSAGES, WORDS, DamagedIndexError, index_errors
+from squidbot.adapters.sqlite3.memory import index as memory_index
+from squidbot.adapters.sqlite3.memory import store
+from squidbot.adapters.sqlite3.rows import SEQ_BITS
 from squidbot.adapters.sqlite3.store import SqliteStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
+from squidbot.core.recall.search import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
 
-    from squidbot.adapters.sqlite3.salvage import Found, Haul
+    from squidbot.adapters.sqlite3.index import Generations
+    from squidbot.adapters.sqlite3.rows import Session
 
-__all__ = ["REPAIR", "Health", "Repaired", "SessionHealth", "check", "repair"]
+
+# Whether what search finds messages and memories by says what their rows say: looked at by `doctor`
+# alone.
+
+# What FTS5 keeps of a table without contents, but for its version, which it reads before anything else.
+SHADOWS = {"data": "id, block", "idx": "segid, term, pgno"}
+# In the copy: what the store holds, and what it has to hold.
+HELD, DUE = "held", "due"
+
+MESSAGES = "what search finds messages by is damaged, and may hide some; the messages are not: a repair makes it anew"
+MEMORIES = (
+    "what search finds memories by is damaged, and may hide some; the memories are not: "
+    "squidbot memory reindex --anew makes it anew"
+)
+
+
+def contradictions(connection: sqlite3.Connection, sessions: Iterable[Session], *, has_memories: bool) -> Iterator[str]:
+    """Yield what is wrong with what search finds messages and memories by, a line each; all rows have to be whole.
+
+    An index that is missing, or of other rules, is not wrong: who searches makes it anew.
+
+    Raises:
+        StoreError: there is no room for the copy.
+    """
+    if _has(connection, OF_MESSAGES, RULES):
+        due = (cell for session in sessions for cell in index.held(connection, session))
+        if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection, RULES)}", due):
+            yield MESSAGES
+    if has_memories and _has(connection, OF_MEMORIES, memory_index.rules()):
+        counts = memory_index.Counts()
+        name = OF_MEMORIES.newest(connection, memory_index.rules())
+        is_true = _is_true(connection, f"memory_words_{name}", memory_index.held(connection, counts))
+        if not (is_true and _are_counted(connection, counts)):
+            yield MEMORIES
+
+
+def _has(connection: sqlite3.Connection, tables: Generations, rules: int) -> bool:
+    return any(each.rules == rules for each in tables.all(connection))
+
+
+def _are_counted(connection: sqlite3.Connection, counts: memory_index.Counts) -> bool:
+    try:
+        return memory_index.counted(connection) == counts.of_views
+    except DamagedIndexError:
+        return False
+
+
+def _is_true(connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]) -> bool:
+    """Say whether a table of words is whole, and holds what is due.
+
+    Raises:
+        StoreError: there is no room for a copy.
+    """
+    try:
+        with _copied_index() as path:
+            with closing(sqlite3.connect(path)) as copy, copy:
+                _fill(copy, connection, words, due)
+            with closing(sqlite3.connect(path)) as copy, index_errors():  # FTS5 reads it anew
+                copy.text_factory = bytes  # a damaged term is no text
+                copy.execute(f"INSERT INTO {HELD}({HELD}) VALUES('integrity-check')")
+                return all(one == other for one, other in zip_longest(*(_said(copy, each) for each in (HELD, DUE))))
+    except DamagedIndexError:
+        return False
+
+
+@contextmanager
+def _copied_index() -> Iterator[str]:
+    """Give the path of a new file, which is gone afterwards; turn errors of its own into ours."""
+    try:
+        with TemporaryDirectory(prefix="squidbot-doctor-") as folder:
+            yield str(Path(folder) / "words.db")
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(
+            f"{gettempdir()}: what search finds by can't be copied there to be looked at ({error}); set TMPDIR to a "
+            "folder with as much room as the store takes"
+        ) from error
+
+
+def _fill(copy: sqlite3.Connection, connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]) -> None:
+    """Copy a table of words, and make what it has to be.
+
+    Raises:
+        DamagedIndexError: it can't be read.
+    """
+    with index_errors():
+        connection.execute(f"SELECT rowid FROM {words} WHERE {words} MATCH 'x' LIMIT 1").fetchall()  # noqa: S608  # our own
+        copy.execute(WORDS.format(HELD))
+        copy.execute(WORDS.format(DUE))
+        copy.executemany(f"INSERT INTO {DUE}(rowid, terms) VALUES(?, ?)", due)
+        for part, columns in SHADOWS.items():
+            rows = connection.execute(f"SELECT {columns} FROM {words}_{part}")  # noqa: S608
+            copy.execute(f"DELETE FROM {HELD}_{part}")  # noqa: S608
+            places = ", ".join("?" * len(columns.split(", ")))
+            copy.executemany(f"INSERT INTO {HELD}_{part} VALUES({places})", rows)
+
+
+def _said(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
+    """Return each term with each row that has it, in order."""
+    copy.execute(f"CREATE VIRTUAL TABLE temp.terms_of_{words} USING fts5vocab('main', '{words}', 'instance')")
+    return copy.execute(f"SELECT term, doc FROM terms_of_{words}")  # noqa: S608
+
+
+# A SQLite file as pages and cells, read without SQLite: what a damaged tree, header or schema still
+# holds.
+
+Value: TypeAlias = "int | float | bytes | None"
+# A row's id, None in an index, and its columns. TEXT and BLOB are both bytes.
+Row: TypeAlias = "tuple[int | None, tuple[Value, ...]]"
+
+MAGIC = b"SQLite format 3\0"
+DEFAULT_PAGE_BYTES = 4096
+HEADER_BYTES = 100
+TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR, TABLE_INTERIOR = 13, 10, 2, 5
+LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
+LOG_MAGIC = 0x377F0682  # its last bit says that checksums are made of big-endian words
+INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+# The beginning of a record of any table of ours, in a page whose own beginning is destroyed: the length of its
+# header, then the type of its first column: the row's id as NULL, or an integer. In an index of names it is a text.
+CARVED = re.compile(rb"(?=[\x05-\x20][\x00-\x06\x08\x09]|[\x03\x04][\x0d-\xff])")
+MOST_VARINT_BYTES = 9
+
+
+class Pages:
+    """The pages of a file under its write-ahead log, as far as that is whole. Use it with `with`.
+
+    Reading takes no lock: nobody should write meanwhile. Closing drops the locks that this process holds on the file
+    through SQLite, so no store of it may be open in this process.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open the file.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        self._file = Path(path).open("rb")  # noqa: SIM115  # closed in __exit__
+        header = self._file.read(HEADER_BYTES)
+        self.page_bytes = DEFAULT_PAGE_BYTES
+        if header.startswith(MAGIC):
+            found = int.from_bytes(header[16:18], "big")
+            self.page_bytes = 65536 if found == 1 else found
+        if self.page_bytes < 512 or self.page_bytes & (self.page_bytes - 1):
+            self.page_bytes = DEFAULT_PAGE_BYTES
+        self._log, _, size = _logged(Path(f"{path}-wal"), self.page_bytes)
+        file_pages = -(-self._file.seek(0, 2) // self.page_bytes)
+        # The size in the log counts, but a page behind the end of a file that was cut is not there.
+        self.count = max(file_pages, size)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def read(self, number: int) -> bytes:
+        """Return a page, the first being 1; shorter or empty where the file ends."""
+        logged = self._log.get(number)
+        if logged is not None:
+            return logged
+        self._file.seek((number - 1) * self.page_bytes)
+        return self._file.read(self.page_bytes)
+
+    def payload(self, page: bytes, start: int, length: int, *, table: bool) -> bytes:
+        """Return the bytes of a cell, gathered from the pages that it flows over to.
+
+        Raises:
+            ValueError: they are not all there.
+        """
+        usable = self.page_bytes
+        most = usable - 35 if table else (usable - 12) * 64 // 255 - 23
+        if length <= most:
+            return _cut(page, start, length)
+        least = (usable - 12) * 32 // 255 - 23
+        local = least + (length - least) % (usable - 4)
+        local = local if local <= most else least
+        if length > self.count * usable:
+            raise ValueError("longer than the file")
+        pieces = [_cut(page, start, local)]
+        following = int.from_bytes(_cut(page, start + local, 4), "big")
+        missing = length - local
+        while missing:
+            if not 0 < following <= self.count:
+                raise ValueError("an overflow page is gone")
+            more = self.read(following)
+            piece = _cut(more, 4, min(missing, usable - 4))
+            following = int.from_bytes(more[:4], "big")
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)
+
+
+def broken_frames(path: str) -> int:
+    """Return how many frames of a file's write-ahead log are damaged, with whole ones behind them.
+
+    Safe beside others who write: what is half-written now is whole a moment later.
+    """
+    log = Path(f"{path}-wal")
+    return min(_logged(log, _page_bytes(log))[1] for _ in range(2))
+
+
+def _page_bytes(log: Path) -> int:
+    with suppress(OSError), log.open("rb") as file:
+        header = file.read(LOG_HEADER.size)
+        if int.from_bytes(header[:4], "big") & ~1 == LOG_MAGIC:
+            return int.from_bytes(header[8:12], "big")
+    return DEFAULT_PAGE_BYTES
+
+
+def cells(pages: Pages, number: int) -> Iterator[Row] | None:
+    """Return the rows on a page; None where it is no page of a tree, or its beginning is destroyed."""
+    page = pages.read(number)
+    start = HEADER_BYTES if number == 1 else 0
+    if len(page) < start + 8 or page[start] not in {TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR, TABLE_INTERIOR}:
+        return None
+    kind = page[start]
+    count = int.from_bytes(page[start + 3 : start + 5], "big")
+    first = start + (12 if kind in {INDEX_INTERIOR, TABLE_INTERIOR} else 8)
+    if first + 2 * count > len(page):
+        return None
+    places = struct.unpack_from(f">{count}H", page, first)
+    if any(place < first + 2 * count for place in places):
+        return None
+    if kind == TABLE_INTERIOR:
+        return iter(())
+    return _cells(pages, page, kind, places)
+
+
+def _cells(pages: Pages, page: bytes, kind: int, places: tuple[int, ...]) -> Iterator[Row]:
+    for place in places:
+        try:
+            rowid = None
+            start = place + 4 if kind == INDEX_INTERIOR else place
+            length, start = _varint(page, start)
+            if kind == TABLE_LEAF:
+                rowid, start = _varint(page, start)
+            yield rowid, _page_record(pages.payload(page, start, length, table=kind == TABLE_LEAF))
+        except (ValueError, IndexError, struct.error):
+            continue  # a cell that the damage hit
+
+
+def carved(pages: Pages, number: int) -> Iterator[Row]:
+    """Return what looks like rows on a page whose beginning is destroyed. Only a checksum tells which of them are."""
+    page = pages.read(number)
+    for match in CARVED.finditer(page):
+        start = match.start()
+        try:
+            length = _record_bytes(page, start)
+        except (ValueError, IndexError):
+            continue
+        yield from _fronted(pages, page, start, length)
+
+
+def _fronted(pages: Pages, page: bytes, start: int, length: int) -> Iterator[Row]:
+    """Return the row whose record begins at `start`, for each way to read the bytes in front of it."""
+    values: dict[bool, tuple[Value, ...]] = {}
+    for back in range(MOST_VARINT_BYTES + 1):
+        table = back > 0
+        rowid = _ending(page, start - back, start) if table else None
+        if (table and rowid is None) or _before(page, start - back, length) is False:
+            continue
+        try:
+            if table not in values:
+                values[table] = _page_record(pages.payload(page, start, length, table=table))
+        except (ValueError, IndexError, struct.error):
+            continue
+        yield rowid, values[table]
+
+
+def _ending(page: bytes, start: int, end: int) -> int | None:
+    """Return the number in page[start:end]; None where these bytes are not one number."""
+    if start < 0:
+        return None
+    try:
+        value, behind = _varint(page, start)
+    except IndexError:
+        return None
+    return value if behind == end else None
+
+
+def _before(page: bytes, end: int, length: int) -> bool:
+    """Return whether the number `length` stands directly in front of `end`."""
+    return any(_ending(page, end - size, end) == length for size in range(1, MOST_VARINT_BYTES + 1))
+
+
+def _record_bytes(page: bytes, start: int) -> int:
+    """Return the length of the record whose header begins at `start`.
+
+    Raises:
+        ValueError: there is no header.
+    """
+    header, place = _varint(page, start)
+    end, total = start + header, header
+    while place < end:
+        kind, place = _varint(page, place)
+        total += _value_bytes(kind)
+    if place != end:
+        raise ValueError("no header of a record")
+    return total
+
+
+def _value_bytes(kind: int) -> int:
+    if kind >= 12:
+        return (kind - 12) // 2
+    if kind in {10, 11}:
+        raise ValueError("no type of a value")
+    return 8 if kind == 7 else INTEGER_BYTES.get(kind, 0)
+
+
+def _page_record(data: bytes) -> tuple[Value, ...]:
+    header, place = _varint(data, 0)
+    kinds = []
+    while place < header:
+        kind, place = _varint(data, place)
+        kinds.append(kind)
+    values = []
+    for kind in kinds:
+        size = _value_bytes(kind)
+        values.append(_value(kind, _cut(data, place, size)))
+        place += size
+    return tuple(values)
+
+
+def _value(kind: int, data: bytes) -> Value:
+    if kind >= 12:
+        return data
+    if kind == 7:
+        found: float = struct.unpack(">d", data)[0]
+        return found
+    if kind in {8, 9}:
+        return kind - 8
+    return int.from_bytes(data, "big", signed=True) if kind else None
+
+
+def _varint(data: bytes, start: int) -> tuple[int, int]:
+    """Return the number of 1 to 9 bytes that begins at `start`, 64 bits with a sign, and the place behind it."""
+    value = 0
+    for place in range(start, start + MOST_VARINT_BYTES - 1):
+        byte = data[place]
+        value = value << 7 | byte & 127
+        if byte < 128:
+            return value, place + 1
+    value = value << 8 | data[start + MOST_VARINT_BYTES - 1]
+    return (value - (1 << 64) if value >= 1 << 63 else value), start + MOST_VARINT_BYTES
+
+
+def _cut(data: bytes, start: int, length: int) -> bytes:
+    if start < 0 or length < 0 or start + length > len(data):
+        raise ValueError("ends too early")
+    return data[start : start + length]
+
+
+def _logged(path: Path, page_bytes: int) -> tuple[dict[int, bytes], int, int]:
+    """Return the newest committed pages in a log by number, how many of its frames are broken, and the file's pages.
+
+    SQLite ends at the first broken frame. Each frame carries the checksum of all before it, so one behind a broken
+    frame is proved as well.
+    """
+    data = path.read_bytes() if path.exists() else b""
+    if len(data) < LOG_HEADER.size:
+        return {}, 0, 0
+    magic, _, size, _, *salts, seed1, seed2 = LOG_HEADER.unpack_from(data)
+    size = size if magic & ~1 == LOG_MAGIC else page_bytes
+    frame_bytes = FRAME_HEADER.size + page_bytes
+    if size != page_bytes:
+        return {}, 0, 0
+    log = _Log()
+    seed = seed1, seed2
+    for start in range(LOG_HEADER.size, len(data) - frame_bytes + 1, frame_bytes):
+        number, commit, *rest = FRAME_HEADER.unpack_from(data, start)
+        page = data[start + FRAME_HEADER.size : start + frame_bytes]
+        stored = (rest[2], rest[3])
+        sums = _summed(data[start : start + 8] + page, seed, big=bool(magic & 1)) if rest[:2] == salts else None
+        log.take(number, commit, page if sums == stored else None)
+        seed = stored
+    return log.pages, log.broken, log.count
+
+
+@dataclass(slots=True)
+class _Log:
+    """The transactions of a log. One with a broken frame counts when another one follows.
+
+    Else a crash has torn it before anybody was told that it is stored, and SQLite leaves it out as well.
+    """
+
+    pages: dict[int, bytes] = field(default_factory=dict)
+    broken: int = 0
+    count: int = 0
+    _held: dict[int, bytes] = field(default_factory=dict)
+    _held_broken: int = 0
+    _fresh: dict[int, bytes] = field(default_factory=dict)
+    _fresh_broken: int = 0
+
+    def take(self, number: int, commit: int, page: bytes | None) -> None:
+        """Take the next frame: None for a broken one; `commit` is the file's size in pages where it ends one."""
+        if page is None:
+            self._fresh_broken += 1
+            return
+        self._fresh[number] = page
+        if not commit:
+            return
+        self.pages |= self._held
+        self.broken += self._held_broken
+        self._held, self._held_broken = {}, self._fresh_broken
+        if self._fresh_broken:
+            self._held = self._fresh
+        else:
+            self.pages |= self._fresh
+        self._fresh, self._fresh_broken, self.count = {}, 0, commit
+
+
+def _summed(data: bytes, seed: tuple[int, int], *, big: bool) -> tuple[int, int]:
+    words = array("I", data)
+    if big != (struct.pack("=H", 1) == b"\0\1"):
+        words.byteswap()
+    first, second = seed
+    for place in range(0, len(words), 2):
+        first = (first + words[place] + second) & 0xFFFFFFFF
+        second = (second + words[place + 1] + first) & 0xFFFFFFFF
+    return first, second
+
+
+# What a damaged store still holds: every row, from whatever page, that its own checksum proves.
+
+# Takes a row as the cells of a table: "messages", "records", "summaries", or one of `saving.SAVED_TABLES`.
+Take: TypeAlias = "Callable[[str, tuple[rows.Cell, ...]], None]"
+
+MESSAGE_CELLS, SESSION_CELLS, SUMMARY_CELLS, RECORD_CELLS, NAME_CELLS = 11, 6, 12, 5, 2
+
+
+@dataclass(slots=True)
+class Found:
+    """What is known of one session.
+
+    Attributes:
+        named: its id; None where no page holds it.
+        told: how many messages its own row says that it has; 0 where that row is lost.
+        seqs: the messages that were found.
+        counts: by kind of record, how many its own row says that it has.
+        records: by kind, the numbers that were found.
+        summaries: the ids of the summaries that were found.
+    """
+
+    named: bytes | None = None
+    told: int = 0
+    seqs: set[int] = field(default_factory=set)
+    counts: dict[str, int] = field(default_factory=dict)
+    records: dict[str, set[int]] = field(default_factory=dict)
+    summaries: set[bytes] = field(default_factory=set)
+
+    @property
+    def messages(self) -> int:
+        """How many messages there have been at least."""
+        return max(self.told, max(self.seqs, default=-1) + 1)
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """The seqs of the messages that were not found."""
+        return tuple(seq for seq in range(self.messages) if seq not in self.seqs)
+
+    def kinds(self) -> dict[str, int]:
+        """Return, by kind of record, how many there have been at least."""
+        found = {kind: max(numbers, default=-1) + 1 for kind, numbers in self.records.items()}
+        return {kind: max(found.get(kind, 0), self.counts.get(kind, 0)) for kind in sorted({*found, *self.counts})}
+
+    @property
+    def lost_records(self) -> tuple[tuple[str, int], ...]:
+        """The records that were not found."""
+        none: set[int] = set()
+        return tuple(
+            (kind, number)
+            for kind, count in self.kinds().items()
+            for number in range(count)
+            if number not in self.records.get(kind, none)
+        )
+
+
+@dataclass(slots=True)
+class Haul:
+    """What was found, by the numbers of the sessions; what indexes say of their names; how many rows of memories."""
+
+    sessions: dict[int, Found] = field(default_factory=dict)
+    names: dict[int, set[bytes]] = field(default_factory=dict)
+    hashes: dict[int, set[int]] = field(default_factory=dict)
+    memories: int = 0
+
+    def of(self, no: int) -> Found:
+        """Return what is known of a session."""
+        return self.sessions.setdefault(no, Found())
+
+
+def salvage(path: str, take: Take) -> Haul:
+    """Hand every row that can be proved to `take`, and return what they are. Nobody should write meanwhile.
+
+    Raises:
+        OSError: the file can't be read.
+    """
+    haul = Haul()
+    with Pages(path) as pages:
+        for rowid, values in _rows(pages):
+            _sort(haul, rowid, values, take)
+    for no, found in haul.sessions.items():
+        # An index entry has no checksum of its own: the session's other index holds one of the name.
+        proved = [name for name in haul.names.get(no, ()) if crc32(name) in haul.hashes.get(no, ())]
+        if found.named is None and len(proved) == 1:
+            found.named = proved[0]
+    return haul
+
+
+def _rows(pages: Pages) -> Iterator[Row]:
+    """Return all that looks like a row: of whole pages first, so that what they say goes before older copies."""
+    doubtful = []
+    free = _free(pages)
+    for number in range(1, pages.count + 1):
+        found = None if number in free else cells(pages, number)
+        if found is None:
+            doubtful.append(number)
+        else:
+            yield from found
+    for number in doubtful:
+        yield from cells(pages, number) or carved(pages, number)
+
+
+def _free(pages: Pages) -> set[int]:
+    """Return the pages that are in no tree any more."""
+    free: set[int] = set()
+    trunk = int.from_bytes(pages.read(1)[32:36], "big")
+    while 0 < trunk <= pages.count and trunk not in free:
+        free.add(trunk)
+        page = pages.read(trunk)
+        count = int.from_bytes(page[4:8], "big")
+        free.update(int.from_bytes(page[8 + 4 * place : 12 + 4 * place], "big") for place in range(min(count, 16384)))
+        trunk = int.from_bytes(page[:4], "big")
+    return free
+
+
+def _sort(haul: Haul, rowid: int | None, values: tuple[Value, ...], take: Take) -> None:
+    try:
+        if rowid is None:
+            _index(haul, values, take)
+        else:
+            _row(haul, rowid, values, take)
+    except (rows.DamagedRowError, TypeError, ValueError, OverflowError):
+        return  # not one of ours, or not whole
+
+
+def _row(haul: Haul, rowid: int, values: tuple[Value, ...], take: Take) -> None:
+    """Take a row of the table that has so many cells."""
+    cells = len(values)
+    if cells == MESSAGE_CELLS:
+        _message(haul, rowid, values, take)
+    elif cells == SESSION_CELLS:
+        _session(haul, rowid, values)
+    elif cells == SUMMARY_CELLS:
+        _summary(haul, values, take)
+    elif cells == store.MEMORY_CELLS:
+        take("memories", store.proved(rowid, values))
+        haul.memories += 1
+    elif cells == store.GRAVE_CELLS:
+        take("forgotten_memories", store.proved_grave(rowid, values))
+
+
+def _message(haul: Haul, key: int, values: tuple[Value, ...], take: Take) -> None:
+    time = values[5]
+    row = (key, *values[1:5], None if time is None else float(time), *values[6:])
+    no, seq = key >> SEQ_BITS, key & ((1 << SEQ_BITS) - 1)
+    rows.decode([cast("rows.MessageRow", row)], no << SEQ_BITS)
+    found = haul.of(no)
+    if seq not in found.seqs:
+        found.seqs.add(seq)
+        take("messages", tuple(map(_cell, row)))
+
+
+def _session(haul: Haul, no: int, values: tuple[Value, ...]) -> None:
+    name, messages, check, noted = values[1], values[3], values[4], values[5]
+    if not (isinstance(name, bytes) and isinstance(messages, int) and isinstance(noted, bytes)):
+        return
+    found = haul.of(no) if rows.session_checksum(no, messages, name, noted) == check else None
+    if found is not None and (found.named is None or messages >= found.told):
+        found.named, found.told, found.counts = name, messages, json.loads(rows.plain(noted))
+
+
+def _summary(haul: Haul, values: tuple[Value, ...], take: Take) -> None:
+    session, name = values[0], values[1]
+    if not isinstance(session, int) or not isinstance(name, bytes):
+        return
+    rows.decode_summary(session, "", cast("rows.SummaryRow", values[1:]))
+    found = haul.of(session)
+    if name not in found.summaries:
+        found.summaries.add(name)
+        take("summaries", tuple(map(_cell, values)))
+
+
+def _index(haul: Haul, values: tuple[Value, ...], take: Take) -> None:
+    first, second = values[:2]
+    if len(values) == RECORD_CELLS and isinstance(first, int) and isinstance(second, bytes):
+        _record(haul, first, second, values, take)
+    elif len(values) == store.MARK_CELLS:
+        take("memory_marks", store.proved_mark(values))
+    elif len(values) == NAME_CELLS and isinstance(second, int):
+        if isinstance(first, bytes):
+            haul.names.setdefault(second, set()).add(first)
+        elif isinstance(first, int):
+            haul.hashes.setdefault(second, set()).add(first)
+
+
+def _record(haul: Haul, session: int, kind_bytes: bytes, values: tuple[Value, ...], take: Take) -> None:
+    kind = rows.plain(kind_bytes)
+    record = rows.decode_record(session, kind, cast("rows.RecordRow", values[2:]))
+    numbers = haul.of(session).records.setdefault(kind, set())
+    if record.number not in numbers:
+        numbers.add(record.number)
+        take("records", tuple(map(_cell, values)))
+
+
+def _cell(value: Value) -> rows.Cell:
+    return rows.cell(value) if isinstance(value, bytes) else value
+
 
 REPAIR = "repair"  # the kind of the record that says what a repair could not save
 PLAN = "plan"  # its records carry their own number, so none can be repeated under another
@@ -193,10 +824,10 @@ def _looked(
             if erase.is_unscrubbed(connection):
                 problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
             sessions += _sessions(connection, problems)
-            memories = saving.damaged(name, connection)
+            memories = store.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
                 found = (session_rows.find(connection, session.session_id) for session in sessions)
-                problems += proof.contradictions(connection, found, has_memories=bool(memories[0]))
+                problems += contradictions(connection, found, has_memories=bool(memories[0]))
     except (DamagedStoreError, *FOREIGN) as error:
         failed = error if isinstance(error, StoreError) else store_error(name, error)
         return sessions, memories, [*problems, str(failed).removeprefix(f"{name}: ")], failed
@@ -302,7 +933,7 @@ def _copied(path: str, part: str) -> tuple[tuple[SessionHealth, ...], int]:
     with closing(files.connect(part, 0.0)) as connection:
         connection.execute("PRAGMA synchronous = OFF")  # `files.place` syncs the whole file
         connection.execute("BEGIN IMMEDIATE")
-        saved = saving.Saved(part, connection)
+        saved = store.Saved(part, connection)
         haul = salvage(path, lambda table, row: _insert(connection, saved, table, row))
         sessions = tuple(_told(haul))
         for (no, found), health in zip(sorted(haul.sessions.items()), sessions, strict=True):
@@ -314,8 +945,8 @@ def _copied(path: str, part: str) -> tuple[tuple[SessionHealth, ...], int]:
     return sessions, memories
 
 
-def _insert(connection: sqlite3.Connection, saved: saving.Saved, table: str, row: tuple[rows.Cell, ...]) -> None:
-    if table in saving.SAVED_TABLES:
+def _insert(connection: sqlite3.Connection, saved: store.Saved, table: str, row: tuple[rows.Cell, ...]) -> None:
+    if table in store.SAVED_TABLES:
         saved.take(table, row)
     else:
         connection.execute(INSERTS[table], row)
@@ -331,7 +962,7 @@ def _finish(connection: sqlite3.Connection, no: int, found: Found, health: Sessi
         told = rows.json_text({"messages": health.damaged, "records": health.damaged_records, "named": health.named})
         connection.execute(queries.INSERT_RECORD, rows.encode_record(no, Record(REPAIR, number, told)))
         counts[REPAIR] = number + 1
-    name, noted = _name(no, found), rows.stored(rows.json_text(counts))[1]
+    name, noted = _name(no, found), rows.stored_text(rows.json_text(counts))[1]
     check_number = rows.session_checksum(no, health.messages, name, noted)
     cells = (no, rows.cell(name), crc32(name), health.messages, check_number, rows.cell(noted))
     connection.execute(ADD_SESSION, cells)

@@ -9,24 +9,139 @@ import threading
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
-from squidbot.adapters.sqlite3.access import FOREIGN, store_error
-from squidbot.adapting.disk import make_file, open_own, sync
+from squidbot.adapters.common.files import make_file, open_own, sync
+from squidbot.adapters.sqlite3 import index, rows
+from squidbot.adapters.sqlite3 import rows as queries
+from squidbot.adapters.sqlite3 import rows as session_rows
+from squidbot.adapters.sqlite3.index import DamagedIndexError
+from squidbot.adapters.sqlite3.rows import DamagedRowError, stored_text
 from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.messages import Category, Erasure
 
-__all__ = [
-    "LOG_BYTES",
-    "SQLITE_FILES",
-    "connect",
-    "copy",
-    "create",
-    "open_file",
-    "open_only_reading",
-    "open_reading",
-    "place",
-    "remove",
-    "shrink_log",
-]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from squidbot.adapters.sqlite3.rows import Session
+    from squidbot.core.messages import StoredMessage
+
+
+# Who may use the connection, and what SQLite's errors mean to the one who must act.
+
+UNTOUCHED = "; nothing was written"
+
+# SQLite's primary result codes: which of our errors, what it means, what to do.
+BUSY = (StoreError, "another program holds the file's lock", "try again")
+DAMAGED = (
+    DamagedStoreError,
+    "the file is damaged",
+    "read_intact() serves what is whole, `squidbot doctor` saves it into a copy; or put a backup in its place",
+)
+UNREACHABLE = (StoreError, "can't be opened or written", "check that its folder exists and that both may be written")
+MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_ERROR: DAMAGED,  # our statements are fixed: a table or column of theirs is gone
+    sqlite3.SQLITE_CONSTRAINT: DAMAGED,  # a row is where the counts say that there is none
+    sqlite3.SQLITE_CANTOPEN: UNREACHABLE,
+    sqlite3.SQLITE_READONLY: UNREACHABLE,
+    sqlite3.SQLITE_FULL: (StoreError, "the disk is full", "what is stored can be read; make room and try again"),
+    sqlite3.SQLITE_NOTADB: (
+        DamagedStoreError,
+        "not a squidbot store, or its header is destroyed",
+        "name another file, or put a backup in its place, or try `squidbot doctor`",
+    ),
+}
+# What may come up in a `with` block of ours and is no StoreError yet.
+FOREIGN = (sqlite3.Error, DamagedRowError, OverflowError, UnicodeDecodeError, MemoryError)
+OTHER = (StoreError, "SQLite refused", "check the disk and the call")
+
+
+def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
+    """Return our error for one of SQLite's, or for a damaged row. `note`: what became of a write."""
+    if isinstance(error, DamagedRowError):
+        return DamagedStoreError(f"{path}: {error} is missing or does not match its checksum{note}; {error.advice}")
+    if isinstance(error, MemoryError):  # Python's name for SQLITE_NOMEM: noise reads as the length of a huge block
+        said = "SQLite asks for more memory than there is, as it does of a damaged file"
+        return DamagedStoreError(f"{path}: {said}{note}; {DAMAGED[2]}")
+    # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
+    # raises UnicodeDecodeError in its place.
+    code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)
+    usual = UNREACHABLE if isinstance(error, OSError) else OTHER
+    kind, meaning, advice = MEANINGS.get(code & 0xFF, usual)
+    return kind(f"{path}: {meaning} ({error}){note}; {advice}")
+
+
+class Access:
+    """Hands out the one connection to one thread at a time; a writing access is one transaction.
+
+    Use it with `with`. Leaving it commits a writing access, or undoes it after any exception. Every sqlite3.Error,
+    and what Python raises for a value that SQLite can't hold, leaves as a StoreError with its cause.
+    """
+
+    __slots__ = ("_busy_seconds", "_connection", "_lock", "_note", "_path", "_pid", "_writes")
+
+    def __init__(
+        self, path: str, connection: sqlite3.Connection, lock: threading.Lock, busy_seconds: float, *, writes: bool
+    ) -> None:
+        """Take what is shared. `busy_seconds`: the longest wait for another thread."""
+        self._path = path
+        self._connection = connection
+        self._lock = lock
+        self._busy_seconds = busy_seconds
+        self._writes = writes
+        self._note = UNTOUCHED if writes else ""
+        self._pid = os.getpid()
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Wait for the connection and, to write, for the file's lock.
+
+        Raises:
+            StoreError: the wait passed `busy_seconds`, or this process is a fork of the one that opened the store.
+        """
+        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
+            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{self._note}")
+        if not self._lock.acquire(timeout=self._busy_seconds):
+            raise StoreError(f"{self._path}: another thread is busy with the store{self._note}; try again")
+        if self._writes:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except BaseException as error:
+                self._lock.release()
+                if isinstance(error, FOREIGN):
+                    raise store_error(self._path, error, self._note) from error
+                raise
+        return self._connection
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Commit or undo, let the next one in, and name the error.
+
+        Raises:
+            StoreError: SQLite failed in between or at the commit; a write left nothing behind.
+        """
+        try:
+            if self._writes:
+                self._end(keep=error is None)
+        except FOREIGN as failed:
+            raise store_error(self._path, failed, self._note) from failed
+        finally:
+            self._lock.release()
+        if isinstance(error, FOREIGN):
+            raise store_error(self._path, error, self._note) from error
+
+    def _end(self, *, keep: bool) -> None:
+        try:
+            if keep:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
 
 APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
 VERSION = 1
@@ -370,3 +485,317 @@ def _use_wal(path: str, connection: sqlite3.Connection, busy_seconds: float) -> 
             time.sleep(0.01)
     if mode != b"wal":
         raise StoreError(f"{path}: this file system can't hold a write-ahead log; put the store on a local disk")
+
+
+# Who works on what, of all processes that share the file. A table beside the layout, made when it is
+# first wanted.
+
+# Four cells in an index: what is salvaged from damaged files are rows of five, six and more, and of two.
+TABLE = """CREATE TABLE IF NOT EXISTS claims(
+    session NOT NULL,           -- its id, as in `sessions`
+    kind NOT NULL,
+    holder NOT NULL,
+    until REAL NOT NULL,        -- seconds since 1970
+    PRIMARY KEY(session, kind)
+) WITHOUT ROWID"""
+HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'claims'"
+OTHERS = "SELECT 1 FROM claims WHERE session = ? AND kind = ? AND holder <> ? AND until > ?"
+TAKE = "REPLACE INTO claims(session, kind, holder, until) VALUES(?, ?, ?, ?)"
+END = "DELETE FROM claims WHERE session = ? AND kind = ? AND holder = ?"
+
+
+def claim(  # noqa: PLR0913, PLR0917  # as the port has it
+    connection: sqlite3.Connection, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float
+) -> bool:
+    """Do what `ports.Claims.claim` says, within a transaction.
+
+    Raises:
+        StoreError: the id is refused.
+    """
+    place = _cells(connection, session_id, kind, holder)
+    connection.execute(TABLE)
+    if connection.execute(OTHERS, (*place, now)).fetchone():
+        return False
+    connection.execute(TAKE, (*place, now + ttl_seconds))
+    return True
+
+
+def release(connection: sqlite3.Connection, session_id: str, kind: str, holder: str) -> None:
+    """Do what `ports.Claims.release` says, within a transaction.
+
+    Raises:
+        StoreError: the id is refused.
+    """
+    place = _cells(connection, session_id, kind, holder)
+    if connection.execute(HAS_TABLE).fetchone():
+        connection.execute(END, place)
+
+
+def leave(connection: sqlite3.Connection, session_id: str) -> None:
+    """Take away all claims on a session, within a transaction: it is removed."""
+    if connection.execute(HAS_TABLE).fetchone():
+        connection.execute("DELETE FROM claims WHERE session = ?", (stored_text(session_id)[0],))
+
+
+def _cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | bytes | None, ...]:
+    rows.find(connection, texts[0])  # refuses what is no id
+    return tuple(stored_text(text)[0] for text in texts)
+
+
+# What is forgotten goes for good: out of the rows, out of the search index, and out of the bytes of
+# the file.
+
+# REPLACE and not UPDATE: it mends a damaged or missing row, too.
+REPLACE_MESSAGE = queries.INSERT.replace("INSERT", "REPLACE", 1)
+REPLACE_RECORD = queries.INSERT_RECORD.replace("INSERT", "REPLACE", 1)
+HAS_SUMMARY = "SELECT 1 FROM summaries WHERE session = ? AND id = ?"
+REMOVE_SUMMARY = "DELETE FROM summaries WHERE session = ? AND id = ?"
+
+REMOVE_MESSAGES = "DELETE FROM messages WHERE key BETWEEN ? AND ?"
+REMOVE_SESSION = (
+    "DELETE FROM records WHERE session = ?",
+    "DELETE FROM summaries WHERE session = ?",
+    "DELETE FROM sessions WHERE no = ?",
+)
+# How many messages of a session are read at once, to be taken out of the index.
+PAGE_ROWS = 1_000
+
+# A random number for each change that is not scrubbed yet: one of them never takes away the mark of another.
+MARKS = "CREATE TABLE IF NOT EXISTS unscrubbed(mark INTEGER PRIMARY KEY)"
+ADD_MARK = "INSERT INTO unscrubbed(mark) VALUES(abs(random() >> 1))"
+HAS_MARKS = "SELECT 1 FROM sqlite_master WHERE name = 'unscrubbed'"
+ALL_MARKS = "SELECT mark FROM unscrubbed"
+REMOVE_MARK = "DELETE FROM unscrubbed WHERE mark = ?"
+
+READER = "another program is reading an older state of the store"
+DAMAGED_INDEX = "a search index of former times is damaged and can't be removed"
+LATER = "what was forgotten is out of reach, but its bytes are not overwritten yet"
+
+
+def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *, renewed: bool = False) -> None:
+    """Do what an erasure says, within a transaction. `renewed`: the search index has just been emptied.
+
+    Raises:
+        StoreError: the erasure does not fit the session; the transaction must be undone.
+        DamagedIndexError: the same, to be done again with a new index.
+    """
+    _refuse_misfit(session, erasure)
+    seqs = [tombstone.seq for tombstone in erasure.tombstones]
+    is_indexed = bool(seqs) and not renewed
+    if is_indexed:
+        _unindex(connection, session, seqs)
+    _refuse_changes(connection, session, erasure.unnoticed)
+    changed = (*erasure.unnoticed, *erasure.tombstones)
+    cells = [rows.encode(session.first_key + row.seq, row) for row in changed]
+    connection.executemany(REPLACE_MESSAGE, cells)
+    connection.executemany(REPLACE_RECORD, [rows.encode_record(session.no, record) for record in erasure.replaced])
+    if is_indexed:
+        index.settle(connection, session, max(seqs))
+    remove_summaries(connection, session, erasure.summaries)
+    if erasure.appended:
+        session = queries.append(connection, session_rows.add(connection, session), (), erasure.appended)
+    if changed or erasure.replaced:
+        mark(connection)
+
+
+def drop(connection: sqlite3.Connection, session: Session) -> None:
+    """Remove a session with all its rows, within a transaction; nothing is done where there is none.
+
+    Raises:
+        DamagedIndexError: it needs a new index; the transaction must be undone.
+    """
+    if not session.no:
+        return
+    try:
+        index.remove(connection, session, _all_of(connection, session))
+    except rows.DamagedRowError as error:
+        raise DamagedIndexError(str(error)) from error
+    index.leave(connection, session)
+    leave(connection, session.session_id)
+    connection.execute(REMOVE_MESSAGES, (session.first_key, session.first_key + (1 << session_rows.SEQ_BITS) - 1))
+    for statement in REMOVE_SESSION:
+        connection.execute(statement, (session.no,))
+    mark(connection)
+
+
+def _all_of(connection: sqlite3.Connection, session: Session) -> Iterator[StoredMessage]:
+    for first in range(0, session.messages, PAGE_ROWS):
+        yield from queries.messages(connection, session, first, min(session.messages, first + PAGE_ROWS) - 1)
+
+
+def _unindex(connection: sqlite3.Connection, session: Session, seqs: Sequence[int]) -> None:
+    """Take rows out of the search index before they are replaced.
+
+    Raises:
+        DamagedIndexError: it needs a new index.
+    """
+    try:
+        index.remove(connection, session, queries.picked(connection, session, seqs))
+    except rows.DamagedRowError as error:  # which words of it are in the index, nobody knows
+        raise DamagedIndexError(str(error)) from error
+
+
+def _refuse_misfit(session: Session, erasure: Erasure) -> None:
+    """Pass an erasure that fits a session.
+
+    Raises:
+        StoreError: it was made for another state of the session.
+    """
+    counts = session.record_counts
+    stored = session.messages, sum(counts.values())
+    if erasure.expected != stored:
+        raise StoreError(
+            f"another writer came first: session {session.named} has {stored[0]} messages and {stored[1]} records, "
+            f"not {erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
+        )
+    for tombstone in erasure.tombstones:
+        if not 0 <= tombstone.seq < session.messages:
+            raise StoreError(f"message {tombstone.seq} is not in session {session.named}; nothing was changed")
+        if tombstone.category is not Category.FORGOTTEN:
+            raise StoreError(f"what takes the place of message {tombstone.seq} is no tombstone; nothing was changed")
+    for record in erasure.replaced:
+        if not 0 <= record.number < counts.get(record.kind, 0):
+            raise StoreError(
+                f"record {record.number} of kind {record.kind!r} is not in session {session.named}; nothing was changed"
+            )
+
+
+def _refuse_changes(connection: sqlite3.Connection, session: Session, unnoticed: Sequence[StoredMessage]) -> None:
+    """Pass rows that change nothing but notices; what search knows of them stays.
+
+    Raises:
+        StoreError: another thing would change, or the row is not there.
+        rows.DamagedRowError: a stored row does not match its checksum.
+    """
+    seqs = sorted({row.seq for row in unnoticed})
+    there = {row.seq: row for row in queries.picked(connection, session, seqs)} if seqs else {}
+    for row in unnoticed:
+        if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):
+            raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
+
+
+def remove_summaries(connection: sqlite3.Connection, session: Session, summary_ids: Sequence[str]) -> None:
+    """Remove summaries, within a transaction; unknown ids are passed over."""
+    cells = [(session.no, rows.stored_text(name)[0]) for name in summary_ids]
+    there = [each for each in cells if connection.execute(HAS_SUMMARY, each).fetchone()]
+    if there:
+        connection.executemany(REMOVE_SUMMARY, there)
+        mark(connection)
+
+
+def mark(connection: sqlite3.Connection) -> None:
+    """Say, within the transaction of a change, that bytes of what was forgotten are to be overwritten."""
+    connection.execute(MARKS)
+    connection.execute(ADD_MARK)
+
+
+def is_unscrubbed(connection: sqlite3.Connection) -> bool:
+    """Say whether words that were forgotten may still stand in the bytes of the file or of its log."""
+    return connection.execute(HAS_MARKS).fetchone() is not None
+
+
+def scrub(path: str, busy_seconds: float) -> None:
+    """Write a file with marks anew and empty its log; nobody else can write meanwhile.
+
+    Takes room for two more copies of the file while it lasts: one in the log, one where SQLite keeps temporary files.
+
+    Raises:
+        StoreError: it could not be ended: a program reads an older state, or writes, for longer than `busy_seconds`;
+            the disk is full; the file is damaged.
+    """
+    try:
+        with closing(connect(path, busy_seconds)) as connection:
+            for setting in SETTINGS:
+                connection.execute(setting)
+            _scrub(path, connection)
+    except FOREIGN as error:
+        raise store_error(path, error, f"; {LATER}") from error
+
+
+def _scrub(path: str, connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")
+    marks = _marks(connection)
+    connection.execute("ROLLBACK")
+    if not marks:  # another program was faster
+        return
+    _empty_log(path, connection)  # before the work: a reader that is in the way is found at once
+    connection.execute("VACUUM")
+    _empty_log(path, connection)
+    if index.are_several(connection):
+        raise StoreError(f"{path}: {DAMAGED_INDEX}; {LATER}; `squidbot doctor` makes a copy without them")
+    connection.execute("BEGIN IMMEDIATE")
+    if left := _marks(connection):
+        connection.executemany(REMOVE_MARK, marks)
+        if set(left) <= set(marks):
+            connection.execute("DROP TABLE unscrubbed")
+    connection.execute("COMMIT")
+
+
+def _marks(connection: sqlite3.Connection) -> list[tuple[int]]:
+    return connection.execute(ALL_MARKS).fetchall() if is_unscrubbed(connection) else []
+
+
+def _empty_log(path: str, connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        raise StoreError(f"{path}: {READER}; {LATER}; try again when it has ended")
+
+
+# `OpenedFile`: one file that a store has open, for its threads in turn, until it is closed.
+
+
+class OpenedFile:
+    """What stores in one SQLite file have in common: the connection, who may use it when, and what overwrites bytes."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, busy_seconds: float, create: bool, read_only: bool = False
+    ) -> None:
+        """Open the file; parameters and exceptions are those of the stores."""
+        self._path = str(Path(path).absolute())
+        self._busy_seconds = busy_seconds
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        if read_only:
+            self._connection = open_only_reading(self._path, busy_seconds)
+        else:
+            self._connection = open_file(self._path, busy_seconds, may_create=create)
+        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
+        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Closing twice does nothing; any other call after it raises StoreError."""
+        if os.getpid() == self._pid:  # in a fork the connection is still the parent's
+            with self._lock:
+                self._connection.close()
+
+    def is_scrubbed(self) -> bool:
+        """Say whether the bytes of all that was forgotten are overwritten."""
+        with self._reading as connection:
+            return not is_unscrubbed(connection)
+
+    def scrub(self) -> None:
+        """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
+
+        Whatever forgets does so by itself, and opening the store tries again what that could not end. Other writers
+        wait until it is done: a second or two for each 100,000 messages in the file.
+
+        Raises:
+            StoreError: it could not be ended, and why: a program that reads for long, another writer, a full disk.
+        """
+        with self._writing as connection:  # where another program scrubs, wait for it
+            needed = is_unscrubbed(connection)
+        if needed:
+            scrub(self._path, self._busy_seconds)
+
+    def _scrub_left(self) -> None:
+        """Try again, at opening, to overwrite what could not be; a damaged file is served all the same."""
+        with suppress(StoreError, *FOREIGN):  # as before: `is_scrubbed` tells
+            if is_unscrubbed(self._connection):
+                scrub(self._path, 0.0)

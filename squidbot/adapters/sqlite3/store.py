@@ -6,22 +6,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.sqlite3 import claims, erase, finding, index, queries, session_rows, summary_rows
-from squidbot.adapters.sqlite3.files import LOG_BYTES, copy, shrink_log
-from squidbot.adapters.sqlite3.opened import OpenedFile
+from squidbot.adapters.sqlite3 import files, index, rows
+from squidbot.adapters.sqlite3 import index as finding
+from squidbot.adapters.sqlite3.files import LOG_BYTES, OpenedFile, copy, shrink_log
+from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.rows import plain
-from squidbot.adapters.sqlite3.views import DamagedIndexError
 from squidbot.core.errors import DamagedStoreError, StoreError
-from squidbot.core.finding.words import read_query
+from squidbot.core.recall.search import read_query
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.finding.words import Query
     from squidbot.core.messages import Erasure, Found, Opening, Record, StoredMessage, Summary
+    from squidbot.core.recall.search import Query
 
-__all__ = ["SqliteStore"]
 
 # How often a search takes in what appends have left for it: others may append, or make the index anew, meanwhile.
 MOST_CATCHES = 3
@@ -58,7 +57,7 @@ class SqliteStore(OpenedFile):
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. One indexed lookup."""
         with self._reading as connection:
-            session = session_rows.find(connection, session_id)
+            session = rows.find(connection, session_id)
             return session.messages, sum(session.record_counts.values())
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
@@ -68,7 +67,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a record does not match its checksum.
         """
         with self._reading as connection:
-            return queries.opening(connection, session_rows.find(connection, session_id), kinds)
+            return rows.opening(connection, rows.find(connection, session_id), kinds)
 
     def append(
         self,
@@ -98,7 +97,7 @@ class SqliteStore(OpenedFile):
         with suppress(StoreError), self._reading as connection:
             shrink_log(connection, self._busy_seconds)
             # Another connection has written: what this one held of the file is stale, and is read again here.
-            queries.warm(connection, session_id)
+            rows.warm(connection, session_id)
 
     def _append(
         self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record]
@@ -118,14 +117,14 @@ class SqliteStore(OpenedFile):
         indexes: bool,
     ) -> None:
         with self._writing as connection:
-            session = session_rows.find(connection, session_id)
+            session = rows.find(connection, session_id)
             if session.messages != expected_seq:
                 raise StoreError(
                     f"another writer came first: session {session.named} has {session.messages} messages, "
                     f"not {expected_seq}; nothing was written: read what is new, then append behind it"
                 )
             if messages or records:
-                grown = queries.append(connection, session_rows.add(connection, session), messages, records)
+                grown = rows.append(connection, rows.add(connection, session), messages, records)
                 if indexes:
                     index.keep_up(connection, expected_seq, grown, sum(len(message.payload) for message in messages))
 
@@ -136,7 +135,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a row is missing or does not match its checksum.
         """
         with self._reading as connection:
-            return queries.messages(connection, session_rows.find(connection, session_id), first_seq, last_seq)
+            return rows.messages(connection, rows.find(connection, session_id), first_seq, last_seq)
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the named messages in order of seq, each once; unknown ones are left out.
@@ -145,7 +144,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a row is missing or does not match its checksum.
         """
         with self._reading as connection:
-            return queries.picked(connection, session_rows.find(connection, session_id), seqs)
+            return rows.picked(connection, rows.find(connection, session_id), seqs)
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
         """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget.
@@ -156,9 +155,9 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: a row is missing or does not match its checksum.
         """
         with self._reading as connection:
-            session = session_rows.find(connection, session_id)
-            first_seq = queries.first_past(connection, session, budget_tokens)
-            return queries.messages(connection, session, first_seq, session.messages - 1)
+            session = rows.find(connection, session_id)
+            first_seq = rows.first_past(connection, session, budget_tokens)
+            return rows.messages(connection, session, first_seq, session.messages - 1)
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
         """Return the newest record of a kind, or None where there is none.
@@ -167,7 +166,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: it does not match its checksum.
         """
         with self._reading as connection:
-            return queries.last_record(connection, session_rows.find(connection, session_id), kind)
+            return rows.last_record(connection, rows.find(connection, session_id), kind)
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number.
@@ -176,7 +175,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: one is missing or does not match its checksum.
         """
         with self._reading as connection:
-            return queries.records(connection, session_rows.find(connection, session_id), kind, first_number)
+            return rows.records(connection, rows.find(connection, session_id), kind, first_number)
 
     def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
@@ -204,7 +203,7 @@ class SqliteStore(OpenedFile):
                 pass
             attempts -= 1
             with self._reading as connection:
-                session = session_rows.find(connection, session_id)
+                session = rows.find(connection, session_id)
                 # Who searched for the first time beside us may have begun an index of its own in between.
                 if not attempts or not index.pending(connection, session, 0).left:
                     return index.search(connection, session, query, limit, after)
@@ -234,11 +233,11 @@ class SqliteStore(OpenedFile):
 
     def _index(self, session_id: str) -> int:
         with self._reading as connection:
-            session = session_rows.find(connection, session_id)
+            session = rows.find(connection, session_id)
             batch = index.pending(connection, session)
         if batch.first < batch.last:
             with self._writing as connection:
-                index.add(connection, session_rows.find(connection, session_id), batch)
+                index.add(connection, rows.find(connection, session_id), batch)
         return batch.left
 
     def _renew_index(self) -> None:
@@ -271,10 +270,10 @@ class SqliteStore(OpenedFile):
 
     def _forget(self, session_id: str, erasure: Erasure, *, renews: bool = False, drops: bool = True) -> None:
         with self._writing as connection:
-            session = session_rows.find(connection, session_id)
+            session = rows.find(connection, session_id)
             if renews:
                 index.renew(connection, drops=drops)
-            erase.forget(connection, session, erasure, renewed=renews)
+            files.forget(connection, session, erasure, renewed=renews)
 
     def drop(self, session_id: str) -> None:
         """Remove a session with all that it has, for good, its bytes too (`forget`); unknown ones are passed over.
@@ -296,7 +295,7 @@ class SqliteStore(OpenedFile):
         with self._writing as connection:
             if renews:
                 index.renew(connection, drops=drops)
-            erase.drop(connection, session_rows.find(connection, session_id))
+            files.drop(connection, rows.find(connection, session_id))
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.
@@ -305,7 +304,7 @@ class SqliteStore(OpenedFile):
             StoreError: nothing was written: another text is stored under that id, or a value can't be stored.
         """
         with self._writing as connection:
-            summary_rows.add(connection, summary)
+            rows.add_summary(connection, summary)
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
         """Remove summaries for good, their bytes too, as `forget` does; unknown ids are passed over.
@@ -314,7 +313,7 @@ class SqliteStore(OpenedFile):
             StoreError: nothing was removed.
         """
         with self._writing as connection:
-            erase.remove_summaries(connection, session_rows.find(connection, session_id), summary_ids)
+            files.remove_summaries(connection, rows.find(connection, session_id), summary_ids)
         with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
             self.scrub()
 
@@ -325,7 +324,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: one does not match its checksum.
         """
         with self._reading as connection:
-            return summary_rows.by_id(connection, session_rows.find(connection, session_id), summary_ids)
+            return rows.by_id(connection, rows.find(connection, session_id), summary_ids)
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
         """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id.
@@ -334,7 +333,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: one does not match its checksum.
         """
         with self._reading as connection:
-            return summary_rows.in_range(connection, session_rows.find(connection, session_id), first_seq, last_seq)
+            return rows.in_range(connection, rows.find(connection, session_id), first_seq, last_seq)
 
     def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
         """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
@@ -342,24 +341,22 @@ class SqliteStore(OpenedFile):
         It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
         """
         with self._writing as connection:
-            return claims.claim(connection, session_id, kind, holder, now, ttl_seconds)
+            return files.claim(connection, session_id, kind, holder, now, ttl_seconds)
 
     def release(self, session_id: str, kind: str, holder: str) -> None:
         """End a claim of that holder; nothing is done where another has it, or nobody."""
         with self._writing as connection:
-            claims.release(connection, session_id, kind, holder)
+            files.release(connection, session_id, kind, holder)
 
     def read_intact(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
         """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""
         with self._reading as connection:
-            return queries.intact_messages(
-                connection, session_rows.find_damaged(connection, session_id), first_seq, last_seq
-            )
+            return rows.intact_messages(connection, rows.find_damaged(connection, session_id), first_seq, last_seq)
 
     def sessions(self) -> list[tuple[str, int]]:
         """Return (id, number of messages) of every session, oldest first."""
         with self._reading as connection:
-            return [(plain(session_id), stored) for session_id, stored in connection.execute(session_rows.SESSIONS)]
+            return [(plain(session_id), stored) for session_id, stored in connection.execute(rows.SESSIONS)]
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
         """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""

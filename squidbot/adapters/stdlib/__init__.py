@@ -13,8 +13,7 @@
 """
 
 from squidbot.adapters.stdlib.daybook import Daybook
-from squidbot.adapters.stdlib.journal import FileMemoryStore
-from squidbot.adapters.stdlib.memories import InMemoryMemoryStore
+from squidbot.adapters.stdlib.memories import FileMemoryStore, InMemoryMemoryStore
 from squidbot.adapters.stdlib.sessions import InMemoryStore
 from squidbot.adapters.stdlib.vectors import ExactIndex, InMemoryVectors
 

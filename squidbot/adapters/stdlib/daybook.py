@@ -17,18 +17,15 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from squidbot.adapting.disk import lock, make_file, make_folder, open_own, remove, replace, sync
+from squidbot.adapters.common.files import lock, make_file, make_folder, open_own, remove, replace, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
-from squidbot.core.journal.entry import from_line, to_line, valid_day
-from squidbot.core.journal.markdown import day_as_markdown
-from squidbot.core.journal.ports import Appended, Read
-from squidbot.core.journal.rules import Rules
+from squidbot.core.journal import Appended, Read, Rules, day_as_markdown, from_line, to_line, valid_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from io import FileIO
 
-    from squidbot.core.journal.entry import Entry
+    from squidbot.core.journal import Entry
 
 __all__ = ["PAGE", "Daybook", "State"]
 

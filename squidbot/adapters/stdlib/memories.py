@@ -2,28 +2,132 @@
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
 import threading
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from zlib import crc32
 
-from squidbot.adapters.stdlib.changes import decided, moved, wanted
+from squidbot.adapters.common.files import lock, make_folder, open_own, sync
 from squidbot.adapters.stdlib.vectors import Spaces
-from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import CARDS, View, is_said_in, passage_of, refuse_missing, unsaid
-from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.search.likeness import Meaning
-from squidbot.core.memory.search.query import is_sought
+from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.memories import (
+    CARDS,
+    Mark,
+    Memory,
+    Scope,
+    Source,
+    View,
+    is_said_in,
+    is_same,
+    passage_of,
+    refuse_misfit,
+    refuse_missing,
+    said_too,
+    unsaid,
+)
+from squidbot.core.memory.search import Index, Meaning, is_sought
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.stdlib.vectors import InMemoryVectors
-    from squidbot.core.memories import Category, Hit, Mark, Memory, Said
-    from squidbot.core.vectors.values import Meant
+    from squidbot.core.memories import FactCategory, Hit, Said
+    from squidbot.core.vectors import Meant
 
-__all__ = ["Grave", "InMemoryMemoryStore"]
+
+# What a change makes of memories, decided before anything is changed: all of it, or an error that
+# says why not.
+
+
+def wanted(
+    find: Callable[[str], Memory | None], memories: Sequence[Memory], said: Said, places: Mapping[str, str]
+) -> list[Memory]:
+    """Return what `MemoryStore.add` changes, as it is from then on; `find` gives what is there.
+
+    Raises:
+        NotFoundError, StoreError: it can't be done.
+    """
+    new = decided(find, memories)
+    for memory_id, sources in said.items():
+        old = new.get(memory_id) or find(memory_id)
+        if old is None:
+            raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
+        if (more := said_too(old, sources)) is not old:
+            new[memory_id] = more
+    new |= {one.memory_id: one for one in moved(lambda memory_id: new.get(memory_id) or find(memory_id), places)}
+    return list(new.values())
+
+
+def decided(
+    find: Callable[[str], Memory | None], memories: Sequence[Memory], gone: Collection[str] = ()
+) -> dict[str, Memory]:
+    """Return what adding memories would store, by id, if those were `gone`: new ones, and what they supersede.
+
+    Raises:
+        StoreError: one can't be added.
+    """
+    new: dict[str, Memory] = {}
+    for memory in memories:
+        refuse_misfit(memory)
+        there = new.get(memory.memory_id)
+        if there is None and memory.memory_id not in gone:
+            there = find(memory.memory_id)
+        if there is None:
+            new[memory.memory_id] = memory
+            if memory.supersedes:
+                old = None if memory.supersedes in gone else find(memory.supersedes)
+                new |= _superseded(memory, new.get(memory.supersedes) or old)
+        elif not is_same(there, memory):
+            raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
+    return new
+
+
+def moved(find: Callable[[str], Memory | None], places: Mapping[str, str]) -> list[Memory]:
+    """Return what `MemoryStore.supersede` changes, as it is from then on.
+
+    Raises:
+        StoreError: it can't be done.
+    """
+    changed: dict[str, Memory] = {}
+    for memory_id, taker in places.items():
+        old = _there(find, memory_id)
+        if old.superseded_by == taker:
+            continue
+        if taker and (old.superseded_by or _there(find, taker).scope[:2] != old.scope[:2]):
+            raise StoreError(f"memory {memory_id!a:.80} was replaced before, or is another user's; nothing was written")
+        changed[memory_id] = replace(old, superseded_by=taker)
+    for taker in filter(None, places.values()):
+        if (changed.get(taker) or _there(find, taker)).superseded_by:
+            raise StoreError(f"memory {taker!a:.80} is history itself, and takes no place; nothing was written")
+    return list(changed.values())
+
+
+def _there(find: Callable[[str], Memory | None], memory_id: str) -> Memory:
+    found = find(memory_id)
+    if found is None:
+        raise StoreError(f"memory {memory_id!a:.80} is not there; nothing was written")
+    return found
+
+
+def _superseded(memory: Memory, old: Memory | None) -> dict[str, Memory]:
+    """Return, by its id, what a memory supersedes, as it is from then on.
+
+    Raises:
+        StoreError: it is not there, or another user's.
+    """
+    if old is None or old.scope[:2] != memory.scope[:2]:
+        raise StoreError(
+            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
+            "user's; nothing was written"
+        )
+    return {old.memory_id: replace(old, superseded_by=old.superseded_by or memory.memory_id)}
 
 
 class _Kept(NamedTuple):
@@ -140,7 +244,7 @@ class InMemoryMemoryStore:
             return [found for found in map(self._find, memory_ids) if found]
 
     def listed(
-        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
     ) -> list[Memory]:
         """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
 
@@ -332,3 +436,395 @@ class InMemoryMemoryStore:
 
 def _is_seen(memory: Memory, view: View, *, past: bool) -> bool:
     return (past or not memory.superseded_by) and View(memory.scope, view.isolation).key == view.key
+
+
+# A file of JSON lines, each with its checksum, that several processes may append to.
+
+
+class Lines:
+    """One reader's and writer's place in a file of lines; the caller holds a lock of its own among threads.
+
+    No two files have the same first line: it says whether the file is still the one that was read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Begin at the first line of a file, which need not be there yet."""
+        self.path = path
+        self._read_bytes = 0
+        self._read_lines = 0
+        self._head = (
+            b""  # the first line, by which a file is known: another takes its place when something is forgotten
+        )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Keep all others from writing, in any process.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        try:
+            make_folder(self.path.parent)
+            with open_own(self.path.with_name(f"{self.path.name}.lock"), "a") as file:
+                lock(file)  # given back when the file is closed, and when the process dies
+                yield
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def new(self) -> tuple[bool, list[object]]:
+        """Return whether all must be read anew, and the values of the lines that came since the last call.
+
+        Raises:
+            DamagedStoreError: a line does not match its checksum.
+            StoreError: the disk failed.
+        """
+        try:
+            with self.path.open("rb") as file:
+                head, size = file.readline(), os.fstat(file.fileno()).st_size
+                is_another = head != self._head or size < self._read_bytes
+                if is_another:
+                    self._begin(head if head.endswith(b"\n") else b"")
+                file.seek(self._read_bytes)
+                data = file.read()
+        except FileNotFoundError:
+            was_there = bool(self._head)
+            self._begin(b"")
+            return was_there, []
+        except OSError as error:
+            raise self._failed(error) from error
+        return is_another, self._values(data)
+
+    def append(self, value: object) -> None:
+        """Write a line behind the last whole one, while writing; durable on return. All before it were read.
+
+        Raises:
+            StoreError: nothing was written: the value is none for JSON, or the disk failed.
+        """
+        line = _line(value)
+        try:
+            with open_own(self.path, "r+" if self.path.exists() else "x") as file:
+                file.truncate(self._read_bytes)
+                file.seek(self._read_bytes)
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            if not self._read_bytes:
+                sync(self.path.parent)
+        except OSError as error:
+            with suppress(OSError):
+                os.truncate(self.path, self._read_bytes)
+            raise self._failed(error) from error
+        self._head = self._head or line
+        self._read_bytes += len(line)
+        self._read_lines += 1
+
+    def replace(self, values: Iterable[object]) -> None:
+        """Put other lines in the place of all, while writing, at once and durable; the old bytes are overwritten.
+
+        Raises:
+            StoreError: the file is as it was: the disk failed.
+        """
+        unfinished = self.path.with_name(f"{self.path.name}.part")
+        try:
+            with open_own(unfinished, "w") as file:
+                lines = [file.write(_line(value)) for value in values]
+                file.flush()
+                os.fsync(file.fileno())
+            with self.path.open("r+b") as old:
+                unfinished.replace(self.path)
+                sync(self.path.parent)
+                old.write(b"\0" * os.fstat(old.fileno()).st_size)
+                old.flush()
+                os.fsync(old.fileno())
+        except OSError as error:
+            raise self._failed(error) from error
+        finally:
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+        with self.path.open("rb") as file:
+            self._begin(file.readline())
+        self._read_bytes, self._read_lines = sum(lines), len(lines)
+
+    def _begin(self, head: bytes) -> None:
+        self._head, self._read_bytes, self._read_lines = head, 0, 0
+
+    def _values(self, data: bytes) -> list[object]:
+        values = []
+        for line in data.split(b"\n")[:-1]:
+            self._read_lines += 1
+            values.append(self._value(line))
+            self._read_bytes += len(line) + 1
+        return values
+
+    def _value(self, line: bytes) -> object:
+        body = line.partition(b",")[2][:-1]
+        try:
+            if line == b"[%d,%b]" % (crc32(body), body):
+                value: object = json.loads(body.decode("utf-8", "surrogatepass"))
+                return value
+        except ValueError:
+            pass  # no JSON: no line of ours
+        advice = "put a backup in the file's place, or take the line out"
+        if self._read_lines == 1:
+            advice = "name another file, or put a backup in its place"
+        raise DamagedStoreError(
+            f"{self.path}:{self._read_lines}: the line does not match its checksum, or is none of ours; {advice}"
+        )
+
+    def _failed(self, error: OSError) -> StoreError:
+        return StoreError(f"{self.path}: {error.strerror}; nothing was written: check the disk and the path")
+
+
+def _line(value: object) -> bytes:
+    """Return a value as a line.
+
+    Raises:
+        StoreError: it is none for JSON.
+    """
+    try:
+        # ASCII escapes would join two lone surrogates into one character on the way back.
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"a value can't be stored: {error}; nothing was written") from error
+    body = text.encode("utf-8", "surrogatepass")
+    return b"[%d,%b]\n" % (crc32(body), body)
+
+
+# Durable facts in one file of JSON lines: for people who read and copy their files, and some thousand
+# facts.
+
+FORM = "squidbot memories"
+VERSION = 1
+# How many are in a line where the file is written anew.
+LINE_MEMORIES = 100
+
+
+class FileMemoryStore(InMemoryMemoryStore):
+    """MemoryStore in one file, read into memory; any number of processes and threads may use it.
+
+    An `add` appends one line and syncs the disk. `forget` writes the file anew. Each line carries a checksum: whoever
+    changes a fact by hand is told so.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open a file, which is made with the first memory.
+
+        Raises:
+            DamagedStoreError: it is not one of ours, a newer squidbot wrote it, or a line does not match its checksum.
+            StoreError: it can't be read.
+        """
+        super().__init__()
+        self._is_begun = False
+        self._lines = Lines(Path(path))
+        self._turn = threading.RLock()
+        self._refresh()
+
+    def add(
+        self,
+        memories: Sequence[Memory],
+        mark: Mark | None = None,
+        was: Mark | None = None,
+        said: Said | None = None,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
+        """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
+
+        With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
+        do not have yet, by id; with `places` memories are put into the places of others, too, as by `supersede`.
+
+        Raises:
+            NotFoundError: nothing was stored: one of `said` is not there.
+            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
+                user's, a value can't be stored, a place can't be taken, another has read the session meanwhile, or the
+                disk failed.
+        """
+
+        def due() -> Iterable[Memory]:
+            new = wanted(self._find, memories, said or {}, places or {})
+            self._check_mark(mark, was)
+            return new
+
+        self._write(due, mark)
+
+    def mark(self, session_id: str, reader: str) -> Mark | None:
+        """Return how far a reader has come in a session; None where it has not begun; raises as `__init__`."""
+        self._refresh()
+        return super().mark(session_id, reader)
+
+    def supersede(self, places: Mapping[str, str]) -> None:
+        """Put memories into the places of others, all or nothing, durable on return; "" takes that back.
+
+        Raises:
+            StoreError: nothing was changed: a memory is not there, another user's, or replaced before; what is to take
+                its place is history; or the disk failed.
+        """
+        self._write(lambda: moved(self._find, places))
+
+    def said_in(self, session_id: str) -> list[Memory]:
+        """Return all memories that name a session among their sources, history too; raises as `__init__`."""
+        self._refresh()
+        return super().said_in(session_id)
+
+    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+
+        The file is written anew.
+
+        Raises:
+            StoreError: nothing was changed: the disk failed.
+        """
+        with self._turn, self._lines.writing():
+            self._refresh()
+            if not self._unsaid(session_id, frozenset(seqs)):
+                return []
+            gone = super().unsay(session_id, seqs, reason)
+            self._write_anew()
+            return gone
+
+    def _write(self, due: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
+        """Append what is due in view of all that is there, as one line."""
+        with self._turn, self._lines.writing():
+            self._refresh()
+            self._append(due, mark)
+
+    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
+        """Forget memories and add others, all or nothing, durable on return; the file is written anew without them.
+
+        Raises:
+            NotFoundError: nothing was changed: one of those to forget is not there.
+            StoreError: nothing was changed: as `add` and `forget` do.
+        """
+        with self._turn, self._lines.writing():
+            self._refresh()
+            if gone:
+                super().exchange(gone, memories, reason)
+                self._write_anew()
+            else:
+                self._append(lambda: decided(self._find, memories).values())
+
+    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
+        """Return the named memories in the order asked for; unknown ones are left out; raises as `__init__`."""
+        self._refresh()
+        return super().get(memory_ids)
+
+    def listed(
+        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
+    ) -> list[Memory]:
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+
+        Raises:
+            NotFoundError: no memory of the view has, or had, the id `after`.
+        """
+        self._refresh()
+        return super().listed(view, category, limit=limit, after=after, past=past)
+
+    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
+        """Remove memories for good, and return how many were there; the file is written anew without them.
+
+        Raises:
+            StoreError: nothing was removed: the disk failed.
+        """
+        with self._turn, self._lines.writing():
+            self._refresh()
+            if not super().get(memory_ids):
+                return 0
+            count = super().forget(memory_ids, reason)
+            self._write_anew()
+            return count
+
+    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
+        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
+        self._refresh()
+        return super().forgotten(memory_ids)
+
+    def _look(self) -> None:
+        self._refresh()
+
+    def _append(self, due: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
+        """Append a line with what is due in view of all that is there, while writing."""
+        with self._lock:
+            placed = self._placed(due())
+            if not placed and mark is None:
+                return
+            if not self._is_begun:
+                self._lines.append(_head())
+                self._is_begun = True
+            line: dict[str, object] = {"put": [_as_json(place, memory) for place, memory in placed]}
+            self._lines.append(line if mark is None else {**line, "marks": [mark]})
+            self._take_in(placed, mark)
+
+    def _write_anew(self) -> None:
+        try:
+            self._lines.replace(self._values())
+        except BaseException:
+            self._clear()  # what the file says is read again
+            self._lines = Lines(self._lines.path)
+            raise
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._is_begun = False
+
+    def _refresh(self) -> None:
+        """Take in what came since the last look.
+
+        Raises:
+            DamagedStoreError: a line is damaged, or none of ours.
+            StoreError: the disk failed.
+        """
+        with self._turn:
+            is_another, values = self._lines.new()
+            if not is_another and not values:
+                return
+            with self._lock:
+                if is_another:
+                    self._clear()
+                for value in values:
+                    self._take(value)
+                if is_another:  # vectors of what is not in it are of nothing
+                    self._spaces.keep(self._owner)
+
+    def _take(self, value: object) -> None:
+        if not self._is_begun:
+            if not isinstance(value, dict) or value.get(FORM) != VERSION:
+                raise DamagedStoreError(f"{self._lines.path}: no memories of this squidbot's; name another file")
+            self._is_begun = True
+            return
+        try:
+            found = cast("dict[str, Any]", value)
+            for place, fields in found.get("put", ()):
+                self._put(_as_memory(fields), place)
+            for fields in found.get("marks", ()):
+                mark = Mark(*fields)
+                self._marks[mark[:2]] = mark
+            for memory_id, order, owner, reason in found.get("forgotten", ()):
+                self._bury(memory_id, Grave((order[0], order[1]), (owner[0], owner[1]), reason))
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            raise DamagedStoreError(
+                f"{self._lines.path}: a line is none of ours: {error}; name another file"
+            ) from error
+
+    def _values(self) -> Iterator[object]:
+        """Give all that there is, as the values of lines."""
+        yield _head()
+        kept = sorted((each for owned in self._owners.values() for each in owned.values()), key=lambda each: each.place)
+        for first in range(0, len(kept), LINE_MEMORIES):
+            yield {"put": [_as_json(each.place, each.memory) for each in kept[first : first + LINE_MEMORIES]]}
+        if self._marks:
+            yield {"marks": list(self._marks.values())}
+        if self._graves:
+            yield {"forgotten": [[name, *grave] for name, grave in self._graves.items()]}
+
+
+def _head() -> dict[str, object]:
+    return {FORM: VERSION, "file": secrets.token_hex(8)}
+
+
+def _as_json(place: int, memory: Memory) -> list[object]:
+    return [place, list(astuple(memory))]
+
+
+def _as_memory(fields: list[Any]) -> Memory:
+    memory_id, text, category, scope, time, trust, speaker, tags, sources, *others = fields
+    found = tuple(Source(*source) for source in sources)
+    return Memory(memory_id, text, category, Scope(*scope), time, trust, speaker, tuple(tags), found, *others)

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from squidbot.adapting.disk import lock, make_folder, open_own, sync
+from squidbot.adapters.common.files import lock, make_folder, open_own, sync
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:

@@ -7,16 +7,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import StoreError
-from squidbot.core.finding.ranking import best
-from squidbot.core.finding.sayings import UNSEARCHED, payload_terms
-from squidbot.core.finding.words import read_query
 from squidbot.core.messages import Category, Erasure, Opening
+from squidbot.core.recall.search import UNSEARCHED, best, payload_terms, read_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.finding.words import Word
     from squidbot.core.messages import Found, Record, StoredMessage, Summary
+    from squidbot.core.recall.search import Word
 
 __all__ = ["InMemoryStore"]
 

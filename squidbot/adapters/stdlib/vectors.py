@@ -10,16 +10,16 @@ from heapq import nsmallest
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from squidbot.adapting.kept import misfit
+from squidbot.adapters.common.embeddings import misfit
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors.values import Entry, Near, Stamp, dot, mark_of, packed, unit, unpacked
+from squidbot.core.vectors import Entry, Near, Stamp, dot, mark_of, packed, unit, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.memories import Memory
-    from squidbot.core.vectors.values import Meant
+    from squidbot.core.vectors import Meant
 
 __all__ = ["ExactIndex", "InMemoryVectors", "Spaces"]
 

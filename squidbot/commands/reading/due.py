@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened
     from squidbot.commands.reading.terms import Seen
     from squidbot.core.messages import Job
-    from squidbot.jobs import Jobs
+    from squidbot.services.background import Jobs
 
 __all__ = ["Due", "due_of"]
 

@@ -10,33 +10,29 @@ from squidbot.commands.reading.parts import parts
 from squidbot.commands.reading.requests import plan_json, plans
 from squidbot.commands.reading.terms import seen_of, session_of, terms_of
 from squidbot.commands.texts import span
-from squidbot.core.budget.categories import shares
-from squidbot.core.budget.ladder import pressure_of
-from squidbot.core.budget.reliability import level_of, reliability
+from squidbot.core.budget import level_of, pressure_of, reliability, shares
 from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import Representation
-from squidbot.core.view.assembly import account, remembered
+from squidbot.core.view.assembly import account, remembered, used
 from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_user_part, spent
-from squidbot.core.view.shares import used
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from squidbot.commands.reading.opened import Opened
     from squidbot.commands.reading.terms import Seen, Terms
-    from squidbot.core.budget.categories import Share
-    from squidbot.core.budget.window import Reserve
-    from squidbot.core.counting.meter import Meter
+    from squidbot.core.budget import Reserve, Share
+    from squidbot.core.compaction.turn import Room
     from squidbot.core.messages import Part
     from squidbot.core.plan import PlanRecord, Segment
-    from squidbot.core.prompts.building import SystemPrompt
-    from squidbot.core.request import Room
+    from squidbot.core.prompts import SystemPrompt
     from squidbot.core.session import Session
     from squidbot.core.settings import HistorySettings
+    from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.assembly import Span
-    from squidbot.core.view.standing import Block, Standing
+    from squidbot.core.view.current import Block, Standing
 
 __all__ = ["ABSENT", "SLIMMED", "SUMMARY", "VERBATIM", "Explained", "Run", "explained"]
 

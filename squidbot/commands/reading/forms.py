@@ -15,7 +15,7 @@ from squidbot.codecs import jsontext
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.commands import texts as ways
 from squidbot.commands.texts import clock
-from squidbot.core.portable import Media, Outcome, Words
+from squidbot.core.messages import Media, Outcome, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,10 +8,10 @@ from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapters.common.packages import Extra, command, missing
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
 from squidbot.core.errors import SquidbotError
-from squidbot.extras import Extra, command, missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import re
 from importlib.metadata import PackageNotFoundError, distributions, version
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.extras import DISTRIBUTION, Extra, command
+from squidbot.adapters.common.packages import DISTRIBUTION, Extra, command
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

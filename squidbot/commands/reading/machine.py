@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
-from squidbot.accounts import USUAL_KEYS
+from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.bootstrap import wire
 from squidbot.commands.reading.hosts import HostFound, forms_in, hosts_found
 from squidbot.commands.reading.installed import PACKAGES, Package, installed, strangers
 from squidbot.commands.reading.vectors import FactsFound, facts_found
 from squidbot.commands.texts import count
-from squidbot.core.budget.tiers import tier_of
+from squidbot.core.budget import tier_of
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.extensions import collected
-from squidbot.offers import check_offered
-from squidbot.probes import Machine
 from squidbot.tables import Store as InMemory
+from squidbot.wiring.gpus import Machine
+from squidbot.wiring.registry import check_offered, collected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.devices import MainMemory, Probed
     from squidbot.core.messages import Lease
-    from squidbot.core.prompts.building import SystemPrompt
-    from squidbot.core.sizing.context import Loading
-    from squidbot.models.windows import Sized
+    from squidbot.core.prompts import SystemPrompt
+    from squidbot.core.sizing.header import Loading
+    from squidbot.models import Sized
 
 __all__ = ["Found", "ModelFound", "StoreFound", "found_here", "looked"]
 

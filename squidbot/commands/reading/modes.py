@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from squidbot.commands.texts import count
 
 if TYPE_CHECKING:
-    from squidbot.core.prompts.building import SystemPrompt
+    from squidbot.core.prompts import SystemPrompt
 
 __all__ = ["prompt_json", "prompt_line"]
 

@@ -15,7 +15,7 @@ from squidbot.commands.texts import count
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, DamagedStoreError, SquidbotError, StoreError
 from squidbot.hookspecs import hookimpl
-from squidbot.remembering import provider_of
+from squidbot.memory import provider_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

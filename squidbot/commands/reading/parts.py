@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from squidbot.core.budget.categories import Share
-from squidbot.core.budget.layout import LEVELS, RECENT, SESSION
+from squidbot.core.budget import LAYOUT_LEVELS, RECENT, SESSION, Share
 from squidbot.core.goals.head import BUILT, NAME
 from squidbot.core.messages import Kind
 from squidbot.core.view.renderer import is_note, spent
@@ -14,9 +13,9 @@ from squidbot.core.view.renderer import is_note, spent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from squidbot.core.budget.layout import Layout
+    from squidbot.core.budget import Layout
     from squidbot.core.messages import Part
-    from squidbot.core.view.standing import Standing
+    from squidbot.core.view.current import Standing
 
 __all__ = ["parts"]
 
@@ -45,7 +44,7 @@ def _named(standing: Standing) -> Iterator[tuple[str, Part]]:
     yield from _head(standing)
     for block in standing.blocks:
         level = block.segment.representation.level
-        note = level if level in LEVELS else SESSION
+        note = level if level in LAYOUT_LEVELS else SESSION
         yield from ((note if is_note(part) else _said(part, standing), part) for part in block.parts)
     yield from ((_said(part, standing), part) for part in standing.tail.parts)
 

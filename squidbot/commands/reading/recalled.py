@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from squidbot.commands.reading.entries import page
 from squidbot.commands.reading.terms import history_of, session_of
 from squidbot.commands.texts import span
-from squidbot.core.finding.words import read_query
-from squidbot.core.history.hits import hits_of, in_view
-from squidbot.core.history.names import resolve
-from squidbot.core.memory.turns import Turns
+from squidbot.core.memory.injected import Turns
+from squidbot.core.recall.history import hits_of, in_view, resolve
+from squidbot.core.recall.search import read_query
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.entries import Page
     from squidbot.commands.reading.opened import Opened
-    from squidbot.core.history.hits import Asked, Hit
     from squidbot.core.messages import Summary
+    from squidbot.core.recall.history import Asked, Hit
 
 __all__ = ["Recalled", "Searched", "brought_back", "found_by", "recalled"]
 

@@ -8,22 +8,21 @@ from squidbot.core.contexts import KIND as DOCUMENT
 from squidbot.core.contexts import documents_of
 from squidbot.core.descent import children_of, parent_of
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.forgetting import TOLD, WITHDRAWN, Withdrawn, places_in
 from squidbot.core.goals.records import GOAL, goals_of
-from squidbot.core.journal.progress import told_of
+from squidbot.core.journal import told_of
 from squidbot.core.keys import Keys
 from squidbot.core.leases import LEARNED, LEASE, learned_tokens, lease_of
 from squidbot.core.markers import KIND as MARKED
 from squidbot.core.markers import Said
-from squidbot.core.notes.ledger import Fragment, Ledger
-from squidbot.core.notes.notebook import FRAGMENT, LEDGER
+from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Fragment, Ledger
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.pins import KIND as PIN
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord
 from squidbot.core.scopes import models_of, scopes_of
 from squidbot.core.snapshots import SNAPSHOT, Snapshots
-from squidbot.core.withdrawing import TOLD, WITHDRAWN, Withdrawn, places_in
-from squidbot.exchanges.brought import batches_of
+from squidbot.services.exchange import batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,17 +18,13 @@ from squidbot.core.sizing.fit import (
     windows_between,
     with_layers_that_fit,
 )
-from squidbot.core.sizing.measure import Reserved, measure
-from squidbot.core.sizing.memory import sharing
-from squidbot.core.sizing.model import model_of
-from squidbot.core.sizing.placement import placed
-from squidbot.core.sizing.tensor_types import tensor_bytes
+from squidbot.core.sizing.header import tensor_bytes
+from squidbot.core.sizing.memory import Reserved, measure, model_of, placed, sharing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.sizing.context import Card, Loading
-    from squidbot.core.sizing.header import Header
+    from squidbot.core.sizing.header import Card, Header, Loading
     from squidbot.core.sizing.memory import Sizing
 
 __all__ = ["Asked", "Size", "size_of"]

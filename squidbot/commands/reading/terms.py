@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.leases import newest_lease
 from squidbot.core.plan import PlanRecord
+from squidbot.core.tokens.counters import Meter, builtin_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.bootstrap import Wired
     from squidbot.commands.reading.opened import Opened
-    from squidbot.core.history.recall import History
     from squidbot.core.messages import Lease
+    from squidbot.core.recall.history import History
     from squidbot.core.session import Session
 
 __all__ = ["Seen", "Terms", "history_of", "seen_of", "session_of", "terms_of"]

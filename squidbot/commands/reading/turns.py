@@ -11,7 +11,7 @@ from squidbot.commands.reading.forms import results_of
 from squidbot.commands.reading.requests import sent_for
 from squidbot.commands.reading.terms import terms_of
 from squidbot.commands.texts import span
-from squidbot.turnlog.turns import action_of, parameters_of
+from squidbot.wiring.turnlog import action_of, parameters_of
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.entries import Entry

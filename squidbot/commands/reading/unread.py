@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.errors import SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, Unread
 from squidbot.core.scopes import scopes_of
-from squidbot.learning import study_of
+from squidbot.services.background import study_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

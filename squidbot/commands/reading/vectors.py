@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.builtin import INDEXES
 from squidbot.commands.texts import count
 from squidbot.core.errors import SquidbotError
-from squidbot.remembering import provider_of, vectors_path
+from squidbot.memory import provider_of, vectors_path
+from squidbot.wiring.registry import INDEXES
 
 if TYPE_CHECKING:
-    from squidbot.adapters.sqlite3.memory.looks import Holding
+    from squidbot.adapters.sqlite3.memory.store import Holding
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.vectors import VectorIndex
 
 __all__ = ["FactsFound", "facts_found"]
 
@@ -71,7 +71,7 @@ def _held(name: str, path: str) -> Holding | None:
     """
     if name != "sqlite3" or not Path(path).exists():
         return None
-    from squidbot.adapters.sqlite3.memory.looks import holding  # noqa: PLC0415  # few stores are looked into
+    from squidbot.adapters.sqlite3.memory.store import holding  # noqa: PLC0415  # few stores are looked into
 
     return holding(path)
 

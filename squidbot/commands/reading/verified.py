@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.sizing.compute import Compute
+from squidbot.core.sizing.memory import Compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.adapters.llama_cpp.verify import Measured
-    from squidbot.core.sizing.context import Loading
+    from squidbot.core.sizing.header import Loading
     from squidbot.core.sizing.memory import Held, Sizing
 
 __all__ = ["Verified", "largest_window", "verified_at", "with_compute"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from squidbot.core.budget.tiers import tier_of
+from squidbot.core.budget import tier_of
 from squidbot.core.errors import BudgetError
 from squidbot.core.plan import Section
 

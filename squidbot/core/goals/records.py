@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.markers import Said
 
-__all__ = ["GOAL", "as_record", "emptied", "goals_of", "names_of"]
+__all__ = ["GOAL", "as_record", "emptied_goals", "goals_of", "names_of"]
 
 # The kind of the records that hold one change by call each.
 GOAL: Final = "goal"
@@ -51,7 +51,7 @@ def goals_of(records: Iterable[Record], said: Iterable[Said] = ()) -> Goals:
     return goals
 
 
-def emptied(record: Record) -> Record:
+def emptied_goals(record: Record) -> Record:
     """Return what takes the place of a change that was taken out for good."""
     return Record(GOAL, record.number, _GONE)
 

@@ -8,27 +8,627 @@ The assistant says decisions, as background, and marks none.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.markers import marked_lines
-from squidbot.core.memory.facts import Candidate
-from squidbot.core.memory.rules import RULES
-from squidbot.core.memory.telling import safe
-from squidbot.core.memory.wording import ahead, conjugated, key_of, sentence_of, trimmed, turned, words_of
+from squidbot.core.memories import Memory, Source, memory_id_of
+from squidbot.core.memory.text import safe
+from squidbot.core.messages import Category as MessageCategory
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Category, Trust
-    from squidbot.core.memory.facts import Utterance
-    from squidbot.core.memory.rules import Rule
+    from squidbot.core.memories import FactCategory, Scope, Trust
+    from squidbot.core.messages import Role, StoredMessage
     from squidbot.core.own_words import Sentence
+    from squidbot.core.ports import Codec
 
-__all__ = ["extract", "trait_in"]
+
+# Small pieces of English that rules are made with: tails trimmed, turned from "my" to "their", verbs
+# given their s.
+
+MOST_CHARS = 160
+_NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
+# What follows a fact and is none of it, where one space parts words: a run of spaces would be tried in many ways.
+_BEHIND: Final = re.compile(
+    r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|"
+    r"whereas|"
+    r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|"
+    r"do))\b|"
+    r", ?(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|"
+    r"there|then|"
+    r"(?:and )?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_FILLER: Final = re.compile(
+    r"(?<![\s,])[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|"
+    r"currently|instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|a lot|"
+    r"very much|so much|the most|best)\Z",
+    re.IGNORECASE,
+)
+_TURNS: Final = {
+    "my": "their", "mine": "theirs", "me": "them", "i": "they", "myself": "themselves", "i'm": "they are",
+    "i've": "they have", "i'll": "they will", "i'd": "they would", "our": "their", "ours": "theirs",
+    "us": "them", "your": "the assistant's", "you": "the assistant", "we": "they",
+}  # fmt: skip
+_SAYS_I_AM: Final = re.compile(r"\bi\s+am\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z']*")
+_NOT_NAMES: Final = frozenset(
+    ("not", "on", "in", "at", "the", "a", "an", "is", "also", "just", "so", "here", "there", "too", "unknown", "secret",
+     "private", "important", "irrelevant", "listed", "missing", "wrong", "misspelled", "spelled", "mentioned", "back",
+     "later", "when", "if", "tomorrow", "maybe", "today", "now", "up", "out", "crazy", "stupid", "old", "happy", "sad",
+     "sick", "sorry", "home", "away", "fine", "ready", "busy", "tired", "none", "null", "your", "my", "what",
+     "whatever",
+     "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
+)  # fmt: skip
+_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++)*+\.?\Z")
+_MOST_NAME_WORDS = 4
+# What people move to and work with that is no place: "I moved to Rust".
+_NO_PLACES: Final = frozenset(
+    ("python", "rust", "go", "golang", "java", "kotlin", "swift", "typescript", "javascript", "ruby", "php", "linux",
+     "ubuntu", "debian", "fedora", "arch", "nixos", "mac", "macos", "windows", "android", "ios", "iphone", "vim",
+     "neovim",
+     "emacs", "vscode", "zed", "docker", "podman", "kubernetes", "postgres", "postgresql", "mysql", "mongodb", "redis",
+     "sqlite", "aws", "azure", "gcp", "github", "gitlab", "git", "slack", "teams", "discord", "notion", "obsidian",
+     "jira", "linear", "firefox", "chrome", "safari", "claude", "gpt", "gemini", "react", "vue", "svelte", "django",
+     "flask", "fastapi", "rails", "terraform", "ansible", "poetry", "uv", "pip", "npm", "pnpm", "yarn", "bun", "deno",
+     "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
+)  # fmt: skip
+_ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
+# Things of which one takes the place of the other.
+_CONTRASTS: Final = tuple(
+    frozenset(one.split("/"))
+    for one in (
+        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
+        "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
+        "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
+        "window seats/aisle seats", "window seat/aisle seat", "email/phone", "cats/dogs", "city/countryside",
+        "formal/informal", "british english/american english", "24-hour clock/12-hour clock",
+    )
+)  # fmt: skip
+_FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
+
+
+def trimmed(tail: str) -> str:
+    """Return the end of a clause without what follows its fact, in at most 160 characters; "" where it is longer."""
+    bare = ahead(tail).strip(' ,.;:!*_`"')
+    while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
+        bare = less
+    return bare if len(bare) <= MOST_CHARS else ""
+
+
+def ahead(text: str) -> str:
+    """Return a text up to where it gives a reason, a reserve, or something else."""
+    return _BEHIND.sub("", " ".join(text.split()), count=1).rstrip()
+
+
+def turned(text: str) -> str:
+    """Return words of the first and second person in the third."""
+    told = _SAYS_I_AM.sub("they are", text)
+    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), told)
+
+
+def sentence_of(text: str) -> str:
+    """Return a text as a sentence: a capital in front, a stop behind."""
+    said = text.strip()
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"
+
+
+def conjugated(phrase: str) -> str:
+    """Return a phrase whose first word is a verb with that in the third person: "try it" as "tries it"."""
+    verb, space, rest = phrase.partition(" ")
+    known = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
+    if verb in known:
+        made = known[verb]
+    elif verb.endswith(("s", "x", "z", "ch", "sh")):
+        made = f"{verb}es"
+    elif verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        made = f"{verb[:-1]}ies"
+    else:
+        made = f"{verb}s"
+    return f"{made}{space}{rest}"
+
+
+def is_name(text: str, *, capital: bool = False) -> bool:
+    """Return whether a text may be somebody's name; with `capital` only where it is written as one."""
+    words = text.split()
+    if not 1 <= len(words) <= _MOST_NAME_WORDS or any(not _NAME_PART.match(word) for word in words):
+        return False
+    if any(word.lower() in _NOT_NAMES for word in words):
+        return False
+    return all(
+        word[:1].isupper() or word in {"de", "van", "von", "der", "da", "di", "bin", "el"} for word in words
+    ) or (len(words) == 1 and not capital)
+
+
+def is_place(text: str) -> bool:
+    """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
+    words = text.removeprefix("the ").split()
+    inner = all(word[:1].isupper() or word.islower() for word in words)
+    return bool(words) and words[0][:1].isupper() and inner and words[0].lower().strip(",.") not in _NO_PLACES
+
+
+def key_of(text: str) -> str:
+    """Return what a text is compared by: its words, in lower case, without articles and punctuation."""
+    words = re.findall(r"[^\W_][\w'+#./\-]*", text.lower())
+    kept = [word.strip(".'-/") for word in words if word not in _ARTICLES]
+    return " ".join(filter(None, kept)) or " ".join(words)
+
+
+def rivals(one: str, other: str, *, changes: bool) -> bool:
+    """Return whether two things that somebody prefers can't both be meant, by their keys.
+
+    They are known opposites, or for the same use; or they are of one kind, by their last word, and who speaks of the
+    second says that something is new (`changes`).
+    """
+    if one == other:
+        return False
+    if any({one, other} <= pair for pair in _CONTRASTS):
+        return True
+    uses = _FOR.search(one), _FOR.search(other)
+    if uses[0] and uses[1]:
+        return uses[0][1] == uses[1][1]
+    first, second = one.split(), other.split()
+    return changes and min(len(first), len(second)) > 1 and first[-1] == second[-1]
+
+
+@lru_cache(4096)
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text as facts are compared: in lower case, without punctuation but apostrophes."""
+    plain = text.casefold().replace("\u2019", "'")
+    return tuple("".join(char if char.isalnum() or char == "'" else " " for char in plain).split())
+
+
+def is_negation(word: str) -> bool:
+    """Return whether a word, as `words_of` gives it, turns a sentence round: in one of two, it makes them opposites."""
+    return word in _NEGATIONS or word.endswith("n't")
+
+
+# The rules by which a clause says something that lasts: a pattern, what it comes to, and what it is
+# about.
+
+# Counted up with every change of what is found by rule: it stands with how far messages were read.
+VERSION: Final = "1"
+
+
+class Rule(NamedTuple):
+    """One rule.
+
+    Attributes:
+        name: told as the reason of what it makes.
+        pattern: matches a clause without the sign at its end, with one space between its words.
+        text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
+            with its verb conjugated, `{o}` x as it was said.
+        slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
+            in one word; "" where open.
+        category, importance: as of the memory.
+        fits: whether x, as it was written, is what the rule is about.
+        ends: slots of facts that it ends; those whose parts are missing are left out.
+        trait: whether it is about how the assistant is to be.
+        lasts: whether it holds whatever day it is said on: "today" is no objection.
+        changes: whether the words themselves say that something is new.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    text: str
+    slot: str
+    category: FactCategory
+    importance: float
+    fits: Callable[[str], bool]
+    ends: tuple[str, ...] = ()
+    trait: bool = False
+    lasts: bool = False
+    changes: bool = False
+
+
+_ADVERBS: Final = (
+    r"(?:(?:really|also|still|usually|generally|actually|currently|now|personally|much|mostly|strongly|definitely|"
+    r"absolutely|truly|just|do|mainly|typically|only|simply|finally|recently)\s+){0,2}"
+)
+_I: Final = rf"i\s+{_ADVERBS}"
+_I_AM: Final = rf"(?:i'm|im|i\s+am)\s+{_ADVERBS}"
+_I_HAVE: Final = rf"(?:i've|i\s+have|i)\s+{_ADVERBS}"
+_WE: Final = (
+    rf"(?:we|our\s+(?:team|project|company|app|stack)|(?:the|this)\s+(?:project|team|repo|codebase|app))\s+{_ADVERBS}"
+)
+_AT_LAST: Final = r"(?:any\s?more|any\s+longer)"
+_NO_LONGER: Final = rf"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s{_AT_LAST}))"
+_X, _Y = r"(?P<x>.+)", r"(?P<y>.+)"
+
+# What points at something near, and means nothing to who reads it later.
+_POINTS: Final = re.compile(
+    r"(?:it|this|that|that's|these|those|them|they|he|she|him|her|how|what|when|where|you|your|yours|one|ones|here|"
+    r"there|"
+    r"so|such|either|neither|both|nothing|everything|something|anything|the\s+(?:one|ones|first|second|third|last|"
+    r"other|"
+    r"former|latter|next|new|old|same|idea|way|look|sound|above|below|following|result|output|answer|option|approach|"
+    r"fact|suggestion|version|previous|current|error|bug|test|tests|file|code)|(?:option|approach|version)\s+\w+|"
+    r"another|"
+    r"a\s+(?:few|bit|lot|little|couple|different|similar)|if|whether|more|less|better|none|not|no|never|"
+    r"to\s+(?:know|see|"
+    r"say|ask|hear|think|believe|point|mention|have\s+(?:this|that|it)))\b",
+    re.IGNORECASE,
+)
+# What is near in the middle of words, too, where somebody likes it: "having them around".
+_NEAR: Final = re.compile(
+    r".*\b(?:it|this|that|them|these|those|his|her|its|their|him|you|your|here|there)\b|(?:all|the)\s+\w+\s|to\Z|"
+    r"to\s+help\Z|to\s+just\b",
+    re.IGNORECASE,
+)
+_NOWHERE: Final = re.compile(
+    r"(?:constant\s+)?(?:fear|hope|peace|harmony|denial|dread|comfort|exile|sin|poverty|luxury|style|terror|chaos|"
+    r"times|"
+    r"interesting\s+times|my\s+(?:head|dreams|car|mind)|a\s+(?:world|society|simulation|dream|bubble|time|"
+    r"country\s+where))\b",
+    re.IGNORECASE,
+)
+_STATES: Final = re.compile(
+    r"(?:not|too|very|still|already|currently|being|broken|down|slow|failing|wrong|missing|empty|full|ready|fine|"
+    r"good|bad|"
+    r"great|ok|okay|unclear|unknown|hard|easy|done|gone|here|there|dead|behind|ahead|up|out|off|on\s+fire|green|red|"
+    r"stuck|hanging|crashing|returning|running|working|fixed|merged|outdated|stale|correct|what|where|why|how|because|"
+    r"a\s+(?:mess|problem|pain|bit|mystery|bottleneck|lot)|\w+ing\b(?!\.)|nothing|something|that|this|it|supposed|"
+    r"due)\b",
+    re.IGNORECASE,
+)
+_NO_KINDS: Final = re.compile(
+    r"an?\s+(?:bit|little|lot|few|couple|huge|big|fan|idiot|fool|loss|mess|hurry|rush|meeting|call|bad|good|great|"
+    r"total|"
+    r"complete|new|user|person\s+who|\w+\s+(?:person|one|mood|position|situation|spot))\b",
+    re.IGNORECASE,
+)
+_RELATIONS: Final = (
+    "wife|husband|spouse|partner|girlfriend|boyfriend|fianc\u00e9e?|boss|manager|mother|mom|mum|father|dad|landlord|"
+    "doctor|dentist|therapist|team lead|assistant|accountant|lawyer"
+)
+_KIN: Final = (
+    "sister|brother|son|daughter|kid|child|dog|cat|pet|horse|rabbit|best friend|friend|roommate|colleague|coworker"
+)
+_HABITS: Final = (
+    "use|eat|drink|buy|fly|work|write|run|commit|test|travel|take|wear|read|watch|sleep|wake|start|check|sign|"
+    "deploy|pay|"
+    "cook|drive|go|play|have|keep|leave|listen|call|order|walk|ride|train|study|speak|prefer|smoke|vote|shop|rebase|"
+    "squash"
+)
+_ORDERS: Final = (
+    "answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|"
+    r"give(?!\s+up)|mention|start|begin|end|put|make|translate|speak|talk|suggest|summari[sz]e|quote|touch|delete|"
+    r"remove|edit|"
+    "change|modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|"
+    "greet|work"
+)
+_THINGS: Final = (
+    "branch|database|db|repo|repository|framework|language|port|server|host|hostname|url|endpoint|command|script|"
+    "region|"
+    "bucket|cluster|deadline|license|licence|formatter|linter|package manager|test runner|timezone|time zone|domain|"
+    "namespace|registry|budget|version|style guide|convention|backend|frontend|queue|cache|orm|editor|shell|platform|"
+    "codename|code name|project name|launch date|release date|due date|stack|environment|directory|folder"
+)
+_SMALL: Final = r"(?:at|of|in|on|for|from|with|to|by|about|this|that|and|is|or)"
+_ILLS: Final = (
+    "diabetes|asthma|adhd|celiac disease|coeliac disease|epilepsy|dyslexia|hay fever|migraines|insomnia|autism"
+)
+_BODIES: Final = (
+    r"allergic\s+to\s+.+|(?:an?\s+)?(?:vegan|vegetarian|pescatarian)|diabetic|colou?r-?\s?blind|dyslexic|deaf|blind|"
+    r"left-handed|lactose[- ]intolerant|gluten[- ]intolerant|married(?:\s+to\s+.+)?|"
+    r"divorced|retired|intolerant\s+to\s+.+|autistic"
+)
+
+
+def _is_told(text: str) -> bool:
+    return not _POINTS.match(text)
+
+
+def _is_kind(text: str) -> bool:
+    return _is_told(text) and not _NO_KINDS.match(text) and len(text.split()) <= 7
+
+
+def _is_state(text: str) -> bool:
+    return not _STATES.match(text) and _is_told(text) and len(text.split()) <= 6
+
+
+def _is_capital(text: str) -> bool:
+    return _is_told(text) and text.removeprefix("the ")[:1].isupper()
+
+
+def _is_written_name(text: str) -> bool:
+    return is_name(text, capital=True)
+
+
+def _is_age(text: str) -> bool:
+    return text.isdigit() and 10 <= int(text) <= 120
+
+
+def _is_liked(text: str) -> bool:
+    return _is_told(text) and not _NEAR.match(text)
+
+
+def _is_not_near(text: str) -> bool:
+    return not _NEAR.match(text)
+
+
+def _is_somewhere(text: str) -> bool:
+    return _is_told(text) and not _NOWHERE.match(text)
+
+
+def _is_dated(text: str) -> bool:
+    return any(map(str.isdigit, text)) or text[:1].isupper()
+
+
+def _is_used(text: str) -> bool:
+    return _is_told(text) and not re.match(r"(?:the|to|for|a|an|some|my|our|all|every|only)\b", text, re.IGNORECASE)
+
+
+def _is_long_enough(text: str) -> bool:
+    return len(text.split()) >= 2
+
+
+def _rule(  # noqa: PLR0913, PLR0917  # the columns of a table
+    name: str, pattern: str, text: str, slot: str, category: FactCategory, importance: float,
+    fits: Callable[[str], bool] = _is_told, ends: tuple[str, ...] = (), *, trait: bool = False, lasts: bool = False,
+    changes: bool = False,
+) -> Rule:  # fmt: skip
+    # A clause has one space between its words: `\s+` beside `.+` would be quadratic in a run of spaces.
+    compiled = re.compile(rf"(?:{pattern})\Z".replace(r"\s+", " "), re.IGNORECASE | re.DOTALL)
+    return Rule(name, compiled, text, slot, category, importance, fits, ends, trait, lasts, changes)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}", "{S}'s name is {x}.", "{s}/name",
+          "core", 0.9, is_name, lasts=True),
+    _rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+|from\s+now\s+on,?\s+)*call\s+me|(?:my\s+friends|people|"
+          rf"everyone|"
+          rf"everybody)\s+calls?\s+me|"
+          rf"i\s+go\s+by|i'm\s+called|i\s+am\s+called)\s+{_X}", "{S} wants to be called {x}.", "{s}/called", "core",
+          0.9, is_name, lasts=True),
+    _rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}", "{S} lives in {x}.",
+          "{s}/home", "core", 0.8, _is_somewhere, ends=("{s}/past home/{kx}",)),
+    _rule("home", rf"{_I_HAVE}(?:moved|relocated)\s+(?:back\s+)?to\s+(?P<x>(?:the\s+)?[\w'\-]+(?:,?\s+(?!from\b|"
+          rf"last\b|in\b|"
+          r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+(?P<y>[\w' \-]+?))?"
+          r"(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?", "{S} lives in {x}.", "{s}/home", "core",
+          0.8, is_place, ends=("{s}/past home/{kx}",), lasts=True, changes=True),
+    _rule("origin", rf"(?:{_I_AM}(?:originally\s+)?from|{_I}come\s+from|i\s+was\s+born\s+in|i\s+grew\s+up\s+in)\s+"
+          rf"(?P<x>(?!.*\d).+)", "{S} is from {x}.", "{s}/origin", "core", 0.8, _is_capital, lasts=True),
+    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}", "{S} works at {x}.", "{s}/employer",
+          "core", 0.8, ends=("{s}/past employer/{kx}",)),
+    _rule("work", rf"(?:{_I_HAVE}(?:joined|started(?:\s+working)?\s+at|got\s+a\s+job\s+at))\s+{_X}",
+          "{S} works at {x}.",
+          "{s}/employer", "core", 0.8, is_place, changes=True),
+    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+as\s+{_X}", "{S} works as {x}.", "{s}/job", "core", 0.8,
+          _is_kind),
+    _rule("age", rf"{_I_AM}(?P<x>\d{{1,3}})(?:\s+years?\s+old)?", "{S} is {x} years old.", "{s}/age", "core", 0.7,
+          _is_age),
+    _rule("body", rf"{_I_AM}(?P<x>{_BODIES})", "{S} is {x}.", "{s}/is/{kx}", "core", 0.9, lasts=True),
+    _rule("kind", rf"{_I_AM}(?P<x>an?\s+.+)", "{S} is {x}.", "{s}/is/{kx}", "core", 0.7, _is_kind),
+    _rule("birthday", rf"(?:my\s+(?:birthday|date\s+of\s+birth|birth\s+date)\s+is|i\s+was\s+born)\s+(?:on\s+|"
+          rf"in\s+)?{_X}",
+          "{S}'s birthday is {x}.", "{s}/birthday", "core", 0.8, _is_dated, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
+          "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8, is_name, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})\s+is\s+{_X}", "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8,
+          _is_written_name, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_KIN})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
+          "{S}'s {y} is called {x}.",
+          "{s}/{ky}/{kx}", "core", 0.8, is_name, lasts=True),
+    _rule("attribute", rf"my\s+(?P<y>time\s?zone|pronouns|nationality|native\s+language|mother\s+tongue|job\s+title|"
+          rf"home\s?town|"
+          rf"operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+)?{_X}",
+          "{S}'s {y} is {x}.", "{s}/{jy}", "core", 0.8, _is_state, lasts=True),
+    _rule("favourite", rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|"
+          rf"are)\s+(?:now\s+)?{_X}",
+          "{S}'s favourite {y} is {x}.", "{s}/favourite/{ky}", "preferences", 0.6, lasts=True),
+    _rule("language", rf"{_I}speak\s+(?:fluent\s+)?{_X}", "{S} speaks {x}.", "{s}/speaks/{kx}", "core", 0.7,
+          _is_capital),
+    _rule("family", rf"{_I}have\s+(?P<x>(?:an?|one|two|three|four|five|six|[1-9])\s+(?:[\w\-]+\s+){{0,2}}(?:dogs?|"
+          rf"cats?|kids?|"
+          r"child(?:ren)?|sons?|daughters?|brothers?|sisters?|wife|husband|twins|horses?|rabbits?|grandchildren|"
+          r"allergy|allergies)\b.*)", "{S} has {x}.", "{s}/has/{kx}", "core", 0.7),
+    _rule("body", rf"{_I}(?:have|suffer\s+from)\s+(?P<x>{_ILLS})", "{S} has {x}.", "{s}/has/{kx}", "core", 0.8,
+          lasts=True),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>(?!to\s).+?)\s+(?:over|to|instead\s+of|rather\s+than)\s+{_Y}",
+          "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>to\s.+?)\s+(?:over|instead\s+of|rather\s+than)\s+{_Y}",
+          "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
+    _rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences", 0.6),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>not\s+to\s+.+)", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences",
+          0.6,
+          _is_not_near),
+    _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|"
+          rf"do\s+not)\s+(?:really\s+)?"
+          rf"(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}", "{S} dislikes {x}.",
+          "{s}/likes/{kx}", "preferences", 0.6, _is_liked),
+    _rule("liking", rf"(?:{_I}(?:like|love|enjoy|adore)|{_I_AM}(?:a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
+          "{S} likes {x}.", "{s}/likes/{kx}", "preferences", 0.5, _is_liked),
+    _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)", "{S} {y} {vx}.",
+          "{s}/habit/{kx}",
+          "preferences", 0.6, _is_long_enough),
+    _rule("abstention", rf"i\s+(?:don't|do\s+not)\s+(?P<x>(?:eat|drink|own|smoke|watch)\s+(?!.*\b{_AT_LAST}).+)",
+          "{S} doesn't {x}.", "{s}/habit/{kx}", "preferences", 0.6, _is_liked),
+    _rule("change", rf"(?:{_NO_LONGER}\s+use|i(?:'ve|\s+have)?\s+(?:stopped|"
+          rf"quit)\s+using)\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
+          "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences", 0.6, changes=True),
+    _rule("change", rf"{_NO_LONGER}\s+live\s+in\s+(?P<x>.+?)(?:\s+{_AT_LAST})?", "{S} no longer lives in {x}.",
+          "{s}/past home/{kx}", "core", 0.7, ends=("{s}/home",), changes=True),
+    _rule("change", rf"(?:{_NO_LONGER}\s+work|i(?:'ve|\s+have)?\s+stopped\s+working)\s+(?:at|for)\s+(?P<x>.+?)"
+          rf"(?:\s+{_AT_LAST})?", "{S} no longer works at {x}.", "{s}/past employer/{kx}", "core", 0.7,
+          ends=("{s}/employer",), changes=True),
+    _rule("tool", rf"{_I_HAVE}(?:switched|migrated|changed|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+          "{S} uses {x}, no longer {y}.", "{s}/uses/{kx}", "preferences", 0.6,
+          ends=("{s}/uses/{ky}", "{s}/prefers/{ky}"), changes=True),
+    _rule("tool", rf"{_I}use\s+{_X}", "{S} uses {x}.", "{s}/uses/{kx}", "preferences", 0.5, _is_used),
+    _rule("concern", rf"{_I_AM}(?P<x>(?:learning|studying|training\s+for|preparing\s+for|saving\s+for|"
+          rf"recovering\s+from|"
+          r"struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|this\b|"
+          r"that\b|"
+          r"the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|"
+          r"lots\b).+)", "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
+    _rule("goal", rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal(?:\s+this\s+year|"
+          rf"\s+for\s+\d+)?\s+is\s+{_X}",
+          "{S}'s goal is {x}.",
+          "{s}/goal/{kx}", "concerns", 0.7),
+    _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}", "The deadline is {x}.",
+          "project/deadline", "concerns", 0.7, _is_dated),
+    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+|"
+          rf"always\s+)?(?:(?:answer|reply|respond|"
+          rf"write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+){_X}", "Always answer in {x}.", "assistant/language",
+          "preferences", 0.7, _is_capital, trait=True, lasts=True, changes=True),
+    _rule("order", rf"(?:please\s+)?always\s+(?:answer|reply|respond|write|speak|"
+          rf"talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+"
+          rf"{_X}", "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True,
+          lasts=True),
+    _rule("order", rf"(?:please\s+)?(?P<y>always|never)\s+(?P<x>(?:{_ORDERS})\b.+)", "{Y} {o}.", "assistant/{kx}",
+          "preferences", 0.7, trait=True, lasts=True),
+    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|"
+          rf"going\s+forward),?\s+(?:please\s+)?(?P<x>(?:{_ORDERS}|don't|"
+          r"do\s+not|never|always)\b.+)", "From now on: {o}.", "assistant/{kx}", "preferences", 0.7, trait=True,
+          lasts=True,
+          changes=True),
+    _rule("order", rf"(?:please\s+)?(?:don't|do\s+not)\s+ever\s+(?P<x>(?:{_ORDERS})\b.+)", "Never {o}.",
+          "assistant/{kx}",
+          "preferences", 0.7, trait=True, lasts=True),
+    _rule("own name", rf"(?:your\s+name\s+is|i(?:'ll|\s+will)\s+call\s+you|you\s+are\s+called)\s+(?:now\s+)?{_X}",
+          "The assistant is called {x}.", "assistant/name", "preferences", 0.8, _is_written_name, trait=True,
+          lasts=True),
+    _rule("project", rf"{_WE}(?:have\s+|has\s+)?(?:switched|migrated|"
+          rf"moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+          "The project uses {x}, no longer {y}.", "project/uses/{kx}", "background", 0.6, ends=("project/uses/{ky}",),
+          changes=True),
+    _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+(?P<x>.+?)\s+(?:for|as)\s+{_Y}",
+          "The project uses {x} for {y}.", "project/uses for/{ky}", "background", 0.5, _is_used),
+    _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+{_X}", "The project uses {x}.",
+          "project/uses/{kx}", "background", 0.5, _is_used),
+    _rule("project", rf"(?:the|our)\s+(?P<y>(?:(?!{_SMALL}\b)[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+"
+          rf"(?:now\s+)?(?:called\s+)?{_X}",
+          "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
+    _rule("project", rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
+          "The team {vx}.", "project/{kx}", "background", 0.5),
+    _rule("decision", r"(?:we(?:'ve|\s+have)?\s+(?:now\s+)?(?:decided|agreed|settled)|the\s+decision\s+is)\s+"
+          r"(?P<x>(?:to|on|that|against|not\s+to)\s+.+)", "Decided {x}.", "", "background", 0.7, _is_long_enough),
+    _rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.", "", "background", 0.6,
+          _is_used),
+)  # fmt: skip
+
+
+# What facts are made from, and what they are before they are memories.
+
+# Tags that say what a memory is about, and which others it ends: who repeats or changes a fact is known by them.
+ABOUT: Final = "about:"
+ENDS: Final = "ends:"
+# The tag of memories about how the assistant is to be: the section on its traits shows them.
+TRAIT: Final = "trait"
+_RANKS: Final[Mapping[str, int]] = {"user": 0, "assistant": 1, "import": 2, "tool": 3}
+_PASSED: Final = frozenset({MessageCategory.RECALLED, MessageCategory.FORGOTTEN})
+
+
+class Utterance(NamedTuple):
+    """One message as facts are looked for in it.
+
+    Attributes:
+        role: who says it; results of tools have the role "tool", whatever message they come in.
+        text: its words.
+        seq: its place in the session's transcript.
+        time: in seconds since 1970; None where unknown.
+        speaker: the name of who says it; "" where only the role is known.
+    """
+
+    role: Role
+    text: str
+    seq: int
+    time: float | None = None
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that may be remembered.
+
+    Attributes:
+        text, category, trust, speaker, importance, reason: as in `Memory`.
+        first_seq, last_seq: the messages that say it.
+        time: when it was said, in seconds since 1970; None where unknown.
+        slot: what it is about, as "user/home": a newer fact about the same takes its place. "" where that is open.
+        ends: slots of facts that hold no longer, because of this one.
+        changes: whether its words say that something is new.
+        trait: whether it is about how the assistant is to be.
+        replaces: the memory that it takes the place of, where that is known; "" else.
+        sentence: the words that say it, without secrets; "" where it has them as they are.
+    """
+
+    text: str
+    category: FactCategory
+    trust: Trust
+    first_seq: int
+    last_seq: int
+    time: float | None = None
+    speaker: str = ""
+    importance: float = 0.5
+    reason: str = ""
+    slot: str = ""
+    ends: tuple[str, ...] = ()
+    changes: bool = False
+    trait: bool = False
+    replaces: str = ""
+    sentence: str = ""
+
+
+def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> list[Utterance]:
+    """Return stored messages as utterances; copies that were recalled and what was forgotten are passed over.
+
+    Raises:
+        ValueError: a payload is not of its codec's form.
+    """
+    return [
+        Utterance("tool" if row.result_ids else row.role, codecs[row.codec].text(row.payload), row.seq, row.time)
+        for row in rows
+        if row.category not in _PASSED
+    ]
+
+
+def memory_of(candidate: Candidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
+    """Return the memory that a candidate becomes; `now`, in seconds since 1970, where it has no time of its own."""
+    sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
+    tags = (
+        *((TRAIT,) if candidate.trait else ()),
+        *((ABOUT + candidate.slot,) if candidate.slot else ()),
+        *(ENDS + one for one in candidate.ends),
+    )
+    return Memory(
+        memory_id_of(scope, candidate.text, sources),
+        candidate.text,
+        candidate.category,
+        scope,
+        now if candidate.time is None else candidate.time,
+        trust=candidate.trust,
+        speaker=candidate.speaker,
+        tags=tags,
+        sources=sources,
+        importance=candidate.importance,
+        reason=candidate.reason,
+        supersedes=supersedes,
+    )
+
+
+def about(memory: Memory) -> str:
+    """Return the slot of a memory; "" where it has none."""
+    return next((tag.removeprefix(ABOUT) for tag in memory.tags if tag.startswith(ABOUT)), "")
+
+
+def ended(memory: Memory) -> tuple[str, ...]:
+    """Return the slots of facts that a memory says to hold no longer."""
+    return tuple(tag.removeprefix(ENDS) for tag in memory.tags if tag.startswith(ENDS))
+
+
+def rank(trust: str) -> int:
+    """Return how far a source is trusted: 0 is best."""
+    return _RANKS.get(trust, len(_RANKS))
+
 
 # Of one message no more are kept: who says more in one has pasted it.
 MOST_FACTS = 12
@@ -99,7 +699,7 @@ _NOT_ASKED: Final = re.compile(
 _YOU: Final = re.compile(r"\byou(?:r|rself)?\b", re.IGNORECASE)
 _SAYS: Final = re.compile(r"\b(?:is|are|has|have|must|needs?|i|i'm|my|uses?|runs?|starts?)\b", re.IGNORECASE)
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself)\b", re.IGNORECASE)
-_MARKED: Final[dict[str, tuple[Category, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
+_MARKED: Final[dict[str, tuple[FactCategory, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
 _LEAST_ASKED = 2
 _NO_REDACTOR: Final = Redactor()
 

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, SquidbotError
 from squidbot.core.ports import Calibrated
-from squidbot.core.vectors.nearest import Nearest
-from squidbot.core.vectors.values import Meant, unit
+from squidbot.core.vectors import Meant, Nearest, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from squidbot.core.memories import Category, Hit, Mark, Memory, Said, View
+    from squidbot.core.memories import FactCategory, Hit, Mark, Memory, Said, View
     from squidbot.core.ports import Embedder
-    from squidbot.core.vectors.values import VectorIndex, VectorStore
+    from squidbot.core.vectors import VectorIndex, VectorStore
 
-__all__ = ["ByMeaning", "Opened", "spoken"]
 
 Value = TypeVar("Value")
 
@@ -156,7 +154,7 @@ class ByMeaning:
         return self._store.get(memory_ids)
 
     def listed(
-        self, view: View, category: Category | None = None, *, limit: int = 100, after: str = "", past: bool = False
+        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
     ) -> list[Memory]:
         """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
 

@@ -3,23 +3,793 @@
 from __future__ import annotations
 
 import heapq
+import json
+import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from squidbot.core.counting.tokens import measure
-from squidbot.core.notes.literals import literals_of
-from squidbot.core.notes.reading import Line, Reading, Unit, bounded, names_in, read
+from squidbot.core.markers import ARTIFACT, parted
+from squidbot.core.messages import Category
+from squidbot.core.tokens.counters import measure
+from squidbot.core.view.marks import recalled_ids, without_recalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from squidbot.core.messages import Cost, Message
+    from squidbot.core.markers import MarkedLine
+    from squidbot.core.messages import Cost, Message, ToolCall
     from squidbot.core.ports import TokenCounter
 
-__all__ = ["Notes", "extract", "render"]
+
+# A tool call's arguments, read for notes: what it says, which file it is about, and whether it
+# changes that.
+
+# Longer texts are read at both ends only: an event must not cost more because a tool printed more.
+_READ_CHARS = 60_000
+_MOST_PAIRS = 20
+
+_PAIR = re.compile(r"\"(\w{1,40})\": ?\"([^\"\\]{1,300})\"")
+_PATH_VALUE = re.compile(r"[^\s'\"<>|*?{}$;&]{1,300}\Z")
+_FILE_VALUE = re.compile(r"(?:.*[/\\])?[^/\\]*\.\w{1,8}\Z")
+# The words of a tool's name that changes something outside.
+CHANGES = re.compile(
+    r"(?:^|_|\b)(?:add|apply|book|cancel|change|commit|create|delete|edit|exec|insert|merge|modify|move|patch|pay|post|"
+    r"push|put|refund|remove|rename|replace|save|send|set|submit|transfer|update|upload|write)(?:_|\b|[A-Z]|$)",
+    re.IGNORECASE,
+)
+
+
+def bounded(text: str) -> str:
+    """Return a text, or both ends of one that is too long to read whole."""
+    if len(text) <= _READ_CHARS:
+        return text
+    return text[: _READ_CHARS * 2 // 3] + "\n" + text[-_READ_CHARS // 3 :]
+
+
+def leaves_of(arguments: str) -> list[tuple[str, str]]:
+    """Return (key, value) of the arguments of a call; those that can be made out where they are no JSON object."""
+    try:
+        value = json.loads(arguments) if len(arguments) <= _READ_CHARS * 4 else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        text = bounded(arguments)
+        return [*_PAIR.findall(text)[:_MOST_PAIRS], ("", text)]
+    texts = [(str(key), leaf if isinstance(leaf, str) else json.dumps(leaf)) for key, leaf in value.items()]
+    return [(key, bounded(text)) for key, text in texts]
+
+
+def target_of(leaves: list[tuple[str, str]]) -> str:
+    """Return the file that a call is about, or ""."""
+    for key, value in leaves:
+        named = "path" in key.lower() or "file" in key.lower()
+        if named and _PATH_VALUE.match(value) and _FILE_VALUE.match(value):
+            return value
+    return ""
+
+
+def is_about_file(call: ToolCall) -> bool:
+    """Return whether a call names a file that it is about."""
+    return bool(target_of(leaves_of(call.arguments)))
+
+
+def changed_file(call: ToolCall) -> str:
+    """Return the file that a call changes, by what the tool is called; "" for none."""
+    return target_of(leaves_of(call.arguments)) if CHANGES.search(call.name) else ""
+
+
+# Finding what has to be repeated letter by letter: paths, file names, identifiers, hashes, ids,
+# numbers.
+
+# The shortest literal worth a note; shorter words are written anew without looking.
+_LEAST_CHARS = 5
+# A longer run is data (base64, minified code), not a name that somebody types again.
+_MOST_CHARS = 400
+# A longer line is no line of code; what it defines or imports is not told from its shape.
+_LITERAL_CHARS = 600
+
+# Shorter ones hold no literal.
+_RUN = re.compile(r"[\w@~./\-]{3,}")
+# Only a run with one of these can hold a literal; it spares most words the closer look.
+_LITERAL_SIGNS = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
+# A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
+_PIECE = re.compile(r"[\w-]+(\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w))?")
+_DASHED = re.compile(r"\w++(?:-\w++)*+")
+_WORD = re.compile(r"\w+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
+_SNAKE = re.compile(r"[^\W_]_\w")
+_HEX = re.compile(r"[0-9a-f]{7,40}\Z")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_MEASURE = re.compile(r"\d+(?:[a-z]{1,3}|%)\Z")
+
+# What ends the name of a file; after any other dot, an identifier in front is named alone.
+_FILE_SUFFIX = re.compile(
+    r"(?:cc?|cfg|conf|cpp|css?|csv|go|h|hpp|html?|ini|ipynb|java|jpg|jsx?|json|kt|lock|log|lua|md|mjs|pdf|php|pl|png|proto|"
+    r"ps|pyi?|rb?|rst?|scss|sh|sql|svg|swift|tex|toml|tsx?|tsv|txt|vue|xml|ya?ml|zip)\Z"
+)
+
+_IMPORT = re.compile(
+    r"\s*+(?:import|from|require|include|using|use|@import|#\s*include|export\b[^=(]{0,200}\bfrom|.{0,200}\brequire\()"
+    r"(?!\w)|.{0,300}\bfrom ['\"]"
+)
+_DEFINED_BY = re.compile(
+    r"\b(?:function|class|interface|type|def|fn|func|struct|enum|trait|record|module|namespace|macro|table|view|sub|proc"
+    r"|procedure|object)\s+[*`\"'(]?\Z",
+    re.IGNORECASE,
+)
+_METHOD_BEFORE = re.compile(
+    r"\s*(?!(?:if|for|while|switch|return|catch|await|else|new|with|do)\b)(?:[\w<>\[\]*&:]+\s+){0,5}\Z"
+)
+
+
+class Place(StrEnum):
+    """Where in its line a literal stands."""
+
+    DEFINED = "defines"
+    IMPORTED = "imports"
+    USED = "uses"
+
+
+def literals_of(text: str) -> set[str]:
+    """Return every literal that stands in `text`, each in exactly the form written there."""
+    return {found for _, found in find_literals(text)}
+
+
+def find_literals(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (position in characters, literal) in order of position. Linear in the length of `text`."""
+    for run in _RUN.finditer(text):
+        word = run.group()
+        if len(word) <= _MOST_CHARS:
+            for at, found in _in_run(word):
+                yield run.start() + at, found
+
+
+@lru_cache(maxsize=8192)  # what is talked about is named again and again, most words are none
+def _in_run(run: str) -> tuple[tuple[int, str], ...]:
+    """Return (position, literal) of each in one run, in order."""
+    if not _LITERAL_SIGNS.search(run):
+        return ()
+    return tuple(_paths(run) if "/" in run else _words(run, 0))
+
+
+def placed_literals(text: str) -> dict[str, Place]:
+    """Return each literal of a text with the strongest place it has there: defined, imported, else used."""
+    places: dict[str, Place] = {}
+    for line in text.split("\n"):
+        for name, place in _placed_in(line):
+            if name not in places or (place is not Place.USED and places[name] is not Place.DEFINED):
+                places[name] = place
+    return places
+
+
+def _placed_in(line: str) -> Iterator[tuple[str, Place]]:
+    """Yield each literal of one line with its place there."""
+    if len(line) > _LITERAL_CHARS:
+        yield from ((name, Place.USED) for _, name in find_literals(line))
+        return
+    otherwise = Place.IMPORTED if _IMPORT.match(line) else Place.USED
+    opens = line.rstrip().endswith("{")
+    for at, name in find_literals(line):
+        bare = _without_escape(line, at, name)
+        if bare:
+            yield bare, Place.DEFINED if _is_defined(line, at, name, opens=opens) else otherwise
+
+
+def _without_escape(line: str, at: int, name: str) -> str:
+    r"""Return a name without the letter of an escape in front of it (`\nFoo` in a quoted text); "" if none is left."""
+    if line[at - 1 : at] != "\\" or name[0] not in "nrt":
+        return name
+    return name[1:] if _is_name(name[1:]) else ""
+
+
+def is_path(literal: str) -> bool:
+    """Tell whether a literal names a place in a tree: it has a slash between or before its parts."""
+    return "/" in literal
+
+
+def _is_defined(line: str, at: int, name: str, *, opens: bool) -> bool:
+    """Tell whether a line of code defines the name at a position: by a keyword, or as a function with a body."""
+    if _DEFINED_BY.search(line, max(0, at - 24), at):
+        return True
+    return opens and line.startswith("(", at + len(name)) and bool(_METHOD_BEFORE.match(line[:at]))
+
+
+def _paths(run: str) -> Iterator[tuple[int, str]]:
+    """Yield the paths of one run of path characters; a doubled slash begins a new one, as in a URL."""
+    at = 0
+    for part in run.split("//"):
+        begin = at - 1 if at else 0
+        path = run[begin : at + len(part)].rstrip("/.-")
+        if "/" not in path:
+            yield from _words(path, begin)
+        elif len(path) >= _LEAST_CHARS:
+            yield begin, path
+        at += len(part) + 2
+
+
+def _words(run: str, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the literals of one run without a slash."""
+    if "@" in run[1:-1] and "." in run:
+        yield start, run.rstrip(".-")
+        return
+    for piece in _PIECE.finditer(run):
+        for name in [piece] if piece[1] else _DASHED.finditer(run, piece.start(), piece.end()):
+            yield from ((start + at, found) for at, found in _names(name.group(), name.start()))
+
+
+def _names(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the names in words joined by dashes, with or without a suffix; all of it where it is one name."""
+    stem, _, suffix = text.partition(".")
+    names = [(start + word.start(), word.group()) for word in _WORD.finditer(stem) if _is_name(word.group())]
+    if names and not _is_whole(stem, suffix):
+        yield from names
+    elif len(text) >= _LEAST_CHARS and (suffix or _is_dashed_id(stem)):
+        yield start, text
+
+
+def _is_whole(stem: str, suffix: str) -> bool:
+    """Tell whether names joined by dashes or with a suffix are one: an id, or the name of a file."""
+    return _is_dashed_id(stem) or bool(_FILE_SUFFIX.match(suffix))
+
+
+def _is_name(word: str) -> bool:
+    """Tell an identifier, id, hash or number from a word of a language."""
+    if len(word) < _LEAST_CHARS:
+        return False
+    if word.isdigit() or _SNAKE.search(word) or _CAMEL.search(word) or _HEX.match(word):
+        return True
+    return bool(_DIGIT.search(word) and _LETTER.search(word)) and not _MEASURE.match(word)
+
+
+def _is_dashed_id(text: str) -> bool:
+    """Tell whether words joined by dashes are an id: a date, a version, a model's name."""
+    return "-" in text and bool(_DIGIT.search(text))
+
+
+# What notes can take over from a text: names by where they stand, code lines, values with their keys,
+# sentences.
+
+# How likely a name that was only shown, not written, comes back, by where it stood; measured on recorded sessions of
+# a coding agent and of a service desk. Paths, numbers and lower-case words in a listing come back least.
+DEFINED_WORTH, IMPORTED_WORTH, IN_USE_WORTH, LISTED_WORTH = 0.45, 0.35, 0.2, 0.08
+_PLACE_WORTH = {Place.DEFINED: DEFINED_WORTH, Place.IMPORTED: IMPORTED_WORTH}
+ID_WORTH, NAMED_WORTH, FACT_WORTH, STAMP_WORTH = 0.45, 0.25, 0.12, 0.03
+# What a value is worth beside the names in it; a result of few words tells how a call went.
+_VALUE_WEIGHT, _OUTCOME_WEIGHT = 0.05, 0.3
+# A sentence with a goal marker (O-18); a decision or finding; a reason, a rule or a thing to do; and for each name
+# or number and each long word in it; what only announces the next step.
+_MARKED_WEIGHT, _FINDING_WEIGHT, _REASON_WEIGHT, _DETAIL_WEIGHT, _LONG_WORD_WEIGHT = 5.0, 1.5, 0.6, 0.1, 0.03
+_FILLER_WEIGHT = 0.02
+
+SENTENCE_CHARS = 220
+VALUE_CHARS = 80
+_EXCERPT_CHARS = 60
+_SHORT_RESULT_CHARS = 600
+_LINE_CHARS = 400
+_MOST_LINES = 400
+_MOST_FACTS = 400
+
+_ERROR = re.compile(
+    r"\b(?:[Ee]rror|ERROR)(?:\[\w+\])?(?: [A-Z]+\d+)?[\"']?:|\b[A-Z]\w*(?:Error|Exception)\b(?=:|$)|\bERR!|"
+    r"\bFAIL(?:ED|URE|S)?\b|\b[1-9]\d* (?:failed|failures?|errors?)\b|\b(?:fatal|panic|Traceback)\b[: (]|"
+    r"\b[Nn]ot [Ff]ound\b|\bNo such\b|[Pp]ermission denied|\bexit(?:ed)?(?: with)?(?: code| status)? [1-9]|"
+    r"\btimed out\b|\bCannot \w+|\bFehler\b|\b[Ee]rreur\b|\u9519\u8bef|\u5931\u8d25|\u5931\u6557|\u30a8\u30e9\u30fc|"
+    r"[\u2717\u2718\u274c]"
+)
+_NO_ERROR = re.compile(
+    r"\b(?:no|0|without|zero|any) (?:errors?|failures?|failed)\b|\b(?:errors?|failed): 0\b", re.IGNORECASE
+)
+_MARKED = re.compile(r"\[(?:GOAL|DECISION|CHECKPOINT|ARTIFACT|NEXT)\]")
+_FINDING = re.compile(
+    r"\b(?:decided?|decision|we will|root cause|turns out|agreed|confirmed|fixed by|the fix|plan is|chose)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:must|never|always|because|so that|the (?:problem|issue|bug|reason)|fixed|instead of|prefer|important|"
+    r"note that|remaining|todo|next steps?)\b",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"(?:ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*+(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_LIST_MARK = re.compile(r"^[^\S\n]*+(?:(?:\d{1,3}[.)]|[-*#>\u2022]++)\s++)++", re.MULTILINE)
+_DETAIL = re.compile(
+    r"(?<=[\w;] )[A-Z][\w'-]+|\d[\d:.,/-]*|\b(?:yesterday|today|tomorrow|tonight|(?:last|next|this) "
+    r"(?:week|weekend|month|year|summer|winter|spring|fall|autumn))\b"
+)
+_LONG_WORD = re.compile(r"[^\W\d_]{6,}")
+_NO_OUTPUT = re.compile(r"\W*+(?:(?:no output|ok|done|success|null|none|true)\W*+)?\Z", re.IGNORECASE)
+_NAME_END = re.compile(r"(?<![\w@~./-])[\w@~./-]+\Z")
+# JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
+_JSON_LINE = re.compile(r"(?=\\[nr])")
+# The line ends where the JSON string ends, at a quote that is not escaped.
+_GLUED = re.compile(r"(?:\\[nrt](?![^\s\\\"])|\s)*+(\\[nrt][^\s\\\"](?:[^\\\"]++|\\.)*+)", re.DOTALL)
+# Keys whose values are asked for by name again; points in time hardly ever are.
+_ID_KEY = re.compile(r"(?:^|_|\b)(?:id|uuid|key|ref|reference|path|url|sha|hash)s?\Z|I[dD]s?\Z")
+_NAME_KEY = re.compile(r"(?:^|_|\b)(?:no|number|code|name|file|order|status)s?\Z|(?:Name|Number|Code)\Z")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT|\d{1,2}:\d\d(?::\d\d)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Words that can stand behind a line's head.
+
+    Attributes:
+        text: the words.
+        label: what they are; "" for a sentence.
+        weight: what they are worth beside the literals in them.
+        base: what a literal in them is worth that the assistant never wrote itself.
+    """
+
+    text: str
+    label: str = ""
+    weight: float = 0.0
+    base: float = IN_USE_WORTH
+
+
+@lru_cache(maxsize=16_384)
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the literals of a short text, each once; the same few thousand are asked for again at every event.
+
+    They come in the order of the text: worths are added up and counts are stored in it, the same in every process.
+    """
+    return tuple(dict.fromkeys(name for _, name in find_literals(text)))
+
+
+def shown(text: str, *, of_file: bool) -> Iterator[Unit]:
+    """Yield what a tool's result showed: the values of JSON with their keys, else the names in it, by their place."""
+    facts = _facts(text)
+    if facts is not None:
+        yield from facts
+        return
+    if not of_file and len(text.strip()) <= VALUE_CHARS and not _NO_OUTPUT.match(text) and not _ERROR.search(text):
+        yield Unit(one_line(text), "gave", _OUTCOME_WEIGHT)
+    used = Place.USED.value if of_file else "shows"
+    for name, place in placed_literals(text).items():
+        if place is Place.USED:
+            yield Unit(name, used, base=LISTED_WORTH if _is_plain(name) else IN_USE_WORTH)
+        else:
+            yield Unit(name, place.value, base=_PLACE_WORTH[place])
+
+
+def json_lines(arguments: str) -> Iterator[str]:
+    """Yield the code lines in JSON text of which an escape is glued to the first name, as they stand there, cut."""
+    for line in _JSON_LINE.split(arguments):
+        glued = _GLUED.match(line)
+        if glued and next(find_literals(glued.group(1)[1:VALUE_CHARS]), (1, ""))[0] == 0:
+            yield f"`{clip(glued.group(1).rstrip(), _EXCERPT_CHARS)}`"
+
+
+def failure(text: str, *, of_file: bool) -> str:
+    """Return what went wrong in a call, in few words, or ""; a file that was shown may speak of errors itself."""
+    if of_file and len(text) > _SHORT_RESULT_CHARS:
+        return ""
+    for line in text.splitlines()[:_MOST_LINES]:
+        if _ERROR.search(line[:_LINE_CHARS]) and not _NO_ERROR.search(line[:_LINE_CHARS]):
+            return clip(one_line(line), VALUE_CHARS * 2)
+    return ""
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences and list items of a text, each on one line, without marks of form and without blank ones."""
+    for part in _SENTENCE_END.split(_LIST_MARK.sub("", text)):
+        line = one_line(part.replace("**", ""))
+        if sum(map(str.isalpha, line[:SENTENCE_CHARS])) >= 3:
+            yield line
+
+
+def sentence(text: str, least: float) -> Unit:
+    """Return a sentence as a unit, worth `least`, and more the more it tells.
+
+    That is a decision, a finding, names, dates and numbers, and long words, which carry what is meant in most
+    languages. What only announces the next step is worth next to nothing, an exclamation or a question half.
+    """
+    shown_text = clip(text, SENTENCE_CHARS)
+    told = _told(shown_text)
+    if _FILLER.match(shown_text) and not told:
+        return Unit(shown_text, "", _FILLER_WEIGHT)
+    details = min(4, sum(1 for _ in _DETAIL.finditer(shown_text)))
+    words = min(8, sum(map(len, set(_LONG_WORD.findall(shown_text)))) // 6)
+    telling = min(1.0, (details + words) / 4)
+    weight = least * telling + told + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
+    return Unit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not told else weight)
+
+
+def _told(text: str) -> float:
+    """Return what a sentence is worth for the decision, finding or reason in it."""
+    ranks = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
+    return next((weight for pattern, weight in ranks if pattern.search(text)), 0.0)
+
+
+def one_line(text: str) -> str:
+    """Return a text with each run of white space as one space."""
+    return " ".join(text.split())
+
+
+def clip(text: str, most_chars: int) -> str:
+    """Return a text cut behind a whole word, with a mark where it was cut."""
+    if len(text) <= most_chars:
+        return text
+    cut = text[: most_chars + 1].rpartition(" ")[0]
+    if len(cut) < most_chars // 2:
+        cut = _NAME_END.sub("", text[:most_chars])
+    return cut.rstrip() + " \u2026"
+
+
+def _is_plain(name: str) -> bool:
+    """Tell a path, a number or a lower-case word from an identifier."""
+    return is_path(name) or name.isdigit() or (name.islower() and "_" not in name)
+
+
+def _facts(text: str) -> list[Unit] | None:
+    """Return the scalar values of a JSON text with the key that each belongs to; None where it is no JSON."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    leaves = list(islice(_scalars(value), _MOST_FACTS))
+    often = Counter(key for key, _, _ in leaves)
+    return [_fact(key, value, listed=listed, often=often[key] > 2) for key, value, listed in leaves]
+
+
+def _scalars(value: object) -> Iterator[tuple[str, str, bool]]:
+    """Yield (key, value on one line, whether it is a plain list's item) of all scalars of a JSON value, in order."""
+    stack: list[tuple[str, object, bool]] = [("", value, False)]
+    while stack:
+        key, value, listed = stack.pop()
+        if isinstance(value, dict):
+            stack.extend((str(name), item, False) for name, item in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend((key, item, True) for item in reversed(value))
+        elif value is not None and value != "":
+            yield key, clip(one_line(str(value)), VALUE_CHARS), listed
+
+
+def _fact(key: str, value: str, *, listed: bool, often: bool) -> Unit:
+    """Return one value of JSON under its key; one of many under one key tells nothing without a name in it."""
+    base = ID_WORTH if listed or _ID_KEY.search(key) else NAMED_WORTH if _NAME_KEY.search(key) else FACT_WORTH
+    if _STAMP.match(value):
+        base = STAMP_WORTH
+    return Unit(value, f"{key}:" if key else "gave", 0.0 if often or base == STAMP_WORTH else _VALUE_WEIGHT, base)
+
+
+# Reading messages into lines of notes: what was asked, done, found and decided, each with its subject
+# in front.
+
+_HEAD_CHARS = 160
+_MOST_SENTENCES = 80
+# A path from here on is written once; after that its last part tells enough.
+_LONG_PATH_CHARS = 20
+# A shorter sentence ("Done.", "Good idea!") tells nothing alone.
+_OPENING_CHARS = 25
+
+# What a line's head is worth beside the literals in it: a user's words and changed files most, then what failed.
+_ASKED_WEIGHT, _CHANGED_FILE_WEIGHT, _FILE_WEIGHT = 2.0, 1.6, 0.8
+_FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.4
+# What the first sentence that is no greeting and the others are worth for being said: in a chat without tools, in an
+# answer, and in a remark before a call.
+_CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
+_LABEL_RANK = {"wrote": 0, "with": 0, Place.DEFINED.value: 1, Place.IMPORTED.value: 2}
+
+_FENCE = re.compile(r"^[^\S\n]*+```.*$", re.MULTILINE)
+_COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
+
+
+@dataclass(slots=True)
+class Line:
+    """One line that notes could hold: a subject, and what can be told of it.
+
+    Attributes:
+        head: the subject and what was done with it; always written when the line is.
+        weight: what the head is worth beside the literals in it.
+        units: further words by their text, in order of appearance.
+        short: the head to write when `path` is known to the reader already; "" where there is no shorter one.
+        path: the path that `short` leaves out.
+        fading: what age has left of the worth of its units; the units stay as they were read, and are shared.
+    """
+
+    head: str
+    weight: float
+    units: dict[str, Unit] = field(default_factory=dict)
+    short: str = ""
+    path: str = ""
+    fading: float = 1.0
+
+    @property
+    def told(self) -> dict[str, Unit]:
+        """The units at their present worth."""
+        if self.fading == 1.0:
+            return self.units
+        left = self.fading
+        return {text: Unit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()}
+
+    def add(self, units: Iterable[Unit]) -> None:
+        """Add units; of two with one text the one with the stronger label stays."""
+        for unit in units:
+            held = self.units.get(unit.text)
+            if held is None or _LABEL_RANK.get(unit.label, 9) < _LABEL_RANK.get(held.label, 9):
+                self.units[unit.text] = unit
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read: the lines by subject, in order of what happened last on each, and who used which literal.
+
+    `written` counts the messages in which the assistant wrote a literal, `shown` those in which a tool showed it.
+    """
+
+    lines: dict[str, Line] = field(default_factory=dict)
+    written: dict[str, float] = field(default_factory=dict)
+    shown: dict[str, float] = field(default_factory=dict)
+
+    def worth(self, name: str, base: float) -> float:
+        """Return what a literal is worth: how likely it is to be written again.
+
+        Measured on recorded sessions: a name that the assistant wrote in two messages comes back in one case of two,
+        in one message in one of three, seldom in more than six of ten; of names only shown, `base`; paths that tools
+        print again and again hardly ever. Counts fade with age, and worth with them.
+        """
+        times = self.written.get(name, 0.0)
+        value = 0.6 * (1.0 - math.exp(-0.8 * times)) if times else base
+        if not times and self.shown.get(name, 0.0) > 1 and is_path(name):
+            value /= 2
+        return value * (1.3 if "." in name and not is_path(name) else 1.0)
+
+    @property
+    def size(self) -> int:
+        """How many units there are in all lines."""
+        return sum(len(line.units) for line in self.lines.values())
+
+    def gain(self, unit: Unit) -> float:
+        """Return what words are worth with all literals in them."""
+        return unit.weight + sum(self.worth(name, unit.base) for name in names_in(unit.text))
+
+
+@dataclass(slots=True)
+class _Action:
+    """One tool call: its arguments as text and as (key, value), the file it is about, its line, what went wrong."""
+
+    name: str
+    arguments: str
+    leaves: list[tuple[str, str]]
+    target: str
+    line: Line
+    failure: str = ""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The state of reading messages in order: calls by id, to find what answers them, and by subject.
+
+    `tools` tells whether there are calls at all: in a chat without tools what is said is all there is. `passed` are the
+    calls that asked for what was said before.
+    """
+
+    tools: bool
+    passed: frozenset[str] = frozenset()
+    reading: Reading = field(default_factory=Reading)
+    actions: dict[str, _Action] = field(default_factory=dict)
+    groups: dict[str, list[_Action]] = field(default_factory=dict)
+
+    def reply(self, key: str, message: Message) -> None:
+        """Take in an assistant message: what it says, and the tools it calls."""
+        # Goals and decisions stand word for word beside every note: they are not told once more in it.
+        text, marked = parted(bounded(message.text))
+        names = self._marked(marked)
+        if text.strip():
+            weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
+            line = self.reading.lines[key] = _said(text, weights)
+            names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
+        for call in (one for one in message.calls if one.id not in self.passed):
+            action = self._called(call)
+            texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
+            names.update((name, None) for text in texts for _, name in find_literals(text))
+        _count(self.reading.written, names)
+
+    def result(self, key: str, message: Message) -> None:
+        """Take in a tool's answer: to its call where that is among the messages, else as a line of its own."""
+        text = bounded(without_recalled(message.text))
+        action = next((self.actions[name] for name in message.results if name in self.actions), None)
+        of_file = action is not None and bool(action.target)
+        if action is None:
+            head = f"tool result: {clip(_first_line(text), VALUE_CHARS)}"
+            line = self.reading.lines[key] = Line(head, _REMARK_WEIGHTS[0])
+        else:
+            line = action.line
+            action.failure = failure(text, of_file=of_file)
+        units = list(shown(text, of_file=of_file))
+        line.add(units)
+        _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
+
+    def recalled(self, key: str, message: Message) -> None:
+        """Take in what was brought back: no more than that it was, since its words are noted where they were said."""
+        ids = recalled_ids(message.text)
+        if ids:
+            self.reading.lines[key] = Line(f"{ids} recalled", _CALL_WEIGHT)
+
+    def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
+        """Take in that files were made, as the last that was done with each; return the names in marked lines."""
+        for said in (one.said for one in lines if one.marker == ARTIFACT):
+            target = target_of([("path", word.strip("`'\"*,;:()")) for word in said.split()])
+            line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
+            line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
+        return dict.fromkeys(name for one in lines for _, name in find_literals(one.line))
+
+    def _line(self, subject: str) -> Line:
+        """Return the line of a subject, moved behind all others."""
+        line = self.reading.lines[subject] = self.reading.lines.pop(subject, Line("", 0.0))
+        return line
+
+    def _called(self, call: ToolCall) -> _Action:
+        name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
+        leaves = leaves_of(call.arguments)
+        target = target_of(leaves)
+        subject = f"file {target}" if target else f"call {name} {arguments[:_HEAD_CHARS]}"
+        action = self.actions[call.id] = _Action(name, arguments, leaves, target, self._line(subject))
+        self.groups.setdefault(subject, []).append(action)
+        action.line.add(_argument_units(action))
+        return action
+
+
+def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
+    """Return the lines that could be written about some messages."""
+    reader = _Reader(tools=any(message.calls for message in messages), passed=_passed(messages))
+    for index, message in enumerate(messages):
+        if message.category is Category.FORGOTTEN:
+            continue
+        if message.category is Category.RECALLED:
+            reader.recalled(f"recalled {index}", message)
+        elif message.role == "user" and not users_verbatim:
+            reader.reading.lines[f"user {index}"] = _asked(bounded(message.text))
+        elif message.role == "assistant":
+            reader.reply(f"said {index}", message)
+        elif message.role == "tool":
+            reader.result(f"result {index}", message)
+    for subject, group in reader.groups.items():
+        _finish(reader.reading.lines[subject], group)
+    return reader.reading
+
+
+def _passed(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the calls that were answered by what was said before."""
+    again = (message for message in messages if message.category is Category.RECALLED)
+    return frozenset(call_id for message in again for call_id in message.results)
+
+
+def _flat(leaves: list[tuple[str, str]]) -> Iterator[str]:
+    return (text for leaf in leaves for text in leaf)
+
+
+def _argument_units(action: _Action) -> Iterator[Unit]:
+    """Yield what a call's arguments wrote: names by where they stand, and code lines as they stand."""
+    label = "wrote" if action.target else "with"
+    for key, value in action.leaves:
+        if names_in(key):
+            yield Unit(key, "with")
+        if value != action.target:
+            for name, place in placed_literals(value).items():
+                yield Unit(name, place.value if place is Place.IMPORTED else label)
+    for line in json_lines(action.arguments):
+        yield Unit(line, label)
+
+
+def _finish(line: Line, group: list[_Action]) -> None:
+    """Write the head of the line for the calls on one file, or for one call and its repetitions."""
+    outcome, failed, target = _outcome(group), bool(group[-1].failure), group[0].target
+    changed = any(CHANGES.search(action.name) for action in group)
+    if target:
+        names = ", ".join(_counted([action.name for action in group]))
+        line.head, line.path = f"{names} {target}{outcome}", target
+        line.short = f"{names} {target.rpartition('/')[2]}{outcome}"
+        line.weight = _CHANGED_FILE_WEIGHT if changed else _FAILED_WEIGHT if failed else _FILE_WEIGHT
+        return
+    head, times = _call_head(group[0]), f" x{len(group)}" if len(group) > 1 else ""
+    line.head, line.path = f"{head}{times}{outcome}", _longest_path(head)
+    line.short = f"{head.replace(line.path, _last_part(line.path))}{times}{outcome}" if line.path else ""
+    mended = _MENDED_WEIGHT if outcome else _CALL_WEIGHT
+    line.weight = _FAILED_WEIGHT if failed else max(mended, _CHANGE_WEIGHT * changed)
+
+
+def _last_part(path: str) -> str:
+    return f"\u2026/{path.rpartition('/')[2]}"
+
+
+def _longest_path(head: str) -> str:
+    """Return the path in a head that is worth writing once only, or "": an absolute one first, then the longest."""
+    long = (name for name in names_in(head) if len(name) >= _LONG_PATH_CHARS and is_path(name))
+    return max(long, key=lambda path: (path.startswith(("/", "~")), len(path), path), default="")
+
+
+def _outcome(group: list[_Action]) -> str:
+    """Return how a group of calls ended where something went wrong in it, or ""."""
+    failures = [action.failure for action in group if action.failure]
+    if not failures:
+        return ""
+    if group[-1].failure:
+        return f" -> {failures[-1]}"
+    return f" -> ok at last, before: {clip(failures[-1], VALUE_CHARS)}"
+
+
+def _call_head(action: _Action) -> str:
+    """Return how a call is named in notes: the command it runs, else its short arguments, else the longest's start."""
+    name = action.name
+    for key, value in action.leaves:
+        if key.lower() in _COMMAND_KEYS and value.strip():
+            return f"{name}: {clip(one_line(value), _HEAD_CHARS)}"
+    short = [
+        f"{key}: {one_line(value)}" if key else one_line(value)
+        for key, value in action.leaves
+        if 0 < len(value) <= VALUE_CHARS
+    ]
+    longest = max((value for _, value in action.leaves), key=len, default="")
+    if not short and longest.strip():
+        return f"{name}: {clip(one_line(longest[: _HEAD_CHARS * 4]), _HEAD_CHARS)}"
+    return f"{name}({clip(', '.join(short), _HEAD_CHARS)})"
+
+
+def _counted(names: list[str]) -> list[str]:
+    """Return each name once, in order, with how often it came."""
+    return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+
+
+def _asked(text: str) -> Line:
+    """Return the line for what a user said."""
+    line = _telling("asked", list(islice(sentences(text), _MOST_SENTENCES)), _ASKED_WEIGHT, 0.3)
+    line.add(Unit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
+    return line
+
+
+def _said(text: str, weights: tuple[float, float]) -> Line:
+    """Return the line for what the assistant said; `weights` of its first sentence and of the others."""
+    parts = _FENCE.split(text)
+    prose = list(islice((part for words in parts[::2] for part in sentences(words)), _MOST_SENTENCES))
+    line = _telling("said", prose, *weights)
+    for at, words in enumerate(parts):
+        line.add(_spoken(words, code=bool(at % 2)))
+    return line
+
+
+def _telling(verb: str, said: list[str], first: float, other: float) -> Line:
+    """Return a line that opens with the sentence that tells most; `first` is added to the first that is no greeting."""
+    opening = _opening(said)
+    units = [sentence(part, first if at == opening else other) for at, part in enumerate(said)]
+    if not units:
+        return Line(f"{verb}: code", 0.0)
+    best = max(units, key=lambda unit: unit.weight)
+    line = Line(f"{verb}: {clip(best.text, _HEAD_CHARS)}", best.weight)
+    line.add(unit for unit in units if unit is not best)
+    return line
+
+
+def _opening(said: Sequence[str]) -> int:
+    """Return the first sentence that is more than a greeting."""
+    return next((at for at, part in enumerate(said) if len(part) >= _OPENING_CHARS), 0)
+
+
+def _spoken(words: str, *, code: bool) -> Iterator[Unit]:
+    """Yield the names that the assistant wrote in prose, or in code between fences."""
+    for name, place in placed_literals(words).items():
+        yield Unit(name, place.value if code and place is not Place.USED else "names")
+
+
+def _first_line(text: str) -> str:
+    return next((one_line(line) for line in text[:2000].splitlines() if line.strip()), "")
+
+
+def _count(counts: dict[str, float], names: Iterable[str]) -> None:
+    for name in names:
+        counts[name] = counts.get(name, 0.0) + 1.0
+
 
 # What costs more tokens for its worth is left out even where there is room.
 LEAST_WORTH_PER_TOKEN = 0.015

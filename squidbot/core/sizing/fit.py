@@ -7,18 +7,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.compute import MIB
-from squidbot.core.sizing.measure import DEFAULT_RESERVED, Measure
-from squidbot.core.sizing.memory import sharing
-from squidbot.core.sizing.placement import CPU
+from squidbot.core.sizing.memory import CPU, DEFAULT_RESERVED, MIB, Measure, sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.core.sizing.context import Card, Loading
-    from squidbot.core.sizing.measure import Reserved
-    from squidbot.core.sizing.memory import Sizing
-    from squidbot.core.sizing.model import Model
+    from squidbot.core.sizing.header import Card, Loading
+    from squidbot.core.sizing.memory import ModelLayout, Reserved, Sizing
 
 __all__ = [
     "DEFAULT_BOUNDS",
@@ -101,7 +96,7 @@ class Alternative(NamedTuple):
 
 
 def fit(
-    model: Model,
+    model: ModelLayout,
     loading: Loading,
     cards: Sequence[Card],
     bounds: Bounds = DEFAULT_BOUNDS,
@@ -128,7 +123,7 @@ def fit(
 
 
 def with_layers_that_fit(
-    model: Model,
+    model: ModelLayout,
     loading: Loading,
     cards: Sequence[Card],
     bounds: Bounds = DEFAULT_BOUNDS,
@@ -143,7 +138,7 @@ def with_layers_that_fit(
 
 
 def alternatives(
-    model: Model,
+    model: ModelLayout,
     loading: Loading,
     cards: Sequence[Card],
     bounds: Bounds = DEFAULT_BOUNDS,
@@ -167,7 +162,7 @@ def alternatives(
     return tuple(Alternative(change, *largest) for change, largest in found if largest and largest[0] > most)
 
 
-def windows_between(model: Model, bounds: Bounds) -> Sequence[int]:
+def windows_between(model: ModelLayout, bounds: Bounds) -> Sequence[int]:
     """Return the windows of a model that come into question, in rising order; at least one.
 
     Raises:
@@ -179,7 +174,7 @@ def windows_between(model: Model, bounds: Bounds) -> Sequence[int]:
     return range(-(-bounds.least_tokens // WINDOW_STEP) * WINDOW_STEP, top + 1, WINDOW_STEP) or (top,)
 
 
-def limit_of(model: Model, bounds: Bounds) -> tuple[int, Bound]:
+def limit_of(model: ModelLayout, bounds: Bounds) -> tuple[int, Bound]:
     """Return the largest window of a model that is wanted, in tokens, and who says so."""
     limits: list[tuple[int, Bound]] = [(bounds.most_tokens, "window.max")]
     if bounds.cap_tokens is not None:
@@ -192,7 +187,7 @@ def limit_of(model: Model, bounds: Bounds) -> tuple[int, Bound]:
 class _Case(NamedTuple):
     """All that a window depends on."""
 
-    model: Model
+    model: ModelLayout
     loading: Loading
     cards: tuple[Card, ...]
     bounds: Bounds

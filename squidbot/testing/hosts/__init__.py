@@ -22,10 +22,26 @@
 """
 
 from squidbot.testing.hosts.checking import HOST_CHECKS, check_host_plugin
-from squidbot.testing.hosts.children import main
-from squidbot.testing.hosts.models import FACT, FILLER, SAID, Model, broken_off
-from squidbot.testing.hosts.programs import Host, HostProgram, Otherwise, Setting
-from squidbot.testing.hosts.values import Call, Heard, Request, Sent, Signed, Step, ToolFailed, to_json
+from squidbot.testing.hosts.program import (
+    FACT,
+    FILLER,
+    SAID,
+    Call,
+    Heard,
+    Host,
+    HostProgram,
+    Model,
+    Otherwise,
+    Request,
+    Sent,
+    Setting,
+    Signed,
+    Step,
+    ToolFailed,
+    broken_off,
+    main,
+    to_json,
+)
 
 __all__ = [
     "FACT",

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from squidbot.testing.hosts import apart, failing, lasting, loud, providers, talks, ways
+from squidbot.testing.hosts import points
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from squidbot.testing.hosts.programs import Host
+    from squidbot.testing.hosts.program import Host
 
 __all__ = ["HOST_CHECKS", "check_host_plugin"]
 
 HOST_CHECKS: Final[dict[str, Callable[[Host, Path], None]]] = {
-    "C1 restart": talks.restarted,
-    "C2 budget": talks.bounded,
-    "C3 pairs": talks.pairs,
-    "C4 append-only": talks.append_only,
-    "C5 recall": talks.recalled,
-    "C6 stream": ways.streamed,
-    "C7 sync and async": ways.alike,
-    "C8 fail open": failing.fails_open,
-    "C9 failed or cancelled run": failing.broken_off,
-    "C10 isolation": apart.isolated,
-    "C11 server-held state": providers.server_held,
-    "C12 non-destructive": apart.untouched,
-    "C13 overflow": providers.overflowed,
-    "C14 reasoning": providers.reasoned,
-    "C15 usage": providers.calibrated,
-    "C16 rivals": loud.rivalled,
-    "C17 inactive is loud": loud.inactive,
-    "C18 hygiene": loud.hygienic,
-    "300 steps": lasting.lasting,
+    "C1 restart": points.restarted,
+    "C2 budget": points.bounded,
+    "C3 pairs": points.pairs,
+    "C4 append-only": points.append_only,
+    "C5 recall": points.recalled,
+    "C6 stream": points.streamed,
+    "C7 sync and async": points.alike,
+    "C8 fail open": points.fails_open,
+    "C9 failed or cancelled run": points.broken_off,
+    "C10 isolation": points.isolated,
+    "C11 server-held state": points.server_held,
+    "C12 non-destructive": points.untouched,
+    "C13 overflow": points.overflowed,
+    "C14 reasoning": points.reasoned,
+    "C15 usage": points.calibrated,
+    "C16 rivals": points.rivalled,
+    "C17 inactive is loud": points.inactive,
+    "C18 hygiene": points.hygienic,
+    "300 steps": points.lasting,
 }
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3 import SqliteStore, doctor, erase, files
+from squidbot.adapters.sqlite3 import SqliteStore, doctor, files
+from squidbot.adapters.sqlite3 import files as erase
 from squidbot.core.messages import Erasure, Record
 from squidbot.testing import made_message, made_summary
-from squidbot.testing.erasures import made_tombstone
+from squidbot.testing.transcripts import made_tombstone
 
 from .told import FULL, show
 

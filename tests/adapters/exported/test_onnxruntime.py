@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapting.evens import MINILM as MINILM_EVEN
+from squidbot.adapters.common.embeddings import MINILM as MINILM_EVEN
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 from squidbot.testing import check_embedder
 
 pytest.importorskip("onnxruntime", reason="the extra onnxruntime")
 
-from squidbot.adapters.numpy.embedder import NumpyEmbedder
-from squidbot.adapters.numpy.folder import model_folder
-from squidbot.adapters.numpy.safetensors import read_tensors
+from squidbot.adapters.numpy import NumpyEmbedder, model_folder, read_tensors
 from squidbot.adapters.onnxruntime import OnnxEmbedder
 
 from .written import TOKENIZER, VOCABULARY, WIDTH, exported, weights, write_folder, write_tensors

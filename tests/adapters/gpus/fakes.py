@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from squidbot.adapters.gpus.commands import Commands, Printed
+from squidbot.adapters.gpus import Commands, Printed
 from squidbot.core.devices import Device, Probed, Tried
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus.amd_smi import AmdSmi
-from squidbot.adapters.gpus.amdgpu import Amdgpu
-from squidbot.adapters.gpus.rocm_smi import RocmSmi
+from squidbot.adapters.gpus import Amdgpu, AmdSmi, RocmSmi
 from squidbot.core.devices import Device, MainMemory, Probed
 from squidbot.testing import check_gpu_probe
 

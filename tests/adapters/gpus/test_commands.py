@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from squidbot.adapters.gpus.commands import MOST_BYTES, Commands, Printed
-from squidbot.adapters.gpus.looks import Unanswered
+from squidbot.adapters.gpus import MOST_BYTES, Commands, Printed, Unanswered
 
 from .fakes import program
 

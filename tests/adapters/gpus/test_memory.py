@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus.apple import Apple
-from squidbot.adapters.gpus.memory import darwin_memory, main_memory
+from squidbot.adapters.gpus import Apple, darwin_memory, main_memory
 from squidbot.testing import check_gpu_probe
 
 from .fakes import Says, files, program

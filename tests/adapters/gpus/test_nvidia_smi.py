@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus.nvidia_smi import QUERY, NvidiaSmi
+from squidbot.adapters.gpus import QUERY, NvidiaSmi
 from squidbot.core.devices import Device, MainMemory, Probed
 from squidbot.testing import check_gpu_probe
 

@@ -24,7 +24,7 @@ SCENARIOS = (
 )  # fmt: skip
 CALLERS = {
     "pynvml": "from squidbot.adapters.pynvml import PynvmlProbe as P",
-    "nvml": "from squidbot.adapters.gpus.nvml import Nvml as P",
+    "nvml": "from squidbot.adapters.gpus import Nvml as P",
 }
 
 

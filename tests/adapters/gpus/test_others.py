@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus.ggml import PROGRAM, Ggml
-from squidbot.adapters.gpus.torch import Torch
+from squidbot.adapters.gpus import PROGRAM, Ggml, Torch
 from squidbot.testing import check_gpu_probe
 
 from .fakes import Says, files
@@ -68,7 +67,7 @@ def test_torch_is_never_imported_when_it_is_not() -> None:
     assert "not imported" in Torch({}).probe().tried[0].reason
     assert Torch(torch([])).probe().tried == (("torch", 0, "PyTorch sees no GPU"),)
     assert "AttributeError" in Torch({"torch": ModuleType("torch")}).probe().tried[0].reason
-    code = "import sys; from squidbot.adapters.gpus.torch import Torch; Torch().probe(); print('torch' in sys.modules)"
+    code = "import sys; from squidbot.adapters.gpus import Torch; Torch().probe(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

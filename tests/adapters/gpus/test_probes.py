@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.gpus import nvml
-from squidbot.adapters.gpus.nvidia_smi import NvidiaSmi
+from squidbot.adapters import gpus
+from squidbot.adapters.common.packages import missing
+from squidbot.adapters.gpus import NvidiaSmi
 from squidbot.core.devices import Device, Probed, Tried
-from squidbot.extras import missing
-from squidbot.probes import PROBES, Gpus, Machine, probe_all
 from squidbot.testing import check_gpu_probe
+from squidbot.wiring.gpus import PROBES, Gpus, Machine, probe_all
 
 from .fakes import child, files, probed_in_child, program
 
@@ -31,7 +31,7 @@ ROCM = json.dumps({"card0": {"VRAM Total Memory (B)": str(16 * GIB), "VRAM Total
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A Linux machine with nothing in it, whatever this one has: no library, no file, no program, no PyTorch."""
-    monkeypatch.setattr(nvml, "library", lambda: None)
+    monkeypatch.setattr(gpus, "library", lambda: None)
     return bare(tmp_path)
 
 
@@ -137,7 +137,7 @@ def test_every_probe_is_made_by_its_name(name: str, machine: Machine) -> None:
     check_gpu_probe(lambda: PROBES[name](None))
 
 
-AUTO = "from squidbot.probes import Gpus\nfound = Gpus().probe()"
+AUTO = "from squidbot.wiring.gpus import Gpus\nfound = Gpus().probe()"
 
 
 @pytest.mark.skipif(find_spec("pynvml") is None, reason="nvidia-ml-py is not installed")
@@ -182,7 +182,7 @@ def refuse(*a, **k): raise AssertionError("a process was started")
 subprocess.Popen = refuse
 from pathlib import Path
 from squidbot.adapters.gpus import nvml
-from squidbot.probes import Machine, probe_all
+from squidbot.wiring.gpus import Machine, probe_all
 nvml.library = lambda: None
 probe_all(Machine({{"PATH": {str(tmp_path)!r}}}, Path({str(tmp_path)!r}), "linux"))
 print(sorted(name for name in ("pynvml", "torch", "xllamacpp", "numpy") if name in sys.modules))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.gpus import nvml
-from squidbot.adapters.gpus.memory import main_memory
-from squidbot.core.nvml import as_devices
-from squidbot.probes import PROBES, probe_all
+from squidbot.adapters import gpus
+from squidbot.adapters.gpus import main_memory
+from squidbot.core.devices import as_devices
 from squidbot.testing import check_gpu_probe
+from squidbot.wiring.gpus import PROBES, probe_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,13 +76,13 @@ def test_sources_agree_when_there_is_a_gpu() -> None:
 def test_first_version_has_what_is_reserved_as_used_when_there_is_a_gpu() -> None:
     """By the first version of NVML's call no more is free than by the second, and no less by more than noise."""
 
-    class Old(nvml._Calls):
+    class Old(gpus._Calls):
         """A driver without the second version."""
 
         def memory(self, handle: object, version: int) -> tuple[int, tuple[int, int] | None]:
             return (13, None) if version == 2 else super().memory(handle, version)  # type: ignore[arg-type]  # its own handle
 
-    old = as_devices(Old(nvml.library()), "old", main_memory).devices[0].free_bytes
+    old = as_devices(Old(gpus.library()), "old", main_memory).devices[0].free_bytes
     assert abs((old or 0) - first_free("nvml")) <= NEAR_BYTES
 
 

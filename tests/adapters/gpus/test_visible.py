@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus.visible import amd_visible, nvidia_visible
+from squidbot.adapters.gpus import amd_visible, nvidia_visible
 from squidbot.core.devices import Device, Probed, Tried
 
 if TYPE_CHECKING:

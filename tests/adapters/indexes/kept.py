@@ -11,7 +11,7 @@ from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
     from squidbot.core.memories import Memory
-    from squidbot.core.vectors.nearest import Nearest
+    from squidbot.core.vectors import Nearest
 
 DIMENSIONS = 8
 ANN, BOB = Scope(user="ann"), Scope(user="bob")

@@ -16,7 +16,7 @@ pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
 from squidbot.adapters.faiss import FaissIndex
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors.nearest import Nearest
+from squidbot.core.vectors import Nearest
 from squidbot.testing import check_vector_index
 
 from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
@@ -24,7 +24,7 @@ from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.vectors import VectorIndex
 
 
 def _opened(path: Path, model: str = "m") -> FaissIndex:

@@ -8,8 +8,7 @@ import pytest
 
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors.nearest import Nearest
-from squidbot.core.vectors.values import VectorIndex
+from squidbot.core.vectors import Nearest, VectorIndex
 
 from .kept import ANN, BOB, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
 

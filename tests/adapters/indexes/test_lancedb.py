@@ -19,8 +19,7 @@ import squidbot
 from squidbot.adapters.lancedb import LanceIndex
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors.nearest import Nearest
-from squidbot.core.vectors.values import packed
+from squidbot.core.vectors import Nearest, packed
 from squidbot.testing import HashedWords, check_vector_index, made_memory
 
 from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
@@ -28,7 +27,7 @@ from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.vectors.values import VectorIndex
+    from squidbot.core.vectors import VectorIndex
     from squidbot.hookspecs import Register
 
 pytestmark = pytest.mark.lancedb
@@ -322,7 +321,7 @@ def test_failed_save_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: py
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("squidbot.adapters.lancedb.folder.sync", refuses)
+        patched.setattr("squidbot.adapters.lancedb.sync", refuses)
         with pytest.raises(StoreError, match=r"No space left on device .* the folder is as it was"):
             nearest.save()
     assert json.loads((path / "index.json").read_bytes().partition(b"\n")[0]) == said

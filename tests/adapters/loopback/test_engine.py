@@ -9,7 +9,7 @@ import pytest
 
 import squidbot
 from squidbot.core.errors import LLMError
-from squidbot.core.sizing.tensor_types import TENSOR_TYPES
+from squidbot.core.sizing.header import TENSOR_TYPES
 from squidbot.testing.ggufs import offline_chat_model
 
 from .ollama import Model, Ollama, answering

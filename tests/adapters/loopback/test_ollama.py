@@ -13,16 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from squidbot.accounts import MOST_SAID_CHARS
-from squidbot.adapters.ollama import OllamaModel, open_model
-from squidbot.adapters.ollama.model import OllamaEmbedder
-from squidbot.adapters.ollama.wire import Patience
+from squidbot.adapters.common.providers import MOST_SAID_CHARS
+from squidbot.adapters.ollama import OllamaEmbedder, OllamaModel, Patience, open_model
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError, SquidbotError
 from squidbot.core.messages import Completion, Reply
-from squidbot.core.sizing.context import Definition, Loading
+from squidbot.core.sizing.header import Definition, Loading
 from squidbot.testing import check_llm
-from squidbot.testing.embedders import check_embedder
-from squidbot.testing.loaded import check_loaded_model
+from squidbot.testing.models import check_embedder, check_loaded_model
 
 from .ollama import Model, Ollama, answering, at
 
@@ -366,7 +363,7 @@ def test_answer_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a line, of a stream, and of a short answer: no more is read than a window can hold."""
     with Ollama() as server:
         model = opened(server)
-        monkeypatch.setattr("squidbot.adapters.ollama.wire.MOST_BYTES", 2_000)
+        monkeypatch.setattr("squidbot.adapters.ollama.MOST_BYTES", 2_000)
         for pieces in ([chunk("x" * 3_000)], [chunk("x" * 500)] * 9):
             server.answer = lambda _, pieces=pieces: pieces
             with pytest.raises(LLMError, match="without an end"):

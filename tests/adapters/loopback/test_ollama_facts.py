@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.ollama.facts import MOST_ITEMS, Facts, named, read_facts, read_pulled, read_version
-from squidbot.adapters.ollama.wire import Patience, Wire
+from squidbot.adapters.ollama import MOST_ITEMS, Facts, Patience, Wire, named, read_facts, read_pulled, read_version
 from squidbot.core.errors import LLMError
 from squidbot.core.sizing.header import LongArray, Tensor
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.ollama.fitting import SMALLEST_WINDOW_TOKENS, Weight, doubt, weigh
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.adapters.ollama import SMALLEST_WINDOW_TOKENS, Weight, doubt, weigh
 from squidbot.core.errors import ContextOverflowError, LLMError
+from squidbot.core.tokens.counters import builtin_counter
 
 from .ollama import Model, Ollama, tokens
 from .test_ollama import TOOLS, chunk, message, opened, user

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.ollama.forms import from_ollama, to_ollama
+from squidbot.adapters.ollama import from_ollama, to_ollama
 from squidbot.core.errors import LLMError
 
 NAMES = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=9)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.sizing.context import Definition, Loading
+from squidbot.core.sizing.header import Definition, Loading
 from squidbot.testing import check_embedder, check_llm, check_loaded_model, check_token_counter, offline_chat_model
 
 from .tiny import scripted_model, tiny_model
@@ -16,8 +16,11 @@ from .tiny import scripted_model, tiny_model
 pytestmark = pytest.mark.llama_cpp
 llama_cpp = pytest.importorskip("llama_cpp", reason="needs llama-cpp-python, which is compiled where it is installed")
 
-from squidbot.adapters.llama_cpp.model import LlamaModel, open_model  # noqa: E402  # it imports llama_cpp
-from squidbot.adapters.llama_cpp.vocabulary import Vocabulary  # noqa: E402  # as above
+from squidbot.adapters.llama_cpp.model import (  # noqa: E402  # it imports llama_cpp
+    LlamaModel,
+    Vocabulary,  # as above
+    open_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.adapters.llama_cpp.lines import CacheLine, last_words, read_caches
-from squidbot.adapting.buffers import read_buffers
+from squidbot.adapters.llama_cpp.params import read_buffers
+from squidbot.adapters.llama_cpp.verify import CacheLine, last_words, read_caches
 
 MIB = 2**20
 LOADED = """

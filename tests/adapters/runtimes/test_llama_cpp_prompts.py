@@ -12,7 +12,7 @@ from squidbot.core.errors import LLMError
 pytestmark = pytest.mark.llama_cpp
 pytest.importorskip("llama_cpp", reason="needs llama-cpp-python, which is compiled where it is installed")
 
-from squidbot.adapters.llama_cpp.prompts import ChatTemplate  # noqa: E402  # it imports llama_cpp
+from squidbot.adapters.llama_cpp.model import ChatTemplate  # noqa: E402  # it imports llama_cpp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,12 +10,8 @@ import pytest
 from squidbot.adapters.gguf import read_header
 from squidbot.adapters.llama_cpp.verify import ROUNDING_BYTES, DryRun, verify
 from squidbot.core.errors import ConfigError, ModelLoadError
-from squidbot.core.sizing.caches import caches_of
-from squidbot.core.sizing.context import Definition, Loading
-from squidbot.core.sizing.measure import measure
-from squidbot.core.sizing.model import model_of
-from squidbot.core.sizing.tensor_types import tensor_bytes
-from squidbot.core.sizing.validity import check_loading
+from squidbot.core.sizing.header import Definition, Loading, tensor_bytes
+from squidbot.core.sizing.memory import caches_of, check_loading, measure, model_of
 from squidbot.testing import offline_chat_model
 
 from .tiny import ARCHITECTURES, tiny_model

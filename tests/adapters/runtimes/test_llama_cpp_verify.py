@@ -9,7 +9,7 @@ import pytest
 
 from squidbot.adapters.llama_cpp.verify import verify
 from squidbot.core.errors import SizingError
-from squidbot.core.sizing.context import Loading
+from squidbot.core.sizing.header import Loading
 
 if TYPE_CHECKING:
     from pathlib import Path

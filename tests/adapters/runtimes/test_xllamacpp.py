@@ -16,7 +16,7 @@ import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Reply, Usage
-from squidbot.core.sizing.context import Definition, Loading, Served
+from squidbot.core.sizing.header import Definition, Loading, Served
 from squidbot.testing import check_llm, check_loaded_model, check_token_counter, offline_chat_model
 from squidbot.testing.values import ODD_TEXTS
 
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 xllamacpp = pytest.importorskip("xllamacpp")
 
-from squidbot.adapters.xllamacpp import XllamacppModel, logs  # noqa: E402  # needs the package
+from squidbot.adapters import xllamacpp as logs  # noqa: E402  # needs the package
+from squidbot.adapters.xllamacpp import (  # noqa: E402
+    Answer,
+    Runtime,
+    XllamacppModel,
+    for_vectors,
+    overheard,
+    reason,
+)
 from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
-from squidbot.adapters.xllamacpp.answers import Answer  # noqa: E402
-from squidbot.adapters.xllamacpp.logs import overheard, reason  # noqa: E402
-from squidbot.adapters.xllamacpp.params import for_vectors  # noqa: E402
-from squidbot.adapters.xllamacpp.runtime import Runtime  # noqa: E402
 
 WINDOW_TOKENS = 512
 # One thread is enough for 93 kB, and several wait for each other where the processor is busy.
@@ -125,7 +129,7 @@ def test_counter_is_the_models_own_when_texts_stand_in_a_chat(model: XllamacppMo
 
 def test_counter_asks_once_for_a_text(model: XllamacppModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts are remembered, and the oldest ones are forgotten."""
-    from squidbot.adapters.xllamacpp import vocabulary  # noqa: PLC0415  # to make it forget sooner
+    from squidbot.adapters import xllamacpp as vocabulary  # noqa: PLC0415  # to make it forget sooner
 
     monkeypatch.setattr(vocabulary, "REMEMBERED", 2)
     counter = vocabulary.VocabularyCounter(model._runtime, "x")  # another one over the same model

@@ -7,8 +7,7 @@ from math import prod
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.sizing.header import Tensor
-from squidbot.core.sizing.tensor_types import type_id
+from squidbot.core.sizing.header import Tensor, type_id
 from squidbot.testing.ggufs import Typed, write_gguf
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.allocate import Item, Verbosity, adaptive_shares, allocate
+from squidbot.core.budget import Item, Verbosity, adaptive_shares, allocate
 from squidbot.core.errors import BudgetError, ConfigError
 
 VERBOSITIES: tuple[Verbosity, ...] = ("concise", "balanced", "detailed")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.caps import (
+from squidbot.core.budget import (
     Caps,
     HistoryItem,
     TrimRule,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.categories import CATEGORIES, Share, shares
+from squidbot.core.budget import CATEGORIES, Share, shares
 from squidbot.core.errors import ConfigError
 
 TOKENS = st.integers(0, 50_000)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.allocate import adaptive_shares
-from squidbot.core.budget.complexity import ENGLISH, WordLists, score_complexity
+from squidbot.core.budget import ENGLISH, WordLists, adaptive_shares, score_complexity
 
 COMPLEX = "Analyze this code file, explain the architecture, identify issues, and suggest detailed improvements"
 

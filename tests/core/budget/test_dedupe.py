@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.dedupe import SUMMARY_HEADING, dedupe
+from squidbot.core.budget import SUMMARY_HEADING, dedupe
 
 
 @pytest.mark.parametrize(

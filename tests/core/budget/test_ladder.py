@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.caps import available_tokens, compact_at_tokens
-from squidbot.core.budget.ladder import ContextUsage, Ladder, pressure_of
+from squidbot.core.budget import ContextUsage, Ladder, available_tokens, compact_at_tokens, pressure_of
 from squidbot.core.messages import Cost
 
 RUNGS = ("warn", "journal", "critical", "emergency")

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.layout import LEVELS, RECENT, laid_out
-from squidbot.core.budget.tiers import tier_of
-from squidbot.core.budget.window import input_limit, left_reserve_tokens
+from squidbot.core.budget import LAYOUT_LEVELS, RECENT, input_limit, laid_out, left_reserve_tokens, tier_of
 from squidbot.core.errors import ConfigError
 
 
@@ -32,12 +30,12 @@ def test_layouts_are_those_of_the_document() -> None:
     third, fourth, fifth = (laid_out(window, limit(window)) for window in (16_000, 32_000, 128_000))
     assert [third.tokens(name) for name in ("system", "task", "architecture")] == [1000, 400, 1200]
     assert [fourth.tokens(name) for name in ("system", "task", "architecture", "contracts")] == [1500, 600, 3000, 2000]
-    assert [[one.tokens(name) for name in LEVELS] for one in (third, fourth, fifth)] == [
+    assert [[one.tokens(name) for name in LAYOUT_LEVELS] for one in (third, fourth, fifth)] == [
         [1200, 600, 300],
         [6500, 3000, 900],
         [9000, 4500, 1500],
     ]
-    assert [fourth.single(name) for name in (*LEVELS, "merged")] == [1625, 1000, 300, None]
+    assert [fourth.single(name) for name in (*LAYOUT_LEVELS, "merged")] == [1625, 1000, 300, None]
     smallest = laid_out(4000, 3400)
     assert (smallest.session, smallest.notes, smallest.single("detailed")) == (300, 300, None)
     assert (fourth.session, fourth.notes) == (0, 10_400 + 9700 // 4)

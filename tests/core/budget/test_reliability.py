@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.reliability import LEAST_FRACTION, level_of, reliability
+from squidbot.core.budget import LEAST_FRACTION, level_of, reliability
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.resolution import (
-    FALLBACK_WINDOW_TOKENS,
-    Known,
-    Resolved,
-    descending,
-    one_tier_below,
-    resolve,
-)
-from squidbot.core.budget.tiers import tier
+from squidbot.core.budget import FALLBACK_WINDOW_TOKENS, Known, Resolved, descending, one_tier_below, resolve, tier
 from squidbot.core.errors import ConfigError
 
 SIZES = st.none() | st.integers(1, 2_000_000)

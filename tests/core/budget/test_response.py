@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.allocate import Verbosity
-from squidbot.core.budget.complexity import ENGLISH, WordLists
-from squidbot.core.budget.response import most_reserved_tokens, reserve_for, score_of
+from squidbot.core.budget import ENGLISH, Verbosity, WordLists, most_reserved_tokens, reserve_for, score_of
 
 GERMAN = WordLists(frozenset({"erstelle"}), frozenset({"prüfe"}), frozenset({"erkläre"}))
 SCORES = st.integers(0, 1000).map(lambda score: score / 1000)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.tiers import TIERS, tier, tier_of
+from squidbot.core.budget import TIERS, tier, tier_of
 from squidbot.core.errors import ConfigError
 
 

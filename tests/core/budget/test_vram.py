@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.vram import COOLDOWN_SECONDS, Level, Notice, Watch, level
 from squidbot.core.devices import Device, Pressure
+from squidbot.core.sizing.vram import COOLDOWN_SECONDS, Level, Notice, Watch, level
 
 TOTAL = 100 << 20
 LOW, WARNING, CRITICAL, EMERGENCY = "low-memory", "memory-warning", "memory-critical", "memory-emergency"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.window import (
+from squidbot.core.budget import (
     WindowSettings,
     default_reserve_tokens,
     fits,

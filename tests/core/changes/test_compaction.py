@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.changes.compaction import Compactor
-from squidbot.core.changes.folding import filled
-from squidbot.core.changes.scene import Batch, Scene, Step, steps
+from squidbot.core.compaction.planner import Compactor, filled
+from squidbot.core.compaction.pressure import Batch, Scene, Step, steps
 from squidbot.core.messages import Cost, StoredMessage, Summary
 from squidbot.core.plan import Representation, Run, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.atoms import Atom, atoms_of
+from squidbot.core.view.current import Block
 from squidbot.core.view.renderer import born, shown
-from squidbot.core.view.standing import Block
+from squidbot.core.view.steps import Atom, atoms_of
 
 from ..rows import row
 

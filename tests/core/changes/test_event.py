@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.core.changes.event import due, first_changed
-from squidbot.core.changes.moment import Moment, check_fixed, pressure_fraction, room_of
-from squidbot.core.changes.pricing import saves_enough
+from squidbot.core.compaction.planner import due, first_changed
+from squidbot.core.compaction.pressure import Moment, check_fixed, pressure_fraction, room_of, saves_enough
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.standing import Block, Pieces, Standing, standing
-from squidbot.core.view.tail import Tail
+from squidbot.core.view.current import Block, Pieces, Standing, Tail, standing
 
 from ..rows import RENDERER, part, row
 

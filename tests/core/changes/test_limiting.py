@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.changes.limiting import LEAST_TOKENS
+from squidbot.core.compaction.limits import LEAST_TOKENS
 from squidbot.core.messages import Kind
 from squidbot.core.plan import PlanRecord
 
@@ -24,9 +24,9 @@ from ..promises.rules import breaks_at, pairs_broken, sent
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.counting.meter import Meter
     from squidbot.core.messages import Message, Part
     from squidbot.core.session import Session
+    from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.assembly import Assembly
 
 SETUP = changed(Setup(8192), assistant_fraction=0.15, min_saving_fraction=0.0, low_fraction=0.5, patience=0.0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.changes.pricing import Outlook
+from squidbot.core.compaction.pressure import Outlook
 from squidbot.core.messages import Cost, Usage
 from squidbot.core.plan import Prices, price_of
 

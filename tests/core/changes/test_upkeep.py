@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.changes.event import due
-from squidbot.core.changes.upkeep import SUPPOSED_TOKENS, Upkeep, pays
+from squidbot.core.compaction.planner import due
+from squidbot.core.compaction.pressure import SUPPOSED_TOKENS, Upkeep, pays
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Prices, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.standing import Block, Pieces, Standing, standing
-from squidbot.core.view.tail import Tail
+from squidbot.core.view.current import Block, Pieces, Standing, Tail, standing
 
 from ..rows import RENDERER, part, row
 from .test_event import MOMENT

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting.bills import Added, Bill, Bills, inputs_kept
+from squidbot.core.tokens.calibration import Added, Bill, Bills, inputs_kept
 
 # Steps of a conversation: (bound, real tokens) each, real ones at most the bound, or beyond it.
 WITHIN = st.integers(1, 900).flatmap(lambda bound: st.tuples(st.just(bound), st.integers(0, bound)))

@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.counting.chat_template import TemplateCounter
-from squidbot.core.counting.meter import Meter, Template
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import LLMError
 from squidbot.core.messages import Cost
+from squidbot.core.tokens.counters import Meter, Template, TemplateCounter, builtin_counter
 from squidbot.testing import check_token_counter
 
 Said = Mapping[str, object]

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting import class_tables
-from squidbot.core.counting.class_words import COSTS, SEAMS
-from squidbot.core.counting.classes import (
+from squidbot.core.messages import Cost
+from squidbot.core.tokens import classes
+from squidbot.core.tokens.class_words import COSTS, SEAMS
+from squidbot.core.tokens.classes import (
     EXACT_CLASSES_CHARS,
     LONG_TEXT_BYTES_PER_TOKEN,
     PIECE_CHARS,
     ClassCounter,
     utf8_bytes,
 )
-from squidbot.core.messages import Cost
 
 COUNTER = ClassCounter()
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=300)
@@ -160,5 +160,5 @@ def test_tables_hold_no_word_twice_when_read() -> None:
     assert all(word.isascii() and word.isalpha() and word.islower() for word in words)
     assert all(len(item) == 6 for item in COSTS.split() if item.isdigit())
     assert all(item[0] in "'\\" and item[1:].lower() in words for item in SEAMS.split())
-    ends = [end for span in class_tables.TWO_TOKEN_SPANS for end in span]
+    ends = [end for span in classes.TWO_TOKEN_SPANS for end in span]
     assert ends == sorted(ends)

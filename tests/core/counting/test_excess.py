@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting.excess import GRID, Excess
+from squidbot.core.tokens.calibration import GRID, Excess
 
 # (real tokens, bound) of one message each.
 STEPS = st.lists(st.tuples(st.integers(0, 1800), st.integers(0, 900)), max_size=30)

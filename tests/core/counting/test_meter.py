@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from squidbot.core.counting.meter import TEMPLATE_TOKENS, Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.messages import Cost
+from squidbot.core.tokens.counters import TEMPLATE_TOKENS, Meter, builtin_counter
 
 BYTES = Meter(builtin_counter("bytes"))
 WORDS = Meter(builtin_counter("bytes"), builtin_counter("words"))

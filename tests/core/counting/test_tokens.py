@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting.tokens import builtin_counter, measure
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Cost
+from squidbot.core.tokens.counters import builtin_counter, measure
 
 NAMES = ("words", "chars4", "chars3", "bytes", "classes")
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=300)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting.wordpiece import MOST_WORD_CHARS, WordPiece
+from squidbot.core.tokens.wordpiece import MOST_WORD_CHARS, WordPiece
 
 VOCABULARY = (
     "[PAD]",

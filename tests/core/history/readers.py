@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.core.engine import ContextEngine
-from squidbot.core.history.pages import Piece
+from squidbot.core.recall.history import Piece
 
 from ..promises.driver import CODEC, Heard, Setup
 
 if TYPE_CHECKING:
     from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.engine import Session
-    from squidbot.core.history.pages import Page
-    from squidbot.core.history.recall import History
+    from squidbot.core.recall.history import History, Page
 
 HEAD = re.compile(
     r"\[m(?P<seq>\d+) [a-z ]+(?:, [-0-9]+ [:0-9]+)?, "

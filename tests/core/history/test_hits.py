@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
-from squidbot.core.finding.words import read_query
-from squidbot.core.history.hits import SNIPPET_CHARS, around, snippet
+from squidbot.core.recall.history import SNIPPET_CHARS, around, snippet
+from squidbot.core.recall.search import read_query
 
 from ..promises.driver import Setup, assistant, result, user
 from ..promises.histories import effort, histories, tame

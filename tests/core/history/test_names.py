@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
-from squidbot.core.history.names import Run, named, resolve
 from squidbot.core.messages import Cost, Summary
+from squidbot.core.recall.history import Run, named, resolve
 
 
 def stored() -> InMemoryStore:

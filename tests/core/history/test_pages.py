@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
-from squidbot.core.history.names import Run
-from squidbot.core.history.pages import LEAST_TOKENS, Maker, Page, body_of
 from squidbot.core.messages import Category, Cost
+from squidbot.core.recall.history import LEAST_TOKENS, Maker, Page, Run, body_of
+from squidbot.core.view.current import Shelf
 from squidbot.core.view.marks import harmless
-from squidbot.core.view.standing import Shelf
 
 from ..promises.driver import Setup, assistant, message, opened, result, user
 from ..promises.histories import effort, histories

@@ -13,7 +13,7 @@ from squidbot.core import events
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError, RecallError
 from squidbot.core.messages import Category, Kind
-from squidbot.core.notes.ledger import Fragment
+from squidbot.core.notes.notebook import Fragment
 
 from ..promises.driver import BY_MARKS, CODEC, Heard, Host, Setup, assistant, held, requests, result, user
 from ..promises.histories import tame

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from squidbot.core.engine import ContextEngine
-from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.notes.notebook import IN_FRONT
 from squidbot.core.settings import strategy
+from squidbot.core.summaries import ModelSummarizer
 from squidbot.testing.models import ScriptedLLM
 
 from ..promises.driver import CODEC, Host, Setup
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.errors import LLMError
-    from squidbot.core.jobs.desk import Desk
-    from squidbot.core.jobs.due import JobSettings
+    from squidbot.core.summaries import Desk, JobSettings
 
     from ..promises.driver import Heard
 

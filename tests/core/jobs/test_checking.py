@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import LLMError
-from squidbot.core.jobs.checking import check_answer, cleaned
-from squidbot.core.notes.literals import literals_of
+from squidbot.core.notes.extract import literals_of
+from squidbot.core.summaries import check_answer, cleaned
 
 SOURCE = """please fix src/app/main.py, the build 20240105 of v2.13.7 broke
 I read it: parse_config(path) in src/app/main.py raises KeyError: 'retry_count' for 12,500 users.

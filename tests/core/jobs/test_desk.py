@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
-from squidbot.core.jobs.due import JobSettings
-from squidbot.core.jobs.prompts import system_text
-from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.messages import Completion, Record
 from squidbot.core.settings import strategy
+from squidbot.core.summaries import JobSettings, ModelSummarizer, system_text
 from squidbot.testing.models import CHARS_A_TOKEN, ScriptedLLM
 
 from ..promises.driver import BY_MARKS, Heard, Host, Meddled, Setup, held, opened, requests, user

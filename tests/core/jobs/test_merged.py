@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.changes.better import TEXTS_FRACTION
-from squidbot.core.changes.scene import steps
+from squidbot.core.compaction.planner import TEXTS_FRACTION
+from squidbot.core.compaction.pressure import steps
 from squidbot.core.messages import Cost, Record, Summary
 from squidbot.core.notes.notebook import IN_FRONT
 from squidbot.core.plan import PlanRecord, Representation

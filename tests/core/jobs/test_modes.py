@@ -7,9 +7,8 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import ConfigError
-from squidbot.core.jobs.due import JobSettings
-from squidbot.core.jobs.prompts import prompt
 from squidbot.core.past import Mode
+from squidbot.core.summaries import JobSettings, prompt
 
 from ..promises.driver import Host
 from ..promises.histories import tame

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.jobs.source import Source
 from squidbot.core.messages import Category
+from squidbot.core.summaries import Source
 
 from ..promises.driver import CLASSES, Setup, assistant, held, opened, result, user
 from ..promises.histories import effort, histories

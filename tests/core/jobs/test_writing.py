@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from squidbot.core.errors import ContextOverflowError, LLMError
-from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.messages import Job
-from squidbot.core.prompts.modes import MODES
+from squidbot.core.prompts import MODES
+from squidbot.core.summaries import ModelSummarizer
 from squidbot.testing.models import ScriptedLLM
 
 LEVELS = ("summary:detailed", "summary:moderate", "summary:compact", "summary:merged")

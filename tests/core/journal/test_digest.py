@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.journal.digest import DIGEST_TOKENS, digest
-from squidbot.core.journal.entry import Entry
+from squidbot.core.journal import DIGEST_TOKENS, Entry, digest
 
 ENTRY = Entry(
     1_769_517_296, "Made  a\nstore.", decisions=("SQLite",), progress=("tables", "tests"), open_questions=("when?",),

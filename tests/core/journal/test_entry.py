@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import DamagedStoreError, NotFoundError
-from squidbot.core.journal.entry import LISTS, MOST_TIME, Entry, day_of, from_line, to_line, valid_day
+from squidbot.core.journal import LISTS, MOST_TIME, Entry, day_of, from_line, to_line, valid_day
 
 # As document 003 prints it.
 DOCUMENTED = (

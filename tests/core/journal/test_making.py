@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import DamagedStoreError, LLMError
-from squidbot.core.journal.asking import MOST_CHARS, by_model
-from squidbot.core.journal.entry import Entry
-from squidbot.core.journal.making import Stretch, by_rule, question_of
-from squidbot.core.journal.progress import JOURNALED, Told, tell, told_of
+from squidbot.core.journal import (
+    JOURNALED,
+    MOST_CHARS,
+    Entry,
+    Stretch,
+    Told,
+    by_model,
+    by_rule,
+    question_of,
+    tell,
+    told_of,
+)
 from squidbot.core.messages import Category, Completion, Message, Record, ToolCall
+from squidbot.core.tokens.counters import builtin_counter
 
 ABOUT = Entry(0, "-", source_session="s", tags=("interval",))
 CLASSES = builtin_counter("classes")

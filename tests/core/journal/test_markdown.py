@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.journal.entry import Entry
-from squidbot.core.journal.markdown import as_markdown, day_as_markdown
+from squidbot.core.journal import Entry, as_markdown, day_as_markdown
 
 ENTRY = Entry(
     1_769_517_296, "Made a store.\n---\n## It holds.", "ann", "r7", "s9", ("SQLite,\nin one file",),

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError, StoreError
-from squidbot.core.journal.entry import LISTS, Entry, from_line, to_line
-from squidbot.core.journal.rules import Rules
+from squidbot.core.journal import LISTS, Entry, Rules, from_line, to_line
 
 SECRETS = ("sk-" + "a1B2" * 6, "AKIA" + "Q7" * 8, "ghp_" + "x9" * 12)
 TEXT = st.text(max_size=60)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from squidbot.adapters.stdlib import InMemoryMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
-from squidbot.core.memories import Category, Memory, Scope, Trust, memory_id_of
+from squidbot.core.memories import FactCategory, Memory, Scope, Trust, memory_id_of
+from squidbot.core.tokens.counters import Meter, builtin_counter
 
 DAY = 86_400.0
 NOW = 1_700_000_000.0
@@ -30,7 +29,7 @@ def named(memory: Memory) -> Memory:
     return replace(memory, memory_id=memory_id_of(memory.scope, memory.text, memory.sources))
 
 
-def fact(text: str, category: Category = "core", days: float = 3, trust: Trust = "user", **more: object) -> Memory:
+def fact(text: str, category: FactCategory = "core", days: float = 3, trust: Trust = "user", **more: object) -> Memory:
     """Return a memory of Ann that was said so many days ago."""
     made = Memory("", text, category, ANN, NOW - days * DAY, trust=trust)
     return named(replace(made, **more))  # type: ignore[arg-type]  # fields of a memory

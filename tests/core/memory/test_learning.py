@@ -16,8 +16,7 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.memories import Mark, Memory, Scope, Source, View
 from squidbot.core.memory import learning
-from squidbot.core.memory.learning import MODEL, RULES, Rests, Study, Unread
-from squidbot.core.memory.reading import ModelReader
+from squidbot.core.memory.learning import MODEL, RULES, ModelReader, Rests, Study, Unread
 from squidbot.core.messages import Category
 from squidbot.core.redaction import Redactor
 from squidbot.core.scopes import scope_record

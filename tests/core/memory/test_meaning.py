@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import ExactIndex, InMemoryMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StoreError
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory.asking import Added, Asked, Memories
 from squidbot.core.memory.meaning import BATCH_MEMORIES, SEARCH_MEMORIES, ByMeaning
-from squidbot.core.vectors.values import VectorStore, unit
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.core.vectors import VectorStore, unit
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 
 if TYPE_CHECKING:

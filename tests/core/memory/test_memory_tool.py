@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import CATEGORIES, Source, View
 from squidbot.core.memory.asking import Memories
-from squidbot.core.memory.facts import utterances
+from squidbot.core.memory.extract import utterances
 from squidbot.core.messages import Category
+from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.tool_memory import Caller, answer_memory, memory_tool
 
 from .shelves import ANN, METER, NOW, Shelf, fact, shelf

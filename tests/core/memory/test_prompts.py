@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import LLMError
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.facts import Utterance
-from squidbot.core.memory.prompts import (
+from squidbot.core.memory.extract import Utterance
+from squidbot.core.memory.learning import (
     CLOSING,
     FACT_CHARS,
     HEAD_CHARS,

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, Source
-from squidbot.core.memory.naming import read_id
-from squidbot.core.memory.telling import Teller, framed, safe, when
+from squidbot.core.memory.text import Teller, framed, read_id, safe, when
 
 from .shelves import DAY, METER, NOW, fact
 

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.messages import Cost, Message, Role, ToolCall
-from squidbot.core.notes.extract import Notes, extract, render
-from squidbot.core.notes.literals import literals_of
-from squidbot.core.notes.reading import Line, Reading, Unit
+from squidbot.core.notes.extract import Line, Notes, Reading, Unit, extract, literals_of, render
 from squidbot.core.ports import Certificate
+from squidbot.core.tokens.counters import builtin_counter
 
 CLASSES = builtin_counter("classes")
 BYTES = builtin_counter("bytes")

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.notes.ledger import (
+from squidbot.core.notes.extract import Line, Reading, Unit
+from squidbot.core.notes.notebook import (
     FADING_TOKENS,
     FRAGMENT_LINES,
     FRAGMENT_UNITS,
@@ -20,7 +21,6 @@ from squidbot.core.notes.ledger import (
     Fragment,
     Ledger,
 )
-from squidbot.core.notes.reading import Line, Reading, Unit
 
 
 def reading(*subjects: str, units: int = 1, weight: float = 1.0) -> Reading:
@@ -120,8 +120,8 @@ def test_text_that_is_no_fragment_and_no_ledger_is_damage(body: str) -> None:
 
 SAID = """
 from squidbot.core.messages import Message, ToolCall
-from squidbot.core.notes.ledger import Fragment
-from squidbot.core.notes.reading import read
+from squidbot.core.notes.notebook import Fragment
+from squidbot.core.notes.extract import read
 names = ", ".join(f"src/part{number}.py and parse_line{number}" for number in range(20))
 call = ToolCall("c", "read_file", '{"path": "src/other.py", "names": "' + names + '"}')
 said = [

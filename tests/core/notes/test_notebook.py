@@ -9,12 +9,12 @@ import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import DamagedStoreError
-from squidbot.core.history.names import resolve
 from squidbot.core.messages import Record
 from squidbot.core.notes.notebook import SNAPSHOT_FRAGMENTS, Notebook
 from squidbot.core.plan import Representation
-from squidbot.core.view.atoms import Atom, atoms_of
+from squidbot.core.recall.history import resolve
 from squidbot.core.view.renderer import born
+from squidbot.core.view.steps import Atom, atoms_of
 
 from ..promises.driver import CLASSES, Setup, held, opened
 from ..promises.histories import tame

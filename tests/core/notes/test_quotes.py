@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.notes.literals import literals_of
-from squidbot.core.notes.quotes import Unit, clip, failure, json_lines, names_in, one_line, sentence, sentences, shown
+from squidbot.core.notes.extract import (
+    Unit,
+    clip,
+    failure,
+    json_lines,
+    literals_of,
+    names_in,
+    one_line,
+    sentence,
+    sentences,
+    shown,
+)
 
 
 def labelled(units: list[Unit]) -> dict[str, list[str]]:

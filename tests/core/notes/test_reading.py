@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.notes.reading import Line, Reading, Unit, bounded, read
+from squidbot.core.notes.extract import Line, Reading, Unit, bounded, read
 from squidbot.core.view.marks import fence
 
 

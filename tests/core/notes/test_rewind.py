@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core.errors import NotFoundError
-from squidbot.core.notes.notebook import Notebook
-from squidbot.core.notes.rewind import counts_behind, rewound
+from squidbot.core.notes.notebook import Notebook, counts_behind, rewound
 from squidbot.core.plan import Representation
 
 from ..rows import RENDERER

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
 
-from squidbot.core.changes.undo import RAW
+from squidbot.core.compaction.undo import RAW
 from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError, RecallError
-from squidbot.core.history.recall import History
-from squidbot.core.notes.ledger import Ledger
-from squidbot.core.notes.notebook import Notebook
+from squidbot.core.notes.notebook import Ledger, Notebook
 from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord
+from squidbot.core.recall.history import History
 
 from ..rows import RENDERER
 from .driver import CODEC, Host, opened

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.budget.window import WindowSettings, open_lease
-from squidbot.core.counting.classes import ClassCounter
-from squidbot.core.counting.meter import Meter
+from squidbot.core.budget import WindowSettings, open_lease
 from squidbot.core.engine import ContextEngine, Inputs, Session
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.settings import HistorySettings
+from squidbot.core.tokens.classes import ClassCounter
+from squidbot.core.tokens.counters import Meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from squidbot.core.budget.caps import Capped
-from squidbot.core.budget.ladder import Ladder
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.budget import Capped, Ladder
 from squidbot.core.engine import Inputs
-from squidbot.core.plan import JOURNAL, REMEMBERED, Section
+from squidbot.core.plan import JOURNAL_SECTION, REMEMBERED, Section
 from squidbot.core.settings import STRATEGIES, HistorySettings
+from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.view.marks import MEMORIES, fence
 from squidbot.core.view.renderer import fenced
 
@@ -193,7 +191,11 @@ class Remembering(NamedTuple):
 
     def head(self, limit_tokens: int) -> tuple[Section, ...]:
         """Return the newest facts that fit, as two sections, and the oldest as the journal's, if it fits."""
-        journal = [Section(JOURNAL, one) for one in self.facts[:1] if _bytes(fenced(JOURNAL, one)) <= limit_tokens]
+        journal = [
+            Section(JOURNAL_SECTION, one)
+            for one in self.facts[:1]
+            if _bytes(fenced(JOURNAL_SECTION, one)) <= limit_tokens
+        ]
         for first in range(len(self.facts)):
             halves = ("\n".join(self.facts[first::2]), "\n".join(self.facts[first + 1 :: 2]))
             made = [Section(f"{REMEMBERED}{name}", text) for name, text in zip("ab", halves, strict=True) if text]

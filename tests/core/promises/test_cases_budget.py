@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import REQUEST_TOKENS, Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError
 from squidbot.core.settings import STRATEGIES, HistorySettings
+from squidbot.core.tokens.counters import REQUEST_TOKENS, Meter, builtin_counter
 from squidbot.core.view.renderer import BEGINS, CONTINUE
 
 from .driver import Host, Setup, assistant, causes, changed, opened, result, user

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
-from squidbot.core.budget.ladder import Ladder, pressure_of
+from squidbot.core.budget import Ladder, pressure_of
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError
 from squidbot.core.settings import HistorySettings

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import LLMError
-from squidbot.core.jobs.due import JobSettings
-from squidbot.core.jobs.writing import ModelSummarizer
 from squidbot.core.messages import Kind
-from squidbot.core.notes import naming
-from squidbot.core.notes.literals import literals_of
+from squidbot.core.notes import notebook
+from squidbot.core.notes.extract import literals_of
+from squidbot.core.summaries import JobSettings, ModelSummarizer
 from squidbot.testing.models import ScriptedLLM
 
 from .driver import CODEC, Host, requests
@@ -25,8 +24,8 @@ from .histories import effort, histories, setups, tame
 from .rules import breaks_at, is_said, pairs_broken, sent
 
 if TYPE_CHECKING:
-    from squidbot.core.jobs.desk import Desk, Done
     from squidbot.core.messages import Message
+    from squidbot.core.summaries import Desk, Done
 
     from .driver import Setup
 
@@ -144,7 +143,7 @@ def test_notes_that_share_the_digits_of_their_ids_never_fail_a_turn(
 ) -> None:
     """With no digit at first, and then one: what two sources among 65,536 meet by chance, these meet all the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(naming, "DIGITS", (0, 1, 64))
+        patch.setattr(notebook, "DIGITS", (0, 1, 64))
         host, _ = run(history, setup, answers, restarts)
         again, _ = run(history, setup, answers, frozenset())
     assert [one.payloads for one in requests(host.calls)] == [one.payloads for one in requests(again.calls)]

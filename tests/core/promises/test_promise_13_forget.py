@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Session
 from squidbot.core.errors import BudgetError, NotFoundError
-from squidbot.core.history.recall import History
 from squidbot.core.messages import Category, Kind, Message
 from squidbot.core.plan import PlanRecord
+from squidbot.core.recall.history import History
 
 from .driver import CODEC, Heard, Setup, assistant, held, opened, result, user
 from .histories import effort

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BudgetError, InvalidRequestError
-from squidbot.core.history.pages import body_of
 from squidbot.core.messages import Category, Kind, Message
+from squidbot.core.recall.history import body_of
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.marks import harmless
 from squidbot.core.view.renderer import Renderer

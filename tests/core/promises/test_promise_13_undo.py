@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.changes.undo import RAW
+from squidbot.core.compaction.undo import RAW
 from squidbot.core.engine import Inputs
 from squidbot.core.messages import Kind
 from squidbot.core.settings import HistorySettings

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.errors import BudgetError
+from squidbot.core.tokens.counters import Meter, builtin_counter
 
 from .driver import Host, Setup, held, opened, requests, user
 from .histories import effort, histories, schedules, setups

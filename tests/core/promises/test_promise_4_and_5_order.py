@@ -9,7 +9,7 @@ from hypothesis import given
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Kind, Message
-from squidbot.core.view.atoms import opens_turn
+from squidbot.core.view.steps import opens_turn
 
 from .driver import Host, Setup
 from .histories import effort, histories, schedules, setups

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.compaction.turn import Inputs
 from squidbot.core.messages import Message, Usage
-from squidbot.core.request import Inputs
 from squidbot.core.settings import strategy
 
 from .driver import Call, Host, Setup, assistant, result, user

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
-from squidbot.core.view.atoms import atoms_of
 from squidbot.core.view.renderer import Renderer, spent
+from squidbot.core.view.steps import atoms_of
 
 from .driver import CODEC, Call, Host, Setup, held, opened, user
 from .histories import effort, histories, inputs, setups, unmarked

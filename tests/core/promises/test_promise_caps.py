@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.caps import Caps
-from squidbot.core.changes.capping import LEAST_UNITS, history_of
+from squidbot.core.budget import Caps
+from squidbot.core.compaction.pressure import LEAST_UNITS, history_of
 from squidbot.core.messages import Kind
 from squidbot.core.settings import HistorySettings
 

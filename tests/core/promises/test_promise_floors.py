@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.ladder import Ladder
+from squidbot.core.budget import Ladder
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost

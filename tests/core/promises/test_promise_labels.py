@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.caps import Caps
-from squidbot.core.labels import Labels
+from squidbot.core.budget import Caps
+from squidbot.core.messages import Labels
 from squidbot.core.settings import HistorySettings
 
 from .acting import Act, acts

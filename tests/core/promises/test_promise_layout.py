@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.layout import LEVELS
-from squidbot.core.budget.window import left_reserve_tokens
+from squidbot.core.budget import LAYOUT_LEVELS, left_reserve_tokens
 
 from .driver import Host, Setup, changed, requests
 from .histories import effort, histories, tame
 from .rules import breaks_at, pairs_broken, sent
 
 if TYPE_CHECKING:
-    from squidbot.core.budget.layout import Layout
+    from squidbot.core.budget import Layout
     from squidbot.core.messages import Message
     from squidbot.core.view.assembly import Assembly
 
@@ -51,7 +50,7 @@ def told(one: Assembly) -> dict[str, list[int]]:
 def check_levels(setup: Setup, one: Assembly) -> None:
     """Check that notes of each level, singly and together, keep to what the layout gives them."""
     layout, costs = layout_of(setup), told(one)
-    for level in LEVELS:
+    for level in LAYOUT_LEVELS:
         assert sum(costs.get(level, [])) <= layout.tokens(level), (level, costs)
         assert all(each <= (layout.single(level) or 0) for each in costs.get(level, []))
     assert sum(costs.get("merged", [])) <= (layout.session or layout.notes)
@@ -72,7 +71,7 @@ def test_notes_of_each_level_keep_to_their_parts(window: int) -> None:
     for one in made:
         check_levels(setup, one)
     seen = {level for one in made for level in told(one)}
-    assert seen & {*LEVELS} <= {level for level in LEVELS if layout_of(setup).single(level)}
+    assert seen & {*LAYOUT_LEVELS} <= {level for level in LAYOUT_LEVELS if layout_of(setup).single(level)}
     assert seen
 
 

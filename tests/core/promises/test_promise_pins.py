@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.changes.event import PRESSING
+from squidbot.core.compaction.planner import PRESSING
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Kind
-from squidbot.core.view.atoms import atoms_of
+from squidbot.core.view.steps import atoms_of
 
 from .driver import Host, Setup, held, opened, requests, user
 from .histories import effort, histories, setups, tame

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget.response import most_reserved_tokens, reserve_for
+from squidbot.core.budget import most_reserved_tokens, reserve_for
 from squidbot.core.engine import Inputs
 from squidbot.core.past import Mode
 

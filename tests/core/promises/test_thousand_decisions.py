@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.counting.meter import Meter
-from squidbot.core.counting.tokens import builtin_counter
 from squidbot.core.engine import ContextEngine
 from squidbot.core.messages import Kind
 from squidbot.core.settings import strategy
+from squidbot.core.tokens.counters import Meter, builtin_counter
 
 from ..jobs.models import writer
 from .driver import CODEC, Setup, assistant, result, user
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.engine import Session
-    from squidbot.core.jobs.desk import Desk
     from squidbot.core.messages import Message
+    from squidbot.core.summaries import Desk
     from squidbot.core.view.assembly import Assembly
 
 TIMES = int(os.environ.get("PROMISE_EFFORT", "1"))

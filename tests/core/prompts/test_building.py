@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget.tiers import tier_of
-from squidbot.core.counting.tokens import builtin_counter
+from squidbot.core.budget import tier_of
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.prompts.building import OWN, Template, build_prompt
-from squidbot.core.prompts.modes import MODES
-from squidbot.core.prompts.texts import MANDATES, SANITY, TEMPLATES
+from squidbot.core.prompts import MANDATES, MODES, OWN, SANITY, TEMPLATES, Template, build_prompt
+from squidbot.core.tokens.counters import builtin_counter
 
 CLASSES = builtin_counter("classes")
 # B-19: the sentence that stands in every window.

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.sizing.header import Header, Tensor
-from squidbot.core.sizing.tensor_types import type_id
+from squidbot.core.sizing.header import Header, Tensor, type_id
 
 if TYPE_CHECKING:
     from squidbot.core.sizing.header import Value

@@ -5,13 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError, ModelFileError
-from squidbot.core.sizing.cache_types import CACHE_TYPES, cache_type
-from squidbot.core.sizing.caches import caches_of, fixed_bytes, kept, kv_bytes_per_token
-from squidbot.core.sizing.context import Card, Loading
-from squidbot.core.sizing.families import KNOWN, RECURRENT
-from squidbot.core.sizing.header import Header
-from squidbot.core.sizing.layers import layers_of
-from squidbot.core.sizing.placement import CPU
+from squidbot.core.sizing.header import CACHE_TYPES, KNOWN, RECURRENT, Card, Header, Loading, cache_type, layers_of
+from squidbot.core.sizing.memory import CPU, caches_of, fixed_bytes, kept, kv_bytes_per_token
 
 from .stubs import stub
 

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.cells import Context, cells, context_of, pad, uses_flash
-from squidbot.core.sizing.context import Loading
-from squidbot.core.sizing.layers import Layer
+from squidbot.core.sizing.header import Layer, Loading
+from squidbot.core.sizing.memory import Context, cells, context_of, pad, uses_flash
 
 from .stubs import stub, with_keys
 

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.sizing.compute import MIB, UNKNOWN, WIDE, Compute
-from squidbot.core.sizing.context import Card, CardKind, Loading
-from squidbot.core.sizing.measure import measure
-from squidbot.core.sizing.model import Model, model_of
+from squidbot.core.sizing.header import Card, CardKind, Loading
+from squidbot.core.sizing.memory import MIB, UNKNOWN, WIDE, Compute, ModelLayout, measure, model_of
 
 from .models import MODELS, header_of
 from .stubs import stub
@@ -50,13 +48,13 @@ class Case(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def models() -> dict[str, Model]:
+def models() -> dict[str, ModelLayout]:
     """Give the twelve models."""
     return {name: model_of(header_of(dims)) for name, dims in MODELS.items()}
 
 
 @pytest.fixture(scope="module")
-def cases(models: dict[str, Model]) -> list[Case]:
+def cases(models: dict[str, ModelLayout]) -> list[Case]:
     """Give all cases of the table."""
     return [
         Case(name, window, way, theirs, on_gpu(models[name], replace(WAYS[way], n_ctx=window)))
@@ -66,7 +64,7 @@ def cases(models: dict[str, Model]) -> list[Case]:
     ]
 
 
-def on_gpu(model: Model, loading: Loading, *cards: Card) -> Compute:
+def on_gpu(model: ModelLayout, loading: Loading, *cards: Card) -> Compute:
     """Return the compute buffer of the first device."""
     return measure(model, loading, cards or (GPU,)).devices[0].compute
 
@@ -106,7 +104,7 @@ def test_closed_form_equals_that_of_llama_cpp_in_half_of_the_table(cases: list[C
     kv_unified=st.booleans(),
 )
 def test_compute_never_falls_when_the_window_grows(
-    models: dict[str, Model],
+    models: dict[str, ModelLayout],
     name: str,
     *,
     n_ctx: int,
@@ -165,7 +163,7 @@ HELD_LATE = (
 
 @pytest.mark.parametrize(("loading", "theirs"), HELD_LATE)
 def test_compute_holds_the_mask_beside_the_logits_where_that_was_seen(
-    models: dict[str, Model], loading: Loading, theirs: float
+    models: dict[str, ModelLayout], loading: Loading, theirs: float
 ) -> None:
     """Beyond 131,072 tokens, and where sliding layers keep the whole window: never under there, either."""
     (main,) = measure(models["Gemma-3-27B"], loading).devices
@@ -176,7 +174,9 @@ def test_compute_holds_the_mask_beside_the_logits_where_that_was_seen(
 
 
 @pytest.mark.parametrize("kind", ["metal", "vulkan", "sycl"])
-def test_compute_is_marked_wide_on_devices_that_were_not_measured(models: dict[str, Model], kind: CardKind) -> None:
+def test_compute_is_marked_wide_on_devices_that_were_not_measured(
+    models: dict[str, ModelLayout], kind: CardKind
+) -> None:
     """The same closed form, a wider guard, and the device's kind in the reason."""
     loading = Loading(n_ctx=8192)
     found, known = (on_gpu(models["Llama-3.1-8B"], loading, Card(one, 10**12)) for one in (kind, "cuda"))
@@ -186,7 +186,7 @@ def test_compute_is_marked_wide_on_devices_that_were_not_measured(models: dict[s
     assert found.guard_bytes > known.guard_bytes
 
 
-def test_copies_of_a_quantised_cache_are_made_by_cuda_and_hip_alone(models: dict[str, Model]) -> None:
+def test_copies_of_a_quantised_cache_are_made_by_cuda_and_hip_alone(models: dict[str, ModelLayout]) -> None:
     """With flash attention they turn one layer into f16; on a CPU, and without flash attention, nobody does."""
     loading = Loading(n_ctx=131_072, type_k="q8_0", type_v="q8_0")
     model = models["Llama-3.1-8B"]
@@ -210,7 +210,7 @@ THREE_DEVICES = (
 
 @pytest.mark.parametrize(("loading", "theirs"), THREE_DEVICES)
 def test_compute_of_several_devices_counts_the_inputs_in_flight(
-    models: dict[str, Model], loading: Loading, theirs: tuple[float, ...]
+    models: dict[str, ModelLayout], loading: Loading, theirs: tuple[float, ...]
 ) -> None:
     """Four copies of a batch's inputs, its masks, and what comes from the device before; logits on the last alone."""
     found = measure(models["Llama-3.1-8B"], loading, [GPU, GPU, GPU])
@@ -231,14 +231,16 @@ SIX_LAYERS = (
 
 @pytest.mark.parametrize(("loading", "theirs"), SIX_LAYERS)
 def test_compute_of_a_partial_offload_has_room_for_the_cache_of_a_layer_that_is_copied_in(
-    models: dict[str, Model], loading: Loading, theirs: float
+    models: dict[str, ModelLayout], loading: Loading, theirs: float
 ) -> None:
     """Layers in main memory attend on the GPU: one's keys and values come along, however large the window."""
     found = on_gpu(models["SmolLM2-1.7B"], replace(loading, n_gpu_layers=6))
     assert theirs < found.total_bytes / MIB < theirs + 150
 
 
-def test_compute_of_a_partial_offload_holds_the_largest_tensor_that_is_copied_in(models: dict[str, Model]) -> None:
+def test_compute_of_a_partial_offload_holds_the_largest_tensor_that_is_copied_in(
+    models: dict[str, ModelLayout],
+) -> None:
     """With layers in main memory their largest tensor and 64 MiB come on top; with all of them the output, too."""
     model, loading = models["Llama-3.1-8B"], Loading(n_ctx=8192)
     alone = on_gpu(model, loading)
@@ -250,21 +252,21 @@ def test_compute_of_a_partial_offload_holds_the_largest_tensor_that_is_copied_in
     assert none.closed_bytes == part.closed_bytes + 4096 * 128_256 // 256 * 210
 
 
-def test_compute_of_a_partial_offload_is_unknown_without_flash_attention(models: dict[str, Model]) -> None:
+def test_compute_of_a_partial_offload_is_unknown_without_flash_attention(models: dict[str, ModelLayout]) -> None:
     """It was seen to be under there: refused, and the sentence says what would do."""
     found = on_gpu(models["Llama-3.1-8B"], Loading(n_ctx=8192, n_gpu_layers=10, flash_attn=False))
     assert found.kind == "unknown"
     assert "flash attention" in found.reason
 
 
-def test_compute_is_wide_where_several_devices_and_main_memory_share_the_layers(models: dict[str, Model]) -> None:
+def test_compute_is_wide_where_several_devices_and_main_memory_share_the_layers(models: dict[str, ModelLayout]) -> None:
     """Nothing was measured there: the wide guard, and a reason."""
     found = on_gpu(models["Llama-3.1-8B"], Loading(n_ctx=8192, n_gpu_layers=20), GPU, GPU)
     assert found.kind == "wide"
     assert "several devices" in found.reason
 
 
-def test_main_memory_beside_gpus_holds_the_inputs_or_what_a_cpu_alone_would(models: dict[str, Model]) -> None:
+def test_main_memory_beside_gpus_holds_the_inputs_or_what_a_cpu_alone_would(models: dict[str, ModelLayout]) -> None:
     """A mask and a batch where nothing is computed there; else the whole form, marked as rough."""
     model, loading = models["Llama-3.1-8B"], Loading(n_ctx=8192)
     host = measure(model, loading, [GPU]).devices[-1].compute
@@ -274,7 +276,7 @@ def test_main_memory_beside_gpus_holds_the_inputs_or_what_a_cpu_alone_would(mode
     assert (host.kind, shared.kind) == ("guarded", "wide")
 
 
-def test_a_device_without_layers_computes_nothing(models: dict[str, Model]) -> None:
+def test_a_device_without_layers_computes_nothing(models: dict[str, ModelLayout]) -> None:
     """A share of 0 puts nothing on a device: its buffer is empty."""
     sizing = measure(models["Llama-3.1-8B"], Loading(n_ctx=8192, tensor_split=(1.0, 0.0)), [GPU, GPU])
     assert sizing.devices[1].total_bytes == 0
@@ -288,7 +290,7 @@ def test_beside_of_says_unknown_where_the_whole_form_does() -> None:
     assert sizing.devices[-1].compute.kind == "unknown"
 
 
-def test_compute_takes_widths_from_tensors_and_not_from_keys(models: dict[str, Model]) -> None:
+def test_compute_takes_widths_from_tensors_and_not_from_keys(models: dict[str, ModelLayout]) -> None:
     """The graph follows the tensors: DeepSeek-V3 has three kinds of feed-forward parts, Llama one."""
     shape = models["DeepSeek-V3"].shape
     assert (shape.ffn, shape.expert_ffn, shape.shared_ffn, shape.experts_used) == (18_432, 2048, 2048, 8)

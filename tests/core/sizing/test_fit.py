@@ -9,12 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.compute import MIB
-from squidbot.core.sizing.context import Card, Loading
 from squidbot.core.sizing.fit import Alternative, Bounds, Fit, alternatives, fit
-from squidbot.core.sizing.measure import Measure, Reserved, measure
-from squidbot.core.sizing.model import Model, model_of
-from squidbot.core.sizing.placement import CPU
+from squidbot.core.sizing.header import Card, Loading
+from squidbot.core.sizing.memory import CPU, MIB, Measure, ModelLayout, Reserved, measure, model_of
 
 from .models import MODELS, header_of
 from .stubs import stub, with_keys
@@ -36,7 +33,7 @@ LLAMA = BY_NAME["Llama-3.1-8B"]
 PLAIN = Loading()
 
 
-def on(free_mib: float, model: Model = LLAMA, loading: Loading = PLAIN, **bounds: int | None) -> Fit:
+def on(free_mib: float, model: ModelLayout = LLAMA, loading: Loading = PLAIN, **bounds: int | None) -> Fit:
     """Return what fits on one card."""
     return fit(model, loading, [card(free_mib)], Bounds(**bounds))  # type: ignore[arg-type]
 
@@ -261,7 +258,7 @@ def test_what_gpu_and_main_memory_share_is_given_once(name: str, free_mib: int, 
 def others(
     free_mib: float,
     loading: Loading = PLAIN,
-    model: Model = LLAMA,
+    model: ModelLayout = LLAMA,
     **bounds: int,
 ) -> dict[str, Alternative]:
     """Return by name what would fit on one card."""

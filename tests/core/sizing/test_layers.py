@@ -3,8 +3,7 @@
 import pytest
 
 from squidbot.core.errors import ModelFileError, SizingError
-from squidbot.core.sizing.families import KNOWN
-from squidbot.core.sizing.layers import Layer, blocks_of, is_mla, layers_of, widest_value
+from squidbot.core.sizing.header import KNOWN, Layer, blocks_of, is_mla, layers_of, widest_value
 
 from .stubs import stub, with_keys
 

@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError, ModelFileError, SizingError
-from squidbot.core.sizing.caches import caches_of, kv_bytes_per_token
-from squidbot.core.sizing.compute import MIB
-from squidbot.core.sizing.context import Card, Loading
-from squidbot.core.sizing.families import KNOWN
-from squidbot.core.sizing.measure import Measure, Reserved, measure
-from squidbot.core.sizing.model import Model, model_of
-from squidbot.core.sizing.placement import CPU, weights_bytes
+from squidbot.core.sizing.header import KNOWN, Card, Loading
+from squidbot.core.sizing.memory import (
+    CPU,
+    MIB,
+    Measure,
+    ModelLayout,
+    Reserved,
+    caches_of,
+    kv_bytes_per_token,
+    measure,
+    model_of,
+    weights_bytes,
+)
 
 from .models import MODELS, header_of
 from .stubs import stub, with_keys
@@ -39,7 +45,7 @@ WEIGHTS = {
 GPU = Card("cuda", 24_000 * MIB, "GPU 0")
 
 
-def named(name: str) -> Model:
+def named(name: str) -> ModelLayout:
     """Return one of the twelve."""
     return model_of(header_of(MODELS[name]))
 

@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from squidbot.core.sizing.caches import caches_of, fixed_bytes, kv_bytes_per_token
-from squidbot.core.sizing.context import Card, Loading
-from squidbot.core.sizing.placement import weights_bytes
+from squidbot.core.sizing.header import Card, Loading
+from squidbot.core.sizing.memory import caches_of, fixed_bytes, kv_bytes_per_token, weights_bytes
 
 from .models import MODELS, header_of
 from .stubs import stub

@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError, ModelFileError
-from squidbot.core.sizing.context import Card, CardKind, Loading
-from squidbot.core.sizing.header import Header, Tensor
-from squidbot.core.sizing.placement import CPU, held_bytes, place, placed, weights_bytes
-from squidbot.core.sizing.tensor_types import tensor_bytes, type_id
+from squidbot.core.sizing.header import Card, CardKind, Header, Loading, Tensor, tensor_bytes, type_id
+from squidbot.core.sizing.memory import CPU, held_bytes, place, placed, weights_bytes
 
 from .models import MODELS, header_of
 from .stubs import Types, stub

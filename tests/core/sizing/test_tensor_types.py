@@ -3,8 +3,7 @@
 import pytest
 
 from squidbot.core.errors import ModelFileError
-from squidbot.core.sizing.header import Tensor
-from squidbot.core.sizing.tensor_types import TENSOR_TYPES, row_bytes, tensor_bytes, type_id
+from squidbot.core.sizing.header import TENSOR_TYPES, Tensor, row_bytes, tensor_bytes, type_id
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,8 @@
 import pytest
 
 from squidbot.core.errors import ConfigError, SizingError
-from squidbot.core.sizing.cache_types import CACHE_TYPES
-from squidbot.core.sizing.context import Loading
-from squidbot.core.sizing.families import KNOWN
-from squidbot.core.sizing.validity import check_loading
+from squidbot.core.sizing.header import CACHE_TYPES, KNOWN, Loading
+from squidbot.core.sizing.memory import check_loading
 
 from .models import MODELS, header_of
 from .stubs import stub

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
 from squidbot.core.errors import ConfigError, DamagedStoreError
 from squidbot.core.memories import Scope, View, memory_id_of
-from squidbot.core.vectors.nearest import Alike, Nearest
-from squidbot.core.vectors.values import Entry, Near, Stamp, dot, packed, unit, unpacked
+from squidbot.core.vectors import Alike, Entry, Near, Nearest, Stamp, dot, packed, unit, unpacked
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:

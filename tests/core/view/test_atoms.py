@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Cost
-from squidbot.core.view.atoms import atoms_of, open_step, opens_turn, session_blocks, total
+from squidbot.core.view.steps import atoms_of, open_step, opens_turn, session_blocks, total
 
 from ..rows import row
 

@@ -9,10 +9,9 @@ import pytest
 
 from squidbot.core.messages import Category
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.birth import Birth, Births, Frozen, Place
+from squidbot.core.view.current import Pieces, Standing, Tail, standing
 from squidbot.core.view.marks import fence
-from squidbot.core.view.standing import Pieces, Standing, standing
-from squidbot.core.view.tail import Tail
+from squidbot.core.view.truncation import Birth, Births, Frozen, Place
 
 from ..promises.driver import CLASSES, CODEC, assistant, message, result, user
 from ..rows import RENDERER, row

@@ -15,7 +15,7 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.pydantic_ai import PydanticAI
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
-from squidbot.core.view.categories import categorized
+from squidbot.core.view.steps import categorized
 
 if TYPE_CHECKING:
     from pathlib import Path

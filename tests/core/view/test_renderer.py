@@ -9,7 +9,6 @@ import pytest
 
 from squidbot.core.messages import Category, Cost, Kind, StoredMessage, Summary
 from squidbot.core.plan import Representation, Section, Segment
-from squidbot.core.view.atoms import atoms_of
 from squidbot.core.view.marks import fence
 from squidbot.core.view.renderer import (
     BEGINS,
@@ -23,6 +22,7 @@ from squidbot.core.view.renderer import (
     shown,
     spent,
 )
+from squidbot.core.view.steps import atoms_of
 
 from ..promises.driver import CLASSES, CODEC
 from ..promises.histories import WORDS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.view.slim import slim, slim_arguments
+from squidbot.core.view.renderer import slim, slim_arguments
 
 from ..promises.driver import CLASSES
 from ..promises.histories import texts

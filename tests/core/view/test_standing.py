@@ -7,9 +7,7 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.pins import Pins
-from squidbot.core.view.loading import load
-from squidbot.core.view.standing import Pieces, Shelf, Standing, standing
-from squidbot.core.view.tail import Tail
+from squidbot.core.view.current import Pieces, Shelf, Standing, Tail, load, standing
 
 from ..promises.driver import Host, Setup, assistant, message, opened, user
 from ..promises.histories import tame

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Kind, StoredMessage
-from squidbot.core.view.atoms import atoms_of
+from squidbot.core.view.current import Tail
 from squidbot.core.view.renderer import spent
-from squidbot.core.view.tail import Tail
+from squidbot.core.view.steps import atoms_of
 
 from ..rows import RENDERER, row
 

@@ -6,7 +6,7 @@ import pytest
 
 from squidbot.core.errors import InvalidRequestError
 from squidbot.core.messages import Kind, Part
-from squidbot.core.view.validity import check_request, refuse_server_state
+from squidbot.core.view.steps import check_request, refuse_server_state
 
 from ..rows import part
 

@@ -17,8 +17,8 @@ from hermes_state import SessionDB
 from run_agent import AIAgent
 from tools.registry import registry
 
-from squidbot.testing.hosts import FACT, SAID, Host, Otherwise, Sent, Setting, Signed, Step, to_json, ways
-from squidbot.testing.hosts.opened import CHAT, opened
+from squidbot.testing.hosts import FACT, SAID, Host, Otherwise, Sent, Setting, Signed, Step, points, to_json
+from squidbot.testing.hosts.program import CHAT, opened
 
 from .server import HELD_SECONDS, Server, sent
 
@@ -210,12 +210,12 @@ REPLY = {"role": "assistant", "content": "Yes."}
 
 def streamed(host: Host, folder: Path) -> None:
     """C6 but for a stream that fails: hermes keeps what came, and has the model go on behind words of its own."""
-    ways._compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
-    for way, ends in (("abandoned", ways._abandon), ("cancelled", ways._cancel)):
+    points._compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
+    for way, ends in (("abandoned", points._abandon), ("cancelled", points._cancel)):
         with opened(host, folder / f"{way}.db") as run:
             run.say(FACT)
             ends(run)
-            ways._checks_left(run, way)
+            points._checks_left(run, way)
         with opened(host, folder / f"{way}.db") as run:
             assert run.say("And the cat?") == SAID
             assert b"And the seal?" in run.whole()

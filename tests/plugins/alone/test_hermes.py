@@ -23,8 +23,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.plugins import hermes
 from squidbot.plugins.hermes import Squidbot
 from squidbot.testing.hosts import FACT, FILLER, HOST_CHECKS, SAID, Call, Model, Setting, Step, check_host_plugin
-from squidbot.testing.hosts.listening import listening
-from squidbot.testing.hosts.opened import CHAT, opened
+from squidbot.testing.hosts.program import CHAT, listening, opened
 
 from .program_hermes import ECHOING, HOST, SEALING, Program, program
 from .server import CALL
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.testing.hosts import Host
-    from squidbot.testing.hosts.opened import Opened
+    from squidbot.testing.hosts.program import Opened
 
 ROOT = Path(__file__).parents[3]
 

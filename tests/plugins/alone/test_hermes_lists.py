@@ -11,7 +11,7 @@ from agent.transports import get_transport
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.plugins.hermes import lists, wire
+from squidbot.plugins import hermes
 
 from .server import CALL
 
@@ -40,10 +40,10 @@ def test_marks_for_a_cache_stand_where_hermes_puts_them() -> None:
     """On its own text and the last three messages of what is sent; never more than providers take."""
     chat = [{"role": "system", "content": "You are kind."}, *LISTED]
     request = {"messages": apply_anthropic_cache_control(chat, "1h"), "tools": [TOOL]}
-    made = wire.bounded(request, LISTED, SEEN, api_mode="chat_completions", url="")
+    made = hermes.bounded(request, LISTED, SEEN, api_mode="chat_completions", url="")
     assert made["messages"][0] == request["messages"][0]
     assert _marks(made["messages"]) == 3
-    bare = wire.bounded({"messages": chat}, LISTED, SEEN, api_mode="chat_completions", url="")
+    bare = hermes.bounded({"messages": chat}, LISTED, SEEN, api_mode="chat_completions", url="")
     assert _marks(bare) == 0
     assert [each["role"] for each in bare["messages"]] == ["system", "user", "assistant", "tool"]
     assert bare["messages"][1]["content"] == "[notes]\n\nLook!"
@@ -53,12 +53,12 @@ def test_messages_that_were_read_stay_as_they_are() -> None:
     """The next request is made of the same ones: marks, merged words and thoughts stand in copies."""
     thought = {"role": "assistant", "content": "Aye.", "reasoning": "A seal?", "reasoning_content": "A seal?"}
     payloads = [json.dumps(each) for each in ({"role": "user", "content": "[notes]"}, LISTED[0], thought, LISTED[2])]
-    seen = [each for each in map(wire.read, payloads) if isinstance(each, wire.Shown)]
-    assert all(wire.read(payload) is each for payload, each in zip(payloads, seen, strict=True))
+    seen = [each for each in map(hermes.read, payloads) if isinstance(each, hermes.Shown)]
+    assert all(hermes.read(payload) is each for payload, each in zip(payloads, seen, strict=True))
     chat = [{"role": "system", "content": "You are kind."}, thought, LISTED[2]]
     request = {"messages": apply_anthropic_cache_control(chat, "1h"), "tools": [TOOL]}
     made = [
-        wire.bounded(request, [thought, LISTED[2]], seen, api_mode="chat_completions", url="")["messages"]
+        hermes.bounded(request, [thought, LISTED[2]], seen, api_mode="chat_completions", url="")["messages"]
         for _ in range(2)
     ]
     assert made[0] == made[1]
@@ -75,19 +75,19 @@ def test_requests_of_anthropic_are_made_as_hermes_makes_them(*, is_oauth: bool) 
     )
     transport = get_transport("anthropic_messages")
     request = transport.build_kwargs("claude-opus-5", chat, [TOOL], max_tokens=99, is_oauth=is_oauth)
-    made = wire.bounded(request, LISTED, SEEN, api_mode="anthropic_messages", url="")
+    made = hermes.bounded(request, LISTED, SEEN, api_mode="anthropic_messages", url="")
     assert {key: value for key, value in made.items() if key != "messages"} == {
         key: value for key, value in request.items() if key != "messages"
     }
     assert made["messages"][-2:] == request["messages"][-2:]
     assert "First." not in str(made["messages"])
     assert _marks(made) == _marks(request) == 4
-    assert wire.names(wire.tools(request)) == {"mcp__look" if is_oauth else "look"}
-    assert "You are kind." in wire.system_text(request)
-    moded = wire.bounded(
+    assert hermes.names(hermes.tools(request)) == {"mcp__look" if is_oauth else "look"}
+    assert "You are kind." in hermes.system_text(request)
+    moded = hermes.bounded(
         request, LISTED, [{"role": "system", "content": "Be short."}, *SEEN], api_mode="anthropic_messages", url=""
     )
-    assert "Be short." in wire.system_text(moded)
+    assert "Be short." in hermes.system_text(moded)
 
 
 # -- shorter lists ----------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_a_list_that_is_asked_for_gets_shorter_and_stays_valid(turns: list[list[
     """Whatever is wanted of it, and again and again; it has the newest words of the user, and the newest step."""
     listed = _talk(turns)
     while True:
-        made = lists.shortened(listed, lambda _: random.random() < 0.8)
+        made = hermes.shortened(listed, lambda _: random.random() < 0.8)
         sizes = [sum(len(str(each)) for each in one) for one in (made, listed)]
         assert (sizes[0] < sizes[1]) or made == listed
         assert made[0]["role"] == "user"
@@ -135,9 +135,9 @@ def test_a_list_that_is_asked_for_gets_shorter_and_stays_valid(turns: list[list[
 def test_what_tells_a_message_from_others_outlasts_what_hermes_does_to_it() -> None:
     """It cuts, joins, takes off thoughts, and puts words of the user behind a result."""
     result = {"role": "tool", "tool_call_id": "c1", "content": "r" * 900}
-    assert lists.telling(result) == lists.telling({**result, "content": "r" * 900 + "\n\n[the user: faster!]"})
-    assert lists.telling(result) != lists.telling({**result, "content": "other"})
+    assert hermes.telling(result) == hermes.telling({**result, "content": "r" * 900 + "\n\n[the user: faster!]"})
+    assert hermes.telling(result) != hermes.telling({**result, "content": "other"})
     said = {"role": "assistant", "content": "Yes,  indeed."}
-    assert lists.telling(said) == lists.telling({**said, "content": "<think>Hm.</think>\nYes, indeed. ", "_x": 1})
+    assert hermes.telling(said) == hermes.telling({**said, "content": "<think>Hm.</think>\nYes, indeed. ", "_x": 1})
     asked = {"role": "user", "content": "Hi", "api_content": "Hi\n\n<memory>rain</memory>"}
-    assert lists.telling(asked) == lists.telling({"role": "user", "content": [{"text": "Hi <memory>rain</memory>"}]})
+    assert hermes.telling(asked) == hermes.telling({"role": "user", "content": [{"text": "Hi <memory>rain</memory>"}]})

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import struct
+from contextlib import closing
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from squidbot.adapters.sqlite3.rows import Cell, DamagedRowError, checksum, json_text, plain, stored
-from squidbot.core.errors import StoreError
-from squidbot.core.memories import Memory, Scope, Source, View
+from squidbot.adapters.sqlite3.files import FOREIGN, open_reading
+from squidbot.adapters.sqlite3.index import is_damage
+from squidbot.adapters.sqlite3.rows import Cell, DamagedRowError, checksum, json_text, plain, stored_text
+from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.memories import CARDS, Memory, Scope, Source, View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from squidbot.core.memories import Category, Trust
+    from squidbot.core.memories import FactCategory, Isolation, Trust
+    from squidbot.core.memory.words import Days
 
-__all__ = [
-    "MEMORY_COLUMNS",
-    "VIEW_COLUMNS",
-    "DamagedMemoryError",
-    "MemoryRow",
-    "decode",
-    "encode",
-    "grave_checksum",
-    "text_digest",
-    "view_digest",
-    "view_digests",
-]
 
 MEMORY_COLUMNS = (
     "key, id, owner, bot, agent, model, time, importance, checksum, category, trust, supersedes, superseded_by, scope, "
@@ -79,17 +73,17 @@ def encode(key: int, memory: Memory) -> tuple[Cell, ...]:
     sources = [tuple(source) for source in memory.sources]
     try:
         texts = [
-            stored(memory.memory_id),
-            stored(memory.category),
-            stored(memory.trust),
-            stored(memory.supersedes or None),
-            stored(memory.superseded_by or None),
-            stored(json_text(memory.scope.parts)),
-            stored(json_text(memory.tags) if memory.tags else None),
-            stored(json_text(sources) if sources else None),
-            stored(memory.speaker),
-            stored(memory.reason),
-            stored(memory.text),
+            stored_text(memory.memory_id),
+            stored_text(memory.category),
+            stored_text(memory.trust),
+            stored_text(memory.supersedes or None),
+            stored_text(memory.superseded_by or None),
+            stored_text(json_text(memory.scope.parts)),
+            stored_text(json_text(memory.tags) if memory.tags else None),
+            stored_text(json_text(sources) if sources else None),
+            stored_text(memory.speaker),
+            stored_text(memory.reason),
+            stored_text(memory.text),
         ]
         digests = view_digests(memory.scope)
         numbers = _NUMBERS(key, *digests, memory.time, memory.importance)
@@ -119,7 +113,7 @@ def decode(row: MemoryRow) -> tuple[int, Memory]:
     memory = Memory(
         plain(memory_id),
         text,
-        cast("Category", category),
+        cast("FactCategory", category),
         _scope(scope),
         time,
         cast("Trust", trust),
@@ -157,3 +151,410 @@ def grave_checksum(key: int, owner: int, time: float, forgotten: float, memory_i
         return checksum(_GRAVE(key, owner, time, forgotten), memory_id, reason)
     except (struct.error, TypeError):
         return -1
+
+
+# Every statement that reads or writes memories. Each runs on a connection that the caller holds.
+
+INSERT = f"INSERT INTO memories({MEMORY_COLUMNS}) VALUES({', '.join('?' * 19)})"
+REWRITE = INSERT.replace("INSERT", "REPLACE", 1)
+UPDATE = "UPDATE memories SET checksum = ?, superseded_by = ? WHERE key = ?"
+REMOVE = "DELETE FROM memories WHERE key = ?"
+FIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE id = ?"  # noqa: S608  # our own constants, here and below
+KEY = "SELECT key FROM memories WHERE id = ?"
+NEXT_KEY = (
+    "SELECT max(coalesce((SELECT max(key) FROM memories), 0), coalesce((SELECT max(key) FROM forgotten_memories), 0))"
+)
+LAST_BEFORE = "SELECT max(key) FROM memories WHERE key < ?"
+BEHIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key > ? ORDER BY key LIMIT ?"  # noqa: S608
+KEYS_BEHIND = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
+# Rows are asked for so many at once: a statement for each power of two up to it.
+PICKED_ROWS = 128
+PICKED = {
+    size: f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key IN ({', '.join('?' * size)})"  # noqa: S608
+    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
+}
+# "+" so that SQLite goes by the keys, and not through all of the view.
+SEEN = {
+    column: f"SELECT key FROM memories WHERE key IN ({', '.join('?' * PICKED_ROWS)}) AND +{column} = ? "  # noqa: S608
+    "AND (superseded_by IS NULL OR ?)"
+    for column in VIEW_COLUMNS.values()
+}
+BURY = (
+    "INSERT INTO forgotten_memories(key, id, owner, time, checksum, forgotten, reason) "
+    "SELECT key, id, owner, time, ?, ?, ? FROM memories WHERE key = ?"
+)
+PLACE = "SELECT owner, time FROM memories WHERE key = ?"
+GRAVES = (
+    "SELECT key, id, owner, time, checksum, forgotten, reason FROM forgotten_memories WHERE id = ? "
+    "ORDER BY key DESC LIMIT 1"
+)
+
+
+OF_DAYS = {
+    column: f"SELECT key FROM memories WHERE {column} = ? AND time >= ? AND time < ? ORDER BY time DESC LIMIT ?"  # noqa: S608
+    for column in VIEW_COLUMNS.values()
+}
+DAY_SECONDS = 86_400
+EPOCH_DAY = 719_163  # 1970-01-01, in days since the year 1
+
+
+class Readable(NamedTuple):
+    """Memories that can be read, by their keys, and the last key that was looked at; 0 where none was left."""
+
+    memories: list[tuple[int, Memory]]
+    last: int
+
+
+def next_key(connection: sqlite3.Connection) -> int:
+    """Return a key that no memory has, or had."""
+    return int(connection.execute(NEXT_KEY).fetchone()[0]) + 1
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """Return how many memories there are."""
+    return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
+
+
+def last_before(connection: sqlite3.Connection, key: int) -> int:
+    """Return the last key below one; 0 for none."""
+    return int(connection.execute(LAST_BEFORE, (key,)).fetchone()[0] or 0)
+
+
+def insert(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
+    """Write a new row.
+
+    Raises:
+        StoreError: a value can't be stored.
+    """
+    connection.execute(INSERT, encode(key, memory))
+
+
+def update(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
+    """Write by what a memory is superseded."""
+    cells = encode(key, memory)
+    connection.execute(UPDATE, (cells[8], cells[12], key))
+
+
+def rewrite(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
+    """Write the row of a memory anew.
+
+    Raises:
+        StoreError: a value can't be stored.
+    """
+    connection.execute(REWRITE, encode(key, memory))
+
+
+def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] | None:
+    """Return the key and the memory of an id; None where there is none.
+
+    Raises:
+        DamagedMemoryError: the row does not match its checksum.
+    """
+    row = connection.execute(FIND, (stored_text(memory_id)[0],)).fetchone()
+    if row is None:
+        return None
+    key, memory = decode(row)
+    if memory.memory_id != memory_id:
+        raise DamagedMemoryError(f"the index entry of memory {memory_id!a:.80}")
+    return key, memory
+
+
+def of_days(connection: sqlite3.Connection, view: View, days: Days, limit: int) -> list[int]:
+    """Return the keys of at most `limit` memories of a view that were told on these days, newest first."""
+    first, last = ((ordinal - EPOCH_DAY) * DAY_SECONDS for ordinal in (days.first, days.last + 1))
+    cells = (view_digest(view), first, last, limit)
+    return [key for (key,) in connection.execute(OF_DAYS[VIEW_COLUMNS[view.isolation]], cells)]
+
+
+def keys_of(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[str, int]:
+    """Return the keys of the ids that are there, damaged or not, each once, in their order."""
+    found = ((name, connection.execute(KEY, (stored_text(name)[0],)).fetchone()) for name in dict.fromkeys(memory_ids))
+    return {name: row[0] for name, row in found if row is not None}
+
+
+def listed(  # noqa: PLR0913  # as the port has it
+    connection: sqlite3.Connection, view: View, category: FactCategory | None, limit: int, after: str, *, past: bool
+) -> list[Memory]:
+    """Return the memories of a view, newest first, behind one of them.
+
+    Raises:
+        NotFoundError: that one is not, and was not, there.
+        DamagedMemoryError: a row does not match its checksum.
+    """
+    cells: list[object] = [view_digest(view)]
+    wanted = [f"{VIEW_COLUMNS[view.isolation]} = ?"]
+    if after:
+        wanted.append("(time, key) < (?, ?)")
+        cells += _place(connection, view, after)
+    if category is not None:
+        wanted.append("category = ?")
+        cells.append(category)
+    if not past:
+        wanted.append("superseded_by IS NULL")
+    found = connection.execute(
+        f"SELECT {MEMORY_COLUMNS} FROM memories WHERE {' AND '.join(wanted)} "  # noqa: S608
+        "ORDER BY time DESC, key DESC LIMIT ?",
+        (*cells, max(limit, 0)),
+    )
+    memories = (decode(row)[1] for row in found.fetchall())
+    return [memory for memory in memories if View(memory.scope, view.isolation).key == view.key]
+
+
+def _place(connection: sqlite3.Connection, view: View, memory_id: str) -> tuple[float, int]:
+    """Return the place in listings of a memory that is, or was, in a view.
+
+    Raises:
+        NotFoundError: there is, and was, none.
+    """
+    found = find(connection, memory_id)
+    if found and View(found[1].scope, view.isolation).key == view.key:
+        return found[1].time, found[0]
+    grave = connection.execute(GRAVES, (stored_text(memory_id)[0],)).fetchone()
+    if grave is None or found or grave[2] != view_digests(view.scope)[0]:
+        raise NotFoundError(f"no memory {memory_id!a:.80} to list behind: begin with the first page")
+    return grave[3], grave[0]
+
+
+def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[int, Memory]]:
+    """Return memories by key, in no order, without those that can't be read."""
+    found: list[tuple[int, Memory]] = []
+    for start in range(0, len(keys), PICKED_ROWS):
+        some = list(keys[start : start + PICKED_ROWS])
+        size = 1 << (len(some) - 1).bit_length()
+        found += _decoded(_rows(connection, PICKED[size], some + some[-1:] * (size - len(some)), some))
+    return found
+
+
+def seen(connection: sqlite3.Connection, keys: Sequence[int], view: View, *, past: bool) -> set[int]:
+    """Return those of some keys that are of memories of a view; with `past` those of history, too."""
+    statement, digest = SEEN[VIEW_COLUMNS[view.isolation]], view_digest(view)
+    found: set[int] = set()
+    for start in range(0, len(keys), PICKED_ROWS):
+        some = list(keys[start : start + PICKED_ROWS])
+        cells = (*some, *some[-1:] * (PICKED_ROWS - len(some)), digest, past)
+        found.update(key for (key,) in connection.execute(statement, cells))
+    return found
+
+
+def readable(connection: sqlite3.Connection, behind_key: int, limit: int) -> Readable:
+    """Return the next memories behind a key, in order of key, without those that can't be read."""
+    keys = keys_behind(connection, behind_key, limit)
+    if not keys:
+        return Readable([], 0)
+    return Readable(_decoded(_rows(connection, BEHIND, [behind_key, limit], keys)), keys[-1])
+
+
+def keys_behind(connection: sqlite3.Connection, key: int, limit: int) -> list[int]:
+    """Return the next keys behind one, in order."""
+    return [each for (each,) in connection.execute(KEYS_BEHIND, (key, limit))]
+
+
+def behind(connection: sqlite3.Connection, key: int, limit: int) -> list[tuple[int, Memory]]:
+    """Return the next memories behind a key, in order of key.
+
+    Raises:
+        DamagedMemoryError: a row does not match its checksum.
+    """
+    return [decode(row) for row in connection.execute(BEHIND, (key, limit)).fetchall()]
+
+
+def _rows(connection: sqlite3.Connection, statement: str, cells: list[int], keys: list[int]) -> list[MemoryRow]:
+    """Return rows; one by one where SQLite can't read all of them."""
+    try:
+        return connection.execute(statement, cells).fetchall()
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+    return [row for key in keys if len(keys) > 1 for row in _rows(connection, PICKED[1], [key], [key])]
+
+
+def _decoded(found: list[MemoryRow]) -> list[tuple[int, Memory]]:
+    memories: dict[int, Memory] = {}
+    for row in found:
+        try:
+            key, memory = decode(row)
+        except DamagedMemoryError:
+            continue
+        memories[key] = memory
+    return list(memories.items())
+
+
+def bury(connection: sqlite3.Connection, key: int, memory_id: str, now: float, reason: str) -> None:
+    """Leave of a row what is kept of a forgotten memory: its id, its place in listings, when and why it was."""
+    owner, time = connection.execute(PLACE, (key,)).fetchone()
+    cell, data = stored_text(reason)
+    check = grave_checksum(key, owner, time, now, stored_text(memory_id)[1], data)
+    connection.execute(BURY, (check, now, cell, key))
+
+
+def remove(connection: sqlite3.Connection, key: int) -> None:
+    """Remove a row."""
+    connection.execute(REMOVE, (key,))
+
+
+def graves(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[str, str]:
+    """Return, of these ids, those that were forgotten and are not there again, with the reason.
+
+    Raises:
+        DamagedMemoryError: a row does not match its checksum.
+    """
+    found: dict[str, str] = {}
+    for name in memory_ids:
+        row = connection.execute(GRAVES, (stored_text(name)[0],)).fetchone()
+        if row is None or keys_of(connection, [name]):
+            continue
+        key, memory_id, owner, time, check, forgotten, reason = row
+        if grave_checksum(key, owner, time, forgotten, memory_id, reason) != check:
+            raise DamagedMemoryError(f"what is left of memory {name!a:.80}")
+        found[name] = plain(reason)
+    return found
+
+
+# The tables of memories, made in a store's file when memories are first wanted there.
+
+MEMORY_LAYOUT = 1
+
+# Whose a memory is stands in it once, as text; `owner`, `bot`, `agent` and `model` are the same as 63 bits of a digest
+# of `View.key` under each policy, so that no listing or search of a view touches a row of another.
+TABLES = (
+    "CREATE TABLE memory_layout(version INTEGER NOT NULL)",
+    f"INSERT INTO memory_layout VALUES({MEMORY_LAYOUT})",  # a number of ours
+    """CREATE TABLE memories(
+    key INTEGER PRIMARY KEY,    -- in the order of their coming; never used again
+    id TEXT NOT NULL UNIQUE,    -- BLOB where it holds lone surrogates, as all texts here
+    owner INTEGER NOT NULL,
+    bot INTEGER NOT NULL,
+    agent INTEGER NOT NULL,
+    model INTEGER NOT NULL,
+    time REAL NOT NULL,         -- seconds since 1970
+    importance REAL NOT NULL,
+    checksum INTEGER NOT NULL,  -- CRC-32 of all other cells
+    category TEXT NOT NULL,
+    trust TEXT NOT NULL,
+    supersedes TEXT,            -- NULL for none
+    superseded_by TEXT,         -- NULL while it holds
+    scope TEXT NOT NULL,        -- JSON, as the next two
+    tags TEXT,                  -- NULL for none
+    sources TEXT,
+    speaker TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    text TEXT NOT NULL
+)""",
+    "CREATE INDEX memories_by_owner ON memories(owner, time)",
+    "CREATE INDEX memories_by_bot ON memories(bot, time)",
+    "CREATE INDEX memories_by_agent ON memories(agent, time)",
+    "CREATE INDEX memories_by_model ON memories(model, time)",
+    """CREATE TABLE forgotten_memories(
+    key INTEGER PRIMARY KEY,    -- that of the memory, and so are the next four
+    id TEXT NOT NULL,
+    owner INTEGER NOT NULL,
+    time REAL NOT NULL,
+    checksum INTEGER NOT NULL,
+    forgotten REAL NOT NULL,    -- when, in seconds since 1970
+    reason TEXT NOT NULL
+)""",
+    "CREATE INDEX forgotten_memories_by_id ON forgotten_memories(id)",
+    """CREATE TABLE memory_models(
+    no INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    dimension INTEGER NOT NULL
+)""",
+    """CREATE TABLE memory_vectors(
+    key INTEGER PRIMARY KEY,    -- memory_models.no << 40 | memories.key
+    digest BLOB NOT NULL,       -- of the text that the vector was made from
+    checksum INTEGER NOT NULL,
+    vector BLOB NOT NULL        -- 32-bit floats, little-endian
+)""",
+)
+# A category may be rare, or nowhere, and to look for it through a view of 1,000,000 takes more than a second. From so
+# many memories on an index has those that hold by their category, for the policies under which these are asked for: it
+# takes a second or two to make at 1,000,000, and a fifteenth of the file.
+CATEGORIES_FROM = 20_000
+CATEGORIES = (
+    "CREATE INDEX IF NOT EXISTS memories_by_{0}_and_category ON memories({0}, category, time) "
+    "WHERE superseded_by IS NULL"
+)
+HAS_CATEGORIES = (
+    "SELECT coalesce((SELECT max(key) FROM memories), 0) < ? "
+    "OR EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'memories_by_' || ? || '_and_category')"
+)
+# Cards of files: a scope with a shelf is written as eight parts, of which that is the last; a quote within a part has a
+# backslash before it, and stands between no two parts. Few among many: an index of them is made with the first one.
+BETWEEN = '","'
+IS_CARD = f"scope GLOB '*{f'{BETWEEN}*' * 6}{BETWEEN}{CARDS}\"]'"
+CARDS_INDEX = "memories_as_cards"
+MAKE_CARDS = f"CREATE INDEX IF NOT EXISTS {CARDS_INDEX} ON memories(key) WHERE {IS_CARD}"
+COUNT_CARDS = f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD}"  # noqa: S608  # our own
+HAS_CARDS = f"SELECT 1 FROM sqlite_master WHERE name = '{CARDS_INDEX}'"  # noqa: S608  # our own constants
+HAS_LAYOUT = "SELECT 1 FROM sqlite_master WHERE name = 'memory_layout'"
+
+
+def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
+    """Say whether a file has the tables of memories.
+
+    Raises:
+        StoreError: a newer squidbot made them.
+        DamagedStoreError: no squidbot did.
+    """
+    if connection.execute(HAS_LAYOUT).fetchone() is None:
+        return False
+    found = connection.execute("SELECT version FROM memory_layout").fetchall()
+    version = found[0][0] if len(found) == 1 else None
+    if isinstance(version, int) and version > MEMORY_LAYOUT:
+        raise StoreError(
+            f"{path}: has memories in layout {version}, this squidbot knows {MEMORY_LAYOUT}; update squidbot"
+        )
+    if version != MEMORY_LAYOUT:
+        raise DamagedStoreError(f"{path}: has memories in no layout that a squidbot wrote; put a backup in its place")
+    return True
+
+
+def holds_any(path: str) -> bool:
+    """Say whether a file may hold memories, or what is left of forgotten ones; nothing is made where there are none.
+
+    A file that can't be read may.
+    """
+    if not os.path.exists(path):  # noqa: PTH110  # as for all paths of stores
+        return False
+    try:
+        with closing(open_reading(path, 0.0)) as connection:
+            return connection.execute(HAS_LAYOUT).fetchone() is not None and _has_rows(connection)
+    except (*FOREIGN, OSError, StoreError):
+        return True  # who opens it says what is wrong
+
+
+def _has_rows(connection: sqlite3.Connection) -> bool:
+    looked = connection.execute("SELECT 1 FROM memories UNION ALL SELECT 1 FROM forgotten_memories LIMIT 1")
+    return looked.fetchone() is not None
+
+
+def lay_out(path: str, connection: sqlite3.Connection) -> None:
+    """Make the tables, within a transaction, unless another process was faster; raises as `is_laid_out`."""
+    if not is_laid_out(path, connection):
+        for statement in TABLES:
+            connection.execute(statement)
+
+
+def has_categories(connection: sqlite3.Connection, isolation: Isolation) -> bool:
+    """Say whether a category of a view is found at once: by an index, or since there are few memories."""
+    return bool(connection.execute(HAS_CATEGORIES, (CATEGORIES_FROM, VIEW_COLUMNS[isolation])).fetchone()[0])
+
+
+def make_categories(connection: sqlite3.Connection, isolation: Isolation) -> None:
+    """Make that index, within a transaction, unless another process was faster."""
+    connection.execute(CATEGORIES.format(VIEW_COLUMNS[isolation]))
+
+
+def has_cards(connection: sqlite3.Connection) -> bool:
+    """Say whether cards of files are told from other memories at once; where not, none came since they are."""
+    return connection.execute(HAS_CARDS).fetchone() is not None
+
+
+def count_cards(connection: sqlite3.Connection) -> int:
+    """Return how many cards of files there are, as far as they are told at once."""
+    return int(connection.execute(COUNT_CARDS).fetchone()[0]) if has_cards(connection) else 0
+
+
+def make_cards(connection: sqlite3.Connection) -> None:
+    """Make what tells them, within a transaction, unless it is there."""
+    connection.execute(MAKE_CARDS)

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CARDS, Scope, refuse_misfit
-from squidbot.core.memory.pieces.cards import FILES, Card, change, filed, ids_of, removal
-from squidbot.core.memory.pieces.sizes import Piece
+from squidbot.core.memory.pieces import FILES, Card, Piece, change, filed, ids_of, removal
 
 ANN = Scope(user="ann", bot="squid")
 CARD = Card("notes/a.md", "d1", "stamp", 5.0)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memory.pieces.prose import prose
-from squidbot.core.memory.pieces.sizes import MOST_CODE_WORDS, MOST_WORDS, PIECE_WORDS, count_words
+from squidbot.core.memory.pieces import MOST_CODE_WORDS, MOST_WORDS, PIECE_WORDS, count_words, prose
 
 NOTES = """---
 title: Boats

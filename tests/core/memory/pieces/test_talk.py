@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from squidbot.core.memory.pieces.sizes import MOST_WORDS, Piece, count_words
-from squidbot.core.memory.pieces.talk import entries, talk
+from squidbot.core.memory.pieces import MOST_WORDS, Piece, count_words, entries, talk
 from squidbot.core.messages import Message, ToolCall
 
 

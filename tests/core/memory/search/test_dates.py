@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memory.search import dates
-from squidbot.core.memory.search.dates import MOST_DAYS, day_of, days, without_days
+from squidbot.core.memory import words
+from squidbot.core.memory.words import MOST_DAYS, day_of, days, without_days
 
 from .talk import at
 
@@ -105,6 +105,6 @@ def test_days_are_found_whatever_is_looked_at_first(text: str) -> None:
     """No text that speaks of a day is passed over by the first look at it."""
     found = days(text, SAID)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dates, "_DATED", re.compile(""))
-        patch.setattr(dates, "_TELLING", ("",))
+        patch.setattr(words, "_DATED", re.compile(""))
+        patch.setattr(words, "_TELLING", ("",))
         assert days(text, SAID) == found

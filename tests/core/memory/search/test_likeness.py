@@ -7,11 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search.index import Index
-from squidbot.core.memory.search.likeness import Likeness, Meaning, likenesses, standing_out
-from squidbot.core.memory.search.ranking import MIN_RELEVANCE
-from squidbot.core.memory.search.signals import TURN_TERMS, Candidate
-from squidbot.core.memory.search.texts import prepared
+from squidbot.core.memory.search import (
+    MIN_RELEVANCE,
+    TURN_TERMS,
+    Candidate,
+    Index,
+    Likeness,
+    Meaning,
+    likenesses,
+    prepared,
+    standing_out,
+)
 
 from .talk import NOW, passages
 

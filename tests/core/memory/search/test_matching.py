@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.memory.search.matching import FAMILY, idf, strengths, weights_of
-from squidbot.core.memory.search.query import Query
+from squidbot.core.memory.search import FAMILY, Query, idf, strengths, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, Hit, Memory, View
-from squidbot.core.memory.search.selection import BLOCK, distinct, half_life_days, weighed, worth
+from squidbot.core.memory.search import BLOCK, distinct, half_life_days, weighed, worth
 
 from ..shelves import ANN, DAY, NOW, fact, shelf
 

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search.kin import kin
-from squidbot.core.memory.search.query import Query
-from squidbot.core.memory.search.stems import STOP_WORDS, root, stem
-from squidbot.core.memory.search.texts import lower_words, prepared, terms_of
+from squidbot.core.memory.search import Query, lower_words, prepared, terms_of
+from squidbot.core.memory.words import STOP_WORDS, kin, root, stem
 
 from .talk import at
 

@@ -1,0 +1,745 @@
+"""Anthropic's API, by Anthropic's own SDK.
+
+| file        | holds |
+|-------------|-------|
+| model       | `AnthropicModel`: a model that answers jobs and goes on with conversations |
+| counting    | `AnthropicCounter`: tokens of long texts by the provider's own count |
+| requests    | the options of the settings, and a conversation with its breakpoints |
+| bindings    | which reasoning is stale: what stood before it when it was made, and now |
+| breakpoints | where the prompt cache is told to keep a prefix |
+| client      | the SDK with a key from the environment; its failures in our words |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anthropic
+import httpx2
+
+from squidbot.adapters.common import providers
+from squidbot.adapters.common.providers import MOST_TEXTS, KeptCounts, Patience, UnfitError, writable
+from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
+from squidbot.core.messages import Completion, Reply
+from squidbot.core.sizing.header import Served
+from squidbot.core.tokens.counters import builtin_counter
+from squidbot.core.view.steps import refuse_server_state
+from squidbot.model_options import for_jobs, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from anthropic import MessageStream, MessageStreamEvent
+
+    from squidbot.core.ports import Certificate, Embedder, TokenCounter
+    from squidbot.core.sizing.header import Definition
+
+
+# Where the prompt cache is told to keep a prefix: behind what never changes, what seldom does, and at
+# the end.
+
+MOST_BREAKPOINTS: Final = 4
+# What a breakpoint finds: an entry at its own place, or at one of the 19 before it.
+LOOK_BACK_BLOCKS: Final = 20
+# The provider refuses a breakpoint on these.
+_UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
+
+Block = dict[str, object]
+
+
+def marked(
+    system: Sequence[Block],
+    messages: Sequence[Mapping[str, object]],
+    mark: Mapping[str, object],
+    stable: Sequence[int] = (),
+) -> tuple[list[Block], list[dict[str, object]]]:
+    """Return system and messages with breakpoints, at most four; those that stood there before are taken away.
+
+    `stable` says how many messages stay as they are, from the first. Beside the breakpoints nothing changes: a string
+    that gets one becomes the block that it stands for.
+    """
+    kept = [_bare(block) for block in system]
+    said = [_without_marks(message) for message in messages]
+    places = [(at, index) for at, message in enumerate(said) for index in range(_count(message))]
+    left = MOST_BREAKPOINTS
+    if kept:
+        kept[-1]["cache_control"] = dict(mark)
+        left -= 1
+    firm = [sum(at < count for at, _ in places) for count in sorted(set(stable), reverse=True) if count > 0]
+    for end in _ends(len(places), firm, _new(said), left):
+        _mark(said, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
+    return kept, said
+
+
+def _ends(blocks: int, firm: Sequence[int], new: int, left: int) -> set[int]:
+    """Return behind how many blocks breakpoints stand, `left` at most: along the end first, then where it is firm."""
+    along = range(blocks, 0, -LOOK_BACK_BLOCKS)
+    needed = min(left, new // LOOK_BACK_BLOCKS + 1) if firm else left
+    kept = [end for end in firm if end < blocks][: left - needed]
+    return {*kept, *along[: left - len(kept)]}
+
+
+def _new(said: Sequence[Mapping[str, object]]) -> int:
+    """Return how many blocks the request before can't have had: the assistant's last words, and what followed."""
+    last = max((at for at, message in enumerate(said) if message.get("role") == "assistant"), default=0)
+    return sum(map(_count, said[last:]))
+
+
+def _mark(said: list[dict[str, object]], places: Sequence[tuple[int, int]], mark: Mapping[str, object]) -> None:
+    """Mark the last of some blocks that can be marked; none where none can."""
+    for at, index in reversed(places):
+        blocks = _blocks(said[at])
+        block = blocks[index]
+        if block.get("type") in _UNMARKED or block.get("text") == "":
+            continue
+        blocks[index] = {**block, "cache_control": dict(mark)}
+        said[at] = {**said[at], "content": blocks}
+        return
+
+
+def _blocks(message: Mapping[str, object]) -> list[Block]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list(content) if isinstance(content, list) else []
+
+
+def _count(message: Mapping[str, object]) -> int:
+    return len(_blocks(message))
+
+
+def _without_marks(message: Mapping[str, object]) -> dict[str, object]:
+    content = message.get("content")
+    if not isinstance(content, list) or not any(
+        isinstance(block, dict) and "cache_control" in block for block in content
+    ):
+        return dict(message)
+    return {**message, "content": [_bare(block) if isinstance(block, dict) else block for block in content]}
+
+
+def _bare(block: Mapping[str, object]) -> Block:
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
+# What a request says: the options of the settings, and a conversation with its breakpoints.
+
+Json = dict[str, object]
+
+
+class Options(NamedTuple):
+    """The options of a model, each where it goes.
+
+    Attributes:
+        thinking: what conversations say of it; None: nothing, which is the model's own default.
+        mark: what breakpoints are marked with.
+        betas: beta versions of the API, by their names.
+        rest: what goes into requests as it is.
+    """
+
+    thinking: Json | None
+    mark: Json
+    betas: list[str]
+    rest: Json
+
+
+def options_of(options: Mapping[str, object]) -> Options:
+    """Return options of the settings, each where it goes.
+
+    Raises:
+        InvalidRequestError: one has the provider keep or cut the history.
+    """
+    refuse_server_state(options)
+    rest = dict(options)
+    thinking, mark, betas = (rest.pop(name, None) for name in ("thinking", "cache_control", "betas"))
+    return Options(
+        dict(thinking) if isinstance(thinking, Mapping) else None,
+        dict(mark) if isinstance(mark, Mapping) else {"type": "ephemeral"},
+        [*map(str, betas)] if isinstance(betas, list) else [],
+        rest,
+    )
+
+
+def conversation(
+    messages: Sequence[Mapping[str, object]],
+    tools: Sequence[Mapping[str, object]],
+    mark: Mapping[str, object],
+    stable: Sequence[int] | None,
+) -> Json:
+    """Return a request; `stable` says how many messages stay as they are, None: without breakpoints."""
+    first = next((at for at, message in enumerate(messages) if message.get("role") != "system"), len(messages))
+    system = [block for message in messages[:first] for block in _texts(message.get("content"))]
+    said = [*map(_message, messages[first:])]
+    if stable is not None:
+        system, said = marked(system, said, mark, [count - first for count in stable])
+    request: Json = {"messages": said}
+    if system:
+        request["system"] = system
+    if tools:
+        request["tools"] = [dict(tool) for tool in tools]
+    return request
+
+
+def _message(message: Mapping[str, object]) -> Json:
+    """Return what a message has; what an answer has beside it is its envelope."""
+    return {key: message[key] for key in ("role", "content") if key in message}
+
+
+def _texts(content: object) -> list[Json]:
+    """Return a system text as blocks; one that says nothing has none."""
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [dict(block) for block in blocks if block.get("text") != ""] if isinstance(blocks, list) else []
+
+
+# Which reasoning is stale: what stood before it when it was made, and what stands there now.
+
+# A signature and two digests each; a plan that reaches further back has left their reasoning out.
+_MOST_KNOWN: Final = 4_096
+_SIGNED: Final = {"thinking": "signature", "redacted_thinking": "data"}
+
+
+class _Bound(NamedTuple):
+    """What stood before a block of reasoning: everything else, as a digest, and the reasoning before it, or ""."""
+
+    prefix: bytes
+    after: bytes
+
+
+class Bindings:
+    """The reasoning that one model has made here, and before which words. Threads may share it."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet; what another process was answered never is."""
+        self._known: dict[bytes, _Bound] = {}
+        self._lock = threading.Lock()
+
+    def learn(self, request: Mapping[str, object], answer: Mapping[str, object]) -> None:
+        """Keep before which words the reasoning of an answer was made."""
+        content = answer.get("content")
+        if not isinstance(content, list) or not any(_signature(block) for block in content):
+            return
+        said = {**request, "messages": [*_listed(request.get("messages")), {"role": "assistant", "content": content}]}
+        made = {_signature(block) for block in content}
+        with self._lock:
+            self._known.update({key: bound for key, bound in _bound(said) if key in made})
+            while len(self._known) > _MOST_KNOWN:
+                self._known.pop(next(iter(self._known)))
+
+    def has_stale(self, request: Mapping[str, object]) -> bool:
+        """Return whether a request brings reasoning back behind other words than it was made."""
+        with self._lock:
+            known = dict(self._known)
+        if not known:
+            return False
+        for key, now in _bound(request):
+            then = known.get(key, now)
+            if now.prefix != then.prefix or (now.after and now.after != then.after):
+                return True
+        return False
+
+
+def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Bound]]:
+    """Yield each piece of reasoning, as a digest, with what stands before it, in order."""
+    prefix, after = hashlib.sha256(), b""
+    for part in ("tools", "system"):
+        for block in _thinking_blocks(request.get(part)):
+            prefix.update(_canonical(part, block))
+    for message in _listed(request.get("messages")):
+        for block in _thinking_blocks(message.get("content")):
+            if key := _signature(block):
+                yield key, _Bound(prefix.digest(), after)
+                after = key
+            else:
+                prefix.update(_canonical(str(message.get("role")), block))
+
+
+def _signature(block: object) -> bytes:
+    """Return a digest of a block's signature; nothing for what is no reasoning."""
+    if not isinstance(block, dict) or block.get("type") not in _SIGNED:
+        return b""
+    return hashlib.sha256(str(block.get(_SIGNED[block["type"]])).encode("utf-8", "surrogatepass")).digest()
+
+
+def _canonical(role: str, block: Mapping[str, object]) -> bytes:
+    """Return a block as bytes; where the cache ends is no part of what is said."""
+    said = {key: value for key, value in block.items() if key != "cache_control"}
+    return json.dumps([role, said], sort_keys=True).encode()
+
+
+def _thinking_blocks(content: object) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else _listed(content)
+
+
+def _listed(content: object) -> list[Json]:
+    return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+
+
+# The SDK with a key from the environment; its failures in our words.
+
+
+class Account(providers.Account):
+    """Who asks Anthropic, or a server that speaks like it. Threads may share it."""
+
+    usual_url = "https://api.anthropic.com"
+    usual_key = providers.USUAL_KEYS["anthropic"]
+    words = providers.Words(
+        too_long=re.compile(r"prompt is too long|exceed context limit|request_too_large", re.IGNORECASE),
+        window=re.compile(r"> ?(\d+) maximum"),
+        stale=re.compile(
+            r"in `(?:redacted_)?thinking` block|blocks in the latest assistant message|Expected `thinking`"
+        ),
+    )
+
+    def __init__(
+        self,
+        url: str = "",
+        *,
+        patience: Patience | None = None,
+        environment: Mapping[str, str] = os.environ,
+        key_name: str = "",
+    ) -> None:
+        """Take the server's address, "" is Anthropic's, and where its key is, as `accounts.Account` does.
+
+        Raises:
+            ConfigError: that is no address, or there is no key for it.
+        """
+        super().__init__(url, environment=environment, key_name=key_name)
+        patience = patience or Patience()
+        self.client: anthropic.Anthropic = anthropic.Anthropic(
+            api_key=self.sent_key,
+            base_url=self.url,
+            timeout=anthropic.Timeout(patience.answer_seconds, connect=patience.connect_seconds),
+            max_retries=patience.retries,
+        )
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Let the SDK's failures out as ours.
+
+        Raises:
+            ContextOverflowError: the request is too long.
+            StaleThinkingError: reasoning in it is refused.
+            UnfitError: it was refused for something else that was in it.
+            LLMError: the server was not reached, is too busy, refused, or said what can't be used; or this is closed.
+        """
+        self.check_open()
+        try:
+            yield
+        except anthropic.APITimeoutError as error:
+            raise self.too_late() from error
+        except anthropic.APIConnectionError as error:
+            raise self.not_reached(error.__cause__ or error) from error
+        except anthropic.APIStatusError as error:
+            raise self.refusal(error.status_code, error.type or "", self.said(error)) from error
+        except httpx2.HTTPError as error:
+            raise LLMError("unreachable", f"{self.url} broke off: {self.said(error)}") from error
+        except (anthropic.APIError, ValueError) as error:
+            raise self.unusable(self.said(error)) from error
+
+
+# A model of Anthropic's: it answers jobs, goes on with conversations, and counts what they take.
+
+_FINISHES: Final = {
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+_NO_THINKING: Final[Json] = {"type": "disabled"}
+# What models with preserved thinking do where nothing is said, and the beta in which one says what becomes of stale
+# thinking (Anthropic's documentation, prefix checks).
+_ADAPTIVE: Final[Json] = {"type": "adaptive"}
+_BINDING: Final = "thinking-binding-controls-2026-08-01"
+_OF_BINDINGS: Final = re.compile(r"thinking|block_binding|anthropic-beta", re.IGNORECASE)
+# Counts that are kept: a conversation asks for each request once, and again where it changed.
+_MOST_COUNTS: Final = 256
+
+
+class _Said(NamedTuple):
+    """A whole answer: as it was on the wire, and what it says."""
+
+    message: Json
+    text: str
+
+    @property
+    def reason(self) -> str:
+        """Why it ended."""
+        return str(self.message.get("stop_reason"))
+
+    def tokens(self, name: str) -> int:
+        """Return what its usage says under a name, in tokens; 0 for nothing."""
+        usage = self.message.get("usage")
+        value = usage.get(name) if isinstance(usage, dict) else None
+        return value if type(value) is int else 0
+
+    @property
+    def cached_tokens(self) -> int:
+        """Of the input, read from the cache."""
+        return self.tokens("cache_read_input_tokens")
+
+    @property
+    def input_tokens(self) -> int:
+        """All of the input, whether the cache had it, was written to, or neither."""
+        return self.tokens("input_tokens") + self.tokens("cache_creation_input_tokens") + self.cached_tokens
+
+
+def open_model(definition: Definition, counter: TokenCounter | None = None) -> AnthropicModel:
+    """Return a model that settings define. Nothing is asked yet.
+
+    Raises:
+        ConfigError: no model is named, the address is none, or there is no key for it.
+    """
+    account = Account(definition.url, key_name=definition.key_env)
+    account.places = places(definition.options, definition.alias)
+    return AnthropicModel(definition.model, account=account, counter=counter, options=definition.options)
+
+
+class AnthropicModel:
+    """A `LoadedModel` whose messages have the form "anthropic.messages". Threads may share it.
+
+    Answers come as a stream, whatever is asked: the SDK refuses to wait for a long one without. Conversations are
+    cached by the provider, with breakpoints of ours in place of any that messages bring.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        url: str = "",
+        *,
+        account: Account | None = None,
+        counter: TokenCounter | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> None:
+        """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
+
+        `counter` is what hosts count texts with, None: `classes`.
+        `options` go into requests as they are. Of them `thinking` is said in conversations alone, `cache_control` is
+        what breakpoints are marked with, and `betas` names beta versions of the API.
+
+        Raises:
+            ConfigError: no model is named, the address is none, or there is no key for it.
+            InvalidRequestError: an option has the provider keep or cut the history.
+        """
+        if not model or model != model.strip() or not model.isprintable():
+            raise ConfigError(f"{model!r:.80} is no name of a model; write one such as claude-sonnet-5-5")
+        self._account = account or Account(url)
+        self._model = model
+        self._options = options_of(options or {})
+        self._counter = counter or builtin_counter("classes")
+        self._takes_no_thinking = True
+        self._bindings = Bindings()
+        self._leaves_out = self._knows_no_bindings = False
+        self._told_window: int | None = None
+        self._asked_window = False
+        self._counts: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name at its provider."""
+        return self._model
+
+    @property
+    def form(self) -> str:
+        """Messages go in and come out as Anthropic writes them."""
+        return "anthropic.messages"
+
+    @property
+    def window_tokens(self) -> int | None:
+        """What the provider tells of the model, or less where it has refused less; None where neither is known."""
+        with self._lock:
+            if not self._asked_window:
+                self._asked_window = True
+                self._told_window = self.described()[0]
+        return self.served.window_tokens
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What texts are counted with."""
+        return self._counter
+
+    @property
+    def served(self) -> Served:
+        """The window as far as it is known by now; nothing is asked for it."""
+        known = [tokens for tokens in (self._told_window, self._account.refused_window_tokens) if tokens]
+        return Served(min(known, default=None))
+
+    def embedder(self) -> Embedder:
+        """Make none.
+
+        Raises:
+            LLMError: Anthropic has no models that make vectors.
+        """
+        raise LLMError("refused", f"{self._model} makes no vectors; name another model for memory.embedder")
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the answer to a prompt, without thinking, since that takes the answer's room.
+
+        Raises:
+            ContextOverflowError: the prompt does not fit.
+            LLMError: there is no whole answer.
+        """
+        request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": max_output_tokens}
+        request["extra_body"] = for_jobs(self._options.rest)
+        if system:
+            request["system"] = system
+        said = self._job(request)
+        if _FINISHES.get(said.reason) == "length":
+            raise LLMError("cut", f"{self._model} reached {max_output_tokens} tokens, or its window, in mid-answer")
+        if not said.text.strip():
+            raise LLMError("empty", f"{self._model} answered nothing")
+        return Completion(said.text, said.input_tokens, said.tokens("output_tokens"))
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_output_tokens: int,
+        tools: Sequence[Mapping[str, object]] = (),
+        told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),
+    ) -> Reply:
+        """Return the next message of the assistant, as it was on the wire, its envelope with it.
+
+        The cache is told to keep a prefix up to where `stable` says, beside those along the end.
+
+        Where what stood before some reasoning has changed, as in the middle of a tool loop that overflowed, the
+        provider is asked to leave such reasoning out, and from then on each time. Reasoning that another process was
+        answered has to be refused first.
+
+        Raises:
+            ContextOverflowError: messages and tools don't fit.
+            StaleThinkingError: reasoning among the messages was touched, or is refused all the same.
+            LLMError: there is no answer.
+        """
+        request = {**conversation(messages, tools, self._options.mark, stable), "max_tokens": max_output_tokens}
+        said = self._answered({**request, "extra_body": self._options.rest}, told)
+        self._bindings.learn(request, said.message)
+        finish = _FINISHES.get(said.reason, "stop")
+        return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
+
+    def count_tokens(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()) -> int:
+        """Return what a request takes by the provider's own count, in tokens; an equal one is asked for once.
+
+        Raises:
+            ContextOverflowError: it does not fit.
+            LLMError: the provider does not say.
+        """
+        request = conversation(messages, tools, self._options.mark, None)
+        key = hashlib.sha256(json.dumps(request).encode()).hexdigest()
+        with self._lock:
+            if key in self._counts:
+                return self._counts[key]
+        with self._account.failures():
+            counted = self._account.client.messages.count_tokens(model=self._model, **request).input_tokens
+        if not isinstance(counted, int):
+            raise LLMError("unusable", f"{self._model} counts {counted!r:.40} tokens")
+        with self._lock:
+            if len(self._counts) >= _MOST_COUNTS:
+                self._counts.pop(next(iter(self._counts)))
+            self._counts[key] = counted
+        return counted
+
+    def close(self) -> None:
+        """Close its connections; a second call does nothing."""
+        self._account.close()
+
+    def described(self) -> tuple[int | None, str]:
+        """Return the window in tokens that the provider tells of the model, None where not; and why not, else ""."""
+        try:
+            with self._account.failures():
+                told = self._account.client.models.retrieve(self._model).max_input_tokens
+        except LLMError as error:  # not every server that speaks like Anthropic's tells it
+            return None, str(error)
+        if isinstance(told, int) and told > 0:
+            return told, ""
+        return None, f"{self._account.url} does not tell the window of {self._model}"
+
+    def _job(self, request: Json) -> _Said:
+        if self._takes_no_thinking:
+            try:
+                return self._said({**request, "thinking": _NO_THINKING}, None)
+            except UnfitError as error:
+                if "thinking" not in str(error):
+                    raise
+                self._takes_no_thinking = False  # a model that always thinks, or never
+        return self._said(request, None)
+
+    def _answered(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+        if self._may_leave_out and (self._leaves_out or self._bindings.has_stale(request)):
+            try:
+                said = self._without_stale(request, told)
+            except UnfitError as error:
+                if not _OF_BINDINGS.search(str(error)):
+                    raise
+                self._knows_no_bindings = True  # an older model, which binds reasoning to nothing
+            else:
+                self._leaves_out = True
+                return said
+        return self._with_all(request, told)
+
+    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+        thinking = {} if self._options.thinking is None else {"thinking": self._options.thinking}
+        try:
+            return self._said({**request, **thinking}, told)
+        except StaleThinkingError as error:
+            if "prefix_mismatch_behavior" not in str(error) or not self._may_leave_out:
+                raise
+        self._leaves_out = True
+        return self._without_stale(request, told)
+
+    @property
+    def _may_leave_out(self) -> bool:
+        return not self._knows_no_bindings and (self._options.thinking or {}).get("type") != "disabled"
+
+    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+        asked = {**(self._options.thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        return self._said({**request, "thinking": asked}, told, [_BINDING])
+
+    def _said(
+        self, request: Mapping[str, object], told: Callable[[str], None] | None, betas: Sequence[str] = ()
+    ) -> _Said:
+        """Return the answer to a request, with what beta versions of the API are named beside those of the options.
+
+        Raises:
+            ContextOverflowError, LLMError: as `Account.failures` lets them out; or the provider's filter ended it.
+        """
+        clean = {key: writable(value) for key, value in request.items()}
+        if named := [*self._options.betas, *betas]:
+            clean["betas"] = named
+        account, texts = self._account, []
+        with ExitStack() as opened:
+            with account.failures():
+                side = account.client.beta.messages if "betas" in clean else account.client.messages
+                stream = opened.enter_context(side.stream(model=self._model, **clean))
+            ended = False
+            for event in self._events(stream):
+                if event.type == "text":
+                    texts.append(str(event.text))
+                    if told is not None:
+                        told(texts[-1])
+                ended = ended or event.type == "message_stop"
+            if not ended:
+                raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
+            message = stream.get_final_message().model_dump(mode="json", by_alias=True, exclude_unset=True)
+        said = _Said(message, "".join(texts))
+        if said.reason == "refusal":
+            raise LLMError("refused", f"{self._model} may not answer this")
+        return said
+
+    def _events(self, stream: MessageStream) -> Iterator[MessageStreamEvent]:
+        """Yield what comes; what is done with it is not among the failures of the provider."""
+        coming = iter(stream)
+        while True:
+            with self._account.failures():
+                event = next(coming, None)
+            if event is None:
+                return
+            yield event
+
+
+# Tokens of long texts by the provider's own count, each text asked for once; short ones are estimated
+# here.
+
+# A shorter text is not worth a question: of 500 tokens an estimate is wrong by some dozens.
+LEAST_CHARS: Final = 2_000
+# What is asked while a message is recorded must not keep anybody waiting; after a failure nobody is asked for so long.
+PATIENCE: Final = Patience(connect_seconds=2.0, answer_seconds=5.0, retries=0)
+REST_SECONDS: Final = 60.0
+# The provider calls its count an estimate (Anthropic's documentation, token counting): so much more is the bound.
+MARGIN_FRACTION, MARGIN_TOKENS = 0.02, 8
+# What the frame of a message is counted with.
+LEAST_TEXT: Final = "."
+
+
+class AnthropicCounter:
+    """A `TokenCounter`. Threads may share it. What the provider does not count is estimated, as short texts are."""
+
+    def __init__(self, model: str, url: str = "", *, key_name: str = "") -> None:
+        """Name a model, a server's address, "" is Anthropic's, and where its key is in the environment, "" as usual.
+
+        Nothing is asked yet.
+
+        Raises:
+            ConfigError: no model is named, the address is none, or there is no key for it.
+        """
+        account = Account(url, patience=PATIENCE, key_name=key_name)
+        self._asked = AnthropicModel(model, account=account)
+        self._name = f"anthropic:{model}"
+        self._plain = builtin_counter("classes")
+        self._kept = KeptCounts(f"{account.url} {model}")
+        # What was not counted stays so while the process lives: a text always costs the same.
+        self._uncounted: dict[str, None] = {}
+        self._rests_until = 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name, behind its provider's."""
+        return self._name
+
+    @property
+    def certificate(self) -> Certificate:
+        """Measured: short texts are estimated, and the provider's count is no promise either."""
+        return "measured"
+
+    def keep(self, path: str) -> None:
+        """Keep all counts in a file, beside those that are there: no text is asked for that any process asked for."""
+        self._kept.keep(path)
+
+    def count(self, text: str) -> int:
+        """Return the provider's count of a long text, the estimate of any other."""
+        counted = self._counted(text)
+        return self._plain.count(text) if counted is None else counted
+
+    def upper_bound(self, text: str) -> int:
+        """Return the smaller of both bounds of a long text, the estimate's of any other."""
+        plain, counted = self._plain.upper_bound(text), self._counted(text)
+        if counted is None:
+            return plain
+        return max(counted, min(plain, round(counted * (1 + MARGIN_FRACTION)) + MARGIN_TOKENS))
+
+    def close(self) -> None:
+        """Close its connections; a second call does nothing."""
+        self._asked.close()
+
+    def _counted(self, text: str) -> int | None:
+        """Return the provider's count; None where it was not asked, or did not say. That stays so for a text."""
+        if len(text) < LEAST_CHARS:
+            return None
+        key = self._kept.key(text)
+        with self._lock:
+            if key not in self._uncounted and self._kept.get(key) is None and not self._asks(text):
+                if len(self._uncounted) >= MOST_TEXTS:
+                    self._uncounted.pop(next(iter(self._uncounted)))
+                self._uncounted[key] = None
+            return self._kept.get(key)
+
+    def _asks(self, text: str) -> bool:
+        """Have a text counted, and return whether it was."""
+        if time.monotonic() < self._rests_until:
+            return False
+        try:
+            frame_tokens = self._once(LEAST_TEXT, 1)
+            self._once(text, frame_tokens)
+        except ContextOverflowError:
+            return False
+        except LLMError:
+            self._rests_until = time.monotonic() + REST_SECONDS
+            return False
+        return True
+
+    def _once(self, text: str, frame_tokens: int) -> int:
+        """Return what a text takes beside so much around it, asked for once."""
+        key = self._kept.key(text)
+        known = self._kept.get(key)
+        if known is None:
+            asked = self._asked.count_tokens([{"role": "user", "content": text}])
+            known = max(0, asked - frame_tokens)
+            self._kept.put(key, known)
+        return known

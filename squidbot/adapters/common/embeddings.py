@@ -1,0 +1,297 @@
+"""What the cosines of known embedders say of an answer, whichever runtime they are run by: measured, not guessed."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from abc import ABC, abstractmethod
+from math import hypot
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, TypeAlias, cast
+
+from squidbot.core.errors import ModelFileError, StoreError
+from squidbot.core.vectors import Stamp, dot, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.ports import Embedder
+    from squidbot.core.tokens.wordpiece import WordPiece
+    from squidbot.core.vectors import Entry, Near
+
+
+# An embedder is known by what it makes of this.
+SENTENCE: Final = "The squid is deep in the sea."
+# How alike the first numbers have to be. Those of MiniLM's weights in 16 bits are so to .9999, in 8 to .9997 or, with
+# one scale for a matrix, .979, in 4 to .972; what is told and what is not was the same with all of these. Two models
+# come so near by no chance: of 24 numbers that have nothing to do with each other the cosine is most often under .4.
+SAME_COSINE: Final = 0.96
+
+
+class Known(NamedTuple):
+    """A model whose cosines were measured.
+
+    Attributes:
+        even: as `core.ports.Calibrated` has it.
+        dimensions: how many numbers a vector of it has.
+        first: the first numbers of the sentence's vector, in thousandths.
+    """
+
+    even: float
+    dimensions: int
+    first: tuple[int, ...]
+
+
+# all-MiniLM-L6-v2. Fitted with the numbers of `core.memory.search.ranking` on questions that belong and others, .26 to
+# .28 where one of four kinds of texts was left out; a little above these: a guess that is told costs more.
+MINILM: Final = Known(
+    0.29,
+    384,
+    (-52, 36, 40, -11, -71, -70, -7, -41, 12, -22, -3, -140, -29, 71, 59, -29, 30, -50, -18, -61, 44, 85, -30, -45),
+)
+
+
+def known_even(embedder: Embedder) -> float | None:
+    """Return by how much the nearest stands out that answers as likely as not; None where nobody has measured it.
+
+    One text is embedded for it, unless the number of dimensions tells already.
+
+    Raises:
+        LLMError: no vector can be had now.
+    """
+    if embedder.dimensions != MINILM.dimensions:
+        return None
+    first = [vector[: len(MINILM.first)] for vector in embedder.embed([SENTENCE])]
+    same = [_cosine(each, MINILM.first) >= SAME_COSINE for each in first]
+    return MINILM.even if same == [True] else None
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return dot(one, other) / (hypot(*one) * hypot(*other) or 1.0)
+
+
+# An index of vectors that is kept on disk: opened or found unusable, stamped, saved.
+
+# How many views see a memory: one for each policy of isolation.
+VIEWS = 4
+# Lists are made anew when there are so many times as many vectors as they were made for.
+OUTGROWN = 4
+
+
+class UnusableError(Exception):
+    """What is kept can't be used; the text says why."""
+
+
+# What packages raise, and reading what they have written, whatever has happened.
+FAILURES = (UnusableError, OSError, KeyError, ValueError, RuntimeError)
+
+
+class KeptIndex(ABC):
+    """The frame of a VectorIndex that is kept on disk; threads may share one, processes each have their own.
+
+    Whoever makes one of it says how all is taken out, what is taken over from the disk, and how it is written there;
+    and calls `begin` at the end of its own `__init__`.
+    """
+
+    kept_as: ClassVar[str]  # "file" or "folder", for people
+
+    def __init__(self, path: str | Path | None, model: str, dimensions: int) -> None:
+        """Take where it is kept, None for nowhere, and whose vectors it is of."""
+        self._path = None if path is None else Path(path)
+        self._fault = ""
+        self._last = 0
+        self._dirty = False
+        self._lock = threading.RLock()
+        self._stamp = Stamp(model, dimensions)
+
+    def begin(self) -> None:
+        """Hold what is kept, or nothing."""
+        self._empty()
+        if self._path is not None:
+            self._open(self._path)
+
+    @property
+    def fault(self) -> str:
+        """Why what was there could not be used, in one line; "" where it could, or nothing was there."""
+        return self._fault
+
+    @property
+    def last(self) -> int:
+        """The highest place that was taken in since it was empty; 0 for none."""
+        return self._last
+
+    def stamp(self) -> Stamp:
+        """Return what it holds."""
+        return self._stamp
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+        """
+        if len(vector) != self._stamp.dimensions:
+            raise ValueError(f"a vector of {len(vector)} numbers, where {self._stamp.dimensions} are compared")
+        asked = unit(vector)
+        with self._lock:
+            found = self._found(asked, limit, view) if limit > 0 and view else []
+        return sorted(found, key=lambda near: (-near.cosine, -near.place))[: max(limit, 0)]
+
+    def save(self) -> None:
+        """Write it to the disk, whole or not at all; nothing where it is kept nowhere, or is there as it should be.
+
+        Raises:
+            StoreError: the disk failed; what is there is as it was.
+        """
+        with self._lock:
+            if self._path is None or not self._is_due(self._path):
+                return
+            try:
+                self._write(self._path)
+            except FAILURES as error:
+                raise StoreError(
+                    f"vectors can't be saved: {_why(error)} @ {self._path}; the {self.kept_as} is as it was"
+                ) from error
+            self._dirty, self._fault = False, ""
+
+    def close(self) -> None:
+        """Give back what is held; a second call does nothing. It does not save."""
+        with self._lock:
+            self._empty()
+
+    def _is_due(self, path: Path) -> bool:
+        """Say whether what is there is not what it should be."""
+        del path
+        return self._dirty
+
+    def _open(self, path: Path) -> None:
+        """Hold what is there, or nothing, and say why."""
+        try:
+            self._take(path)
+        except FileNotFoundError:
+            return
+        except FAILURES as error:
+            self._empty()
+            self._fault = f"vectors of {self._stamp.model!a:.80} are read from the store again: {_why(error)} @ {path}"
+
+    def _refuse_other(self, model: object, dimensions: object) -> None:
+        """Pass what is of this model.
+
+        Raises:
+            UnusableError: it is of another.
+        """
+        if (model, dimensions) != self._stamp[:2]:
+            raise UnusableError(f"it is of {model!a:.80}, {dimensions} dimensions")
+
+    def _empty(self) -> None:
+        """Hold nothing; who overrides it calls it."""
+        self._stamp = self._stamp._replace(vectors=0, digest=0)
+        self._last = 0
+        self._dirty = True
+
+    @abstractmethod
+    def _take(self, path: Path) -> None:
+        """Hold what is there, and nothing else; by then nothing is held.
+
+        Raises:
+            FileNotFoundError: nothing is there.
+            UnusableError, OSError, KeyError, ValueError, RuntimeError: it can't be used.
+        """
+
+    @abstractmethod
+    def _write(self, path: Path) -> None:
+        """Write what is held, whole or not at all; raises as `_take`."""
+
+    @abstractmethod
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Return the nearest that a view sees, at least `limit` where there are as many, in any order."""
+
+
+def lists_for(vectors: int) -> int:
+    """Return into how many lists vectors are put: about as many as the square root of their number."""
+    return 1 << round(math.log2(vectors) / 2)
+
+
+def misfit(entry: Entry, dimensions: int) -> StoreError:
+    """Return what is said of a vector that can't be taken in."""
+    return StoreError(
+        f"the vector of memory {entry.memory_id!a:.80} is not {dimensions} finite numbers; nothing was taken in"
+    )
+
+
+def _why(error: Exception) -> str:
+    """Return what an error says, in one line."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"{said.partition(chr(10))[0]:.200}"
+
+
+# What the folder of a sentence model says, as sentence-transformers and who exports its models write
+# it.
+
+# "[CLS]" and "[SEP]" stand around each piece of a text.
+AROUND_TOKENS = 2
+
+# Which vectors of tokens become a text's: the mean of all, or that of the token before them.
+Pooling: TypeAlias = Literal["mean", "cls"]
+
+
+def check_modules(folder: Path) -> None:
+    """Pass a model that does no more with its vectors than is done here.
+
+    Raises:
+        ModelFileError: it does, or what says so can't be read.
+    """
+    path = folder / "modules.json"
+    found = _json(path, [])
+    if not isinstance(found, list):
+        raise ModelFileError(f"expected a list @ {path}")
+    for module in found:
+        kind = str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else ""
+        if kind not in {"Transformer", "Pooling", "Normalize"}:
+            raise ModelFileError(f"its part {kind!r} is not run here @ {path}")
+
+
+def pooling_of(folder: Path) -> Pooling:
+    """Return how vectors of tokens become one.
+
+    Raises:
+        ModelFileError: in another way, or what says so can't be read.
+    """
+    said = object_in(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    modes = [key for key, value in said.items() if key.startswith("pooling_mode_") and value is True]
+    if modes == ["pooling_mode_cls_token"]:
+        return "cls"
+    if modes != ["pooling_mode_mean_tokens"]:
+        raise ModelFileError(f"{' and '.join(modes) or 'no pooling'} is not run here @ {folder / '1_Pooling'}")
+    return "mean"
+
+
+def object_in(path: Path, missing: dict[str, object] | None = None) -> dict[str, object]:
+    """Return the JSON object in a file, or `missing` where there is no file and that is given.
+
+    Raises:
+        ModelFileError: it can't be read, or holds something else.
+    """
+    found = _json(path, missing)
+    if not isinstance(found, dict):
+        raise ModelFileError(f"expected an object @ {path}")
+    return found
+
+
+def cut(text: str, pieces: WordPiece, piece_tokens: int) -> list[list[int]]:
+    """Return the ids of a text's tokens, so many at once, each time between those that begin and end it."""
+    ids = pieces.ids(text)
+    starts = range(0, max(len(ids), 1), piece_tokens)
+    return [[pieces.first, *ids[start : start + piece_tokens], pieces.last] for start in starts]
+
+
+def _json(path: Path, missing: object) -> object:
+    try:
+        return cast("object", json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        if missing is not None:
+            return missing
+        raise ModelFileError(f"not there @ {path}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"can't be read @ {path}: {error}") from error

@@ -1,0 +1,183 @@
+"""Files that one process writes at a time, names that last, and files and folders that are their owner's alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+
+# What was said stands in these files, in words or as vectors: their owner reads and writes them, and nobody else.
+OWN_FILE: Final = 0o600
+OWN_FOLDER: Final = 0o700
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(file: BinaryIO) -> None:
+        """Wait until no other process has locked a file, and lock it until it is closed, or the process dies."""
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+
+    def lock_at_once(file: BinaryIO) -> bool:
+        """Lock a file as `lock` does, and return whether no other process had."""
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def lock(file: BinaryIO) -> None:
+        """Wait until no other process has locked a file, and lock it until it is closed, or the process dies."""
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def lock_at_once(file: BinaryIO) -> bool:
+        """Lock a file as `lock` does, and return whether no other process had."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+def open_own(path: str | os.PathLike[str], mode: str) -> BinaryIO:
+    """Open a file of bytes as `open` does; one that it makes is its owner's alone, one that is there stays as it is.
+
+    Raises:
+        OSError: it can't be opened.
+    """
+    file: BinaryIO = open(path, f"{mode}b", opener=_made_own)  # type: ignore[assignment]  # noqa: SIM115  # the caller's
+    return file
+
+
+def make_file(path: str | os.PathLike[str]) -> None:
+    """Make an empty file that is its owner's alone; one that is there stays as it is, and is not even opened.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    with suppress(FileExistsError):
+        os.close(_made_own(os.fspath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+
+
+def append(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write behind what is in a file, which is made where it is missing, while nobody `replace`s it.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    while True:
+        with open_own(path, "a") as file:
+            lock(file)
+            if _is(file, path):  # else another has taken its place meanwhile
+                file.write(data)
+                return
+
+
+def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> bool:
+    """Put other bytes in the place of a file's, whole or not at all, and return whether they are others; durable.
+
+    Its rights stay. What it had is overwritten, unless the file has another name, too: that is a copy of its owner's.
+    It must be there. `append` waits meanwhile.
+
+    Raises:
+        OSError: it can't be read, or not be written; then it is as it was.
+    """
+    place, part = Path(path), Path(f"{os.fspath(path)}.part-{os.getpid()}")
+    while True:
+        with place.open("r+b") as old:
+            lock(old)
+            if not _is(old, place):
+                continue
+            data = old.read()
+            made = change(data)
+            if made == data:
+                return False
+            try:
+                _write_beside(part, old, made)
+                part.replace(place)
+            finally:
+                part.unlink(missing_ok=True)
+            sync(place.parent)
+            _overwrite(old)
+            return True
+
+
+def _write_beside(part: Path, old: BinaryIO, data: bytes) -> None:
+    with open_own(part, "w") as file:
+        part.chmod(os.fstat(old.fileno()).st_mode & 0o777)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """Remove a file, and overwrite what it had as `replace` does; nothing is done where there is none.
+
+    Raises:
+        OSError: it can't be removed.
+    """
+    with suppress(FileNotFoundError), Path(path).open("r+b") as old:
+        Path(path).unlink(missing_ok=True)
+        sync(Path(path).parent)
+        _overwrite(old)
+
+
+def _overwrite(old: BinaryIO) -> None:
+    """Overwrite the bytes of a file that has no name any more."""
+    status = os.fstat(old.fileno())
+    if not status.st_nlink:
+        old.seek(0)
+        old.write(b"\0" * status.st_size)
+        old.flush()
+        os.fsync(old.fileno())
+
+
+def _is(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
+    """Return whether a file that is open is the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), Path(path).stat())
+    except FileNotFoundError:
+        return False
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, and those above it, where they are missing; what is made is its owner's alone.
+
+    Raises:
+        OSError: it can't be made, or a file has its name.
+    """
+    folder = Path(path)
+    for above in reversed(folder.parents):
+        if not above.exists():
+            above.mkdir(OWN_FOLDER, exist_ok=True)
+    folder.mkdir(OWN_FOLDER, exist_ok=True)
+
+
+def _made_own(path: str, flags: int) -> int:
+    return os.open(path, flags, OWN_FILE)
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+    """Make durable what is in a file, or which names are in a folder, where folders can be opened.
+
+    Raises:
+        OSError: the disk failed, or the file can't be opened.
+    """
+    try:
+        number = os.open(path, os.O_RDONLY)
+    except OSError:
+        if Path(path).is_dir():  # Windows opens none; there a rename is durable by itself
+            return
+        raise
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,293 @@
+"""Who asks a provider: its address, a key from the environment, patience; and its refusals in our words.
+
+What each adapter adds is its SDK, and the words that its provider has for what is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from squidbot.adapters.common.files import OWN_FILE, open_own
+from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from urllib.parse import SplitResult
+
+
+# Where the key of an adapter is, unless settings name another variable.
+USUAL_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+# What servers that ask for no key are given: SDKs send none that is empty.
+NO_KEY = "none"
+# Of what a server says, as much as a person reads.
+MOST_SAID_CHARS = 400
+
+_KEY_STATUSES = frozenset({401, 403})
+_TOO_MANY, _FAILS = 429, 500
+# What a request is refused with for what is in it.
+_UNFIT_STATUSES = frozenset({400, 413, 422})
+_BUSY_KINDS = ("rate_limit",)
+_BROKEN_KINDS = ("overloaded", "server_error", "api_error", "unavailable")
+
+
+class UnfitError(LLMError):
+    """The server refused a request for what was in it, which a smaller one may not have."""
+
+
+class Patience(NamedTuple):
+    """How long to wait for a connection and for each piece of an answer, in seconds, and how often to try again."""
+
+    connect_seconds: float = 10.0
+    answer_seconds: float = 120.0
+    retries: int = 5
+
+
+class Words(NamedTuple):
+    """How a provider says what is wrong.
+
+    Attributes:
+        too_long: found in its refusal, with the kind in front, of a request that does not fit its window.
+        window: its first group is the window in tokens, where a refusal tells it.
+        stale: found in its refusal of reasoning that comes back; None: it never refuses that.
+    """
+
+    too_long: re.Pattern[str]
+    window: re.Pattern[str]
+    stale: re.Pattern[str] | None = None
+
+
+class Client(Protocol):
+    """What an SDK's client can do, whichever it is."""
+
+    def close(self) -> None:
+        """Close its connections."""
+
+    def is_closed(self) -> bool:
+        """Return whether they are."""
+
+
+class Account:
+    """Who asks whom: a server's address and a key. Threads may share it. `client` is made by who inherits from it."""
+
+    usual_url: ClassVar[str]
+    usual_key: ClassVar[str]
+    words: ClassVar[Words]
+    client: Client
+
+    def __init__(self, url: str = "", *, environment: Mapping[str, str] = os.environ, key_name: str = "") -> None:
+        """Take the server's address; "" is `usual_url`.
+
+        The key is `key_name` of the environment, "" `usual_key`. Servers on this machine need none.
+
+        Raises:
+            ConfigError: that is no address, or there is no key for it.
+        """
+        self.url = (url or self.usual_url).rstrip("/")
+        parts = address(self.url, self.usual_url)
+        self.host = parts.netloc
+        self._key_name = key_name or self.usual_key
+        self._key = environment.get(self._key_name, "").strip()
+        if not self._key and not is_here(parts):
+            raise ConfigError(f"no key for {self.url}; set {self._key_name} in the environment")
+        # The window that the server named when it refused; None: it has not.
+        self.refused_window_tokens: int | None = None
+        # Where the options of requests stand in the settings, by their names: a refusal may be of one of them.
+        self.places: Mapping[str, str] = {}
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the server is the provider's own."""
+        return self.url == self.usual_url
+
+    @property
+    def sent_key(self) -> str:
+        """The key as it is sent."""
+        return self._key or NO_KEY
+
+    def close(self) -> None:
+        """Close its connections; a second call does nothing."""
+        self.client.close()
+
+    def check_open(self) -> None:
+        """Check that it was not closed.
+
+        Raises:
+            LLMError: it was.
+        """
+        if self.client.is_closed():
+            raise LLMError("unreachable", f"the connections to {self.url} are closed")
+
+    def refusal(self, status: int, kind: str, said: str) -> LLMError | ContextOverflowError:
+        """Return a server's refusal as ours.
+
+        `status` is that of HTTP, below 400 where a stream broke off with it; `kind` has the provider's names for it.
+        """
+        if status in _KEY_STATUSES:
+            return LLMError("refused", f"{self.url} does not take the key in {self._key_name} ({status}): {said}")
+        if (status == _TOO_MANY or _among(_BUSY_KINDS, kind)) and "insufficient_quota" not in kind:
+            return LLMError("rate-limit", f"{self.url} is asked too often: {said}")
+        told = f" ({status})" if status >= 400 else ""
+        if status < _FAILS and self.words.too_long.search(f"{kind} {said}"):
+            return self._overflow(said)
+        if status >= _FAILS or _among(_BROKEN_KINDS, kind):
+            return LLMError("unreachable", f"{self.url} fails{told}: {said}")
+        return self._unfit(status, f"refuses{told}: {said}{self._blamed(said)}", said)
+
+    def _overflow(self, said: str) -> ContextOverflowError:
+        if found := self.words.window.search(said):
+            self.refused_window_tokens = int(found[1])
+        return ContextOverflowError(f"{self.url} refuses a request: {said}")
+
+    def _blamed(self, said: str) -> str:
+        """Return which options of the settings a refusal names."""
+        named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", said)]
+        return f"; see {', '.join(named)} in the settings" if named else ""
+
+    def _unfit(self, status: int, refuses: str, said: str) -> LLMError:
+        if self.words.stale and self.words.stale.search(said):
+            return StaleThinkingError("refused", f"{self.url} refuses reasoning that comes back: {said}")
+        if status in _UNFIT_STATUSES:
+            return UnfitError("refused", f"{self.url} {refuses}")
+        if status >= 400:
+            return LLMError("refused", f"{self.url} {refuses}")
+        return self.unusable(said)
+
+    def too_late(self) -> LLMError:
+        """Return that no answer came in time."""
+        return LLMError("unreachable", f"{self.url} did not answer in time")
+
+    def not_reached(self, cause: BaseException) -> LLMError:
+        """Return that there is no connection."""
+        return LLMError("unreachable", f"{self.url} is not reached: {self.said(cause)}")
+
+    def unusable(self, said: str) -> LLMError:
+        """Return that what came is no answer."""
+        return LLMError("unusable", f"{self.url} answers something else: {said}")
+
+    def said(self, error: BaseException) -> str:
+        """Return what an error of the SDK says, in one line, without the key."""
+        body = getattr(error, "body", None)
+        told = getattr(error, "api_message", None) or (body.get("message") if isinstance(body, dict) else None)
+        words = " ".join(str(told or error).split())[:MOST_SAID_CHARS]
+        return words.replace(self._key, "***") if self._key else words
+
+
+def _among(names: tuple[str, ...], kind: str) -> bool:
+    return any(name in kind for name in names)
+
+
+def address(url: str, example: str) -> SplitResult:
+    """Return the parts of a server's address; a user, a query or a fragment are in none.
+
+    Raises:
+        ConfigError: it is no http or https address; the text shows `example`.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise ConfigError(f"url {_shown(url)!a:.80} is no address: {error}") from error
+    # In front of an "@" stands a user: keys come from the environment.
+    beside = parts.query or parts.fragment or "@" in parts.netloc
+    if parts.scheme not in {"http", "https"} or not parts.hostname or beside:
+        raise ConfigError(f"url {_shown(url)!a:.80} is no address; write one like {example}")
+    return parts
+
+
+def _shown(url: str) -> str:
+    """Return an address without what may be a password."""
+    front, at, rest = url.rpartition("@")
+    return f"{front.partition('//')[0]}//***@{rest}" if at else url
+
+
+def is_here(parts: SplitResult) -> bool:
+    """Return whether an address is this machine's own."""
+    host = parts.hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def writable(value: object) -> object:
+    """Return a JSON value whose texts can be sent: halves of surrogate pairs become U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {writable(key): writable(inner) for key, inner in value.items()}
+    return [writable(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+# Counts of texts that others made, by the texts' digests: kept in a file, so that no text is asked
+# for twice.
+
+# A digest and a number each: some megabytes.
+MOST_TEXTS: Final = 65_536
+# So many digits of a digest that no two texts have them alike.
+DIGEST_CHARS: Final = 32
+_LINE: Final = re.compile(r"([0-9a-f]{32}) ([0-9]{1,9})")
+
+
+class KeptCounts:
+    """Counts by digest, of what one counter has counted. Threads may share it.
+
+    A disk that fails, or a damaged line, costs no more than that a text is counted once again.
+    """
+
+    def __init__(self, counter: str) -> None:
+        """Take who counts: one that counts otherwise has another name. Kept in memory until `keep` names a file."""
+        self._counter = counter
+        self._known: dict[str, int] = {}
+        self._path: Path | None = None
+        self._lock = threading.Lock()
+
+    def keep(self, path: str | os.PathLike[str]) -> None:
+        """Take what a file has, and add to it from now on; it need not be there yet."""
+        with self._lock:
+            self._path = Path(path)
+            with suppress(OSError):  # none yet; or unreadable, and then each text is asked for once more
+                lines = self._path.read_text(encoding="ascii", errors="replace").splitlines()
+                found = [line for line in map(_LINE.fullmatch, lines) if line]
+                self._known |= {line[1]: int(line[2]) for line in found[-MOST_TEXTS:]}
+                if len(lines) > 2 * MOST_TEXTS:
+                    self._shorten(self._path)
+
+    def key(self, text: str) -> str:
+        """Return what a text is known by."""
+        said = f"{self._counter}\0{text}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(said).hexdigest()[:DIGEST_CHARS]
+
+    def get(self, key: str) -> int | None:
+        """Return the count of a text by its key; None where it was not counted yet."""
+        with self._lock:
+            return self._known.get(key)
+
+    def put(self, key: str, count: int) -> None:
+        """Take the count of a text, and add it to the file, if there is one."""
+        with self._lock:
+            if len(self._known) >= MOST_TEXTS:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = count
+            if self._path is not None:
+                with suppress(OSError):  # it is asked for once more, then
+                    self._add(self._path, f"{key} {count}\n")
+
+    @staticmethod
+    def _add(path: Path, line: str) -> None:
+        # One write behind all others: lines of several processes never mix.
+        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWN_FILE)
+        try:
+            os.write(number, line.encode("ascii"))
+        finally:
+            os.close(number)
+
+    def _shorten(self, path: Path) -> None:
+        """Write the newest alone. What another process adds meanwhile is asked for once more."""
+        made = path.with_name(f"{path.name}.new")
+        with open_own(made, "w") as file:
+            file.write("".join(f"{key} {count}\n" for key, count in self._known.items()).encode("ascii"))
+        made.replace(path)

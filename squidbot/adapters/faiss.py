@@ -1,0 +1,448 @@
+"""The nearest of many vectors by FAISS, in memory, with a file beside the store.
+
+| file  | holds |
+|-------|-------|
+| index | `FaissIndex`: exact up to some ten thousand, in lists of coarse vectors above |
+| rows  | whose vector is which: places, marks and views, as arrays |
+| files | a file that is whole, or found not to be |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import sys
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from zlib import crc32
+
+import faiss
+import numpy as np
+
+from squidbot.adapters.common.embeddings import OUTGROWN, VIEWS, KeptIndex, UnusableError, lists_for, misfit
+from squidbot.adapters.common.files import lock, open_own, sync
+from squidbot.core.vectors import Near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from squidbot.core.vectors import Entry
+
+
+# Whose vector is which: for each row of a FAISS index its place, its mark, and the views that see it.
+
+COLUMNS = 2 + VIEWS
+FEWEST_ROWS = 1024
+
+
+class Rows:
+    """A table of integers with one row for each vector, in the order of their coming.
+
+    Its columns are place, mark and views; a place of 0 says that the row is empty, as are views of 0.
+    """
+
+    BYTES = COLUMNS * 8  # what a row takes in a file
+
+    def __init__(self) -> None:
+        self._table = np.zeros((COLUMNS, FEWEST_ROWS), np.int64)
+        self.size = 0
+        self._seen: dict[int, tuple[np.ndarray, int]] = {}
+
+    @property
+    def places(self) -> np.ndarray:
+        """The place of each row; 0 for an empty one."""
+        return self._table[0, : self.size]
+
+    @property
+    def marks(self) -> np.ndarray:
+        """The mark of each row; 0 for an empty one."""
+        return self._table[1, : self.size]
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Put rows behind the last one."""
+        end = self.size + len(entries)
+        if end > self._table.shape[1]:
+            table = np.zeros((COLUMNS, max(end, self.size * 3 // 2)), np.int64)
+            table[:, : self.size] = self._table[:, : self.size]
+            self._table = table
+        for number, each in enumerate(entries, self.size):
+            self._table[:, number] = (each.place, each.mark, *(*each.views, *[0] * VIEWS)[:VIEWS])
+        self.size = end
+        self._seen.clear()
+
+    def found(self, places: Sequence[int]) -> np.ndarray:
+        """Return which rows have one of these places."""
+        wanted = np.unique(np.array([place for place in places if place > 0], np.int64))
+        if not len(wanted):
+            return np.zeros(0, np.int64)
+        where = np.minimum(np.searchsorted(wanted, self.places), len(wanted) - 1)
+        return np.flatnonzero(wanted[where] == self.places)
+
+    def empty(self, rows: np.ndarray) -> None:
+        """Leave nothing in rows but that they are empty."""
+        self._table[:, rows] = 0
+        self._seen.clear()
+
+    def close_up(self) -> None:
+        """Take empty rows out: those behind them get lower numbers."""
+        kept = self._table[:, : self.size][:, self.places > 0]
+        self._table, self.size = np.ascontiguousarray(kept), kept.shape[1]
+        self._seen.clear()
+
+    def seen(self, view: int) -> tuple[np.ndarray, int]:
+        """Return which rows a view sees, a bit each, lowest first, and how many they are."""
+        if view not in self._seen:
+            if len(self._seen) >= FEWEST_ROWS:
+                self._seen.clear()
+            views = self._table[2:, : self.size]
+            mask = (views == view).any(axis=0) & (self.places > 0) & (view != 0)
+            self._seen[view] = np.packbits(mask, bitorder="little"), int(mask.sum())
+        return self._seen[view]
+
+    def as_bytes(self) -> bytes:
+        """Return all rows, column by column, as 64-bit integers, little-endian."""
+        data: bytes = self._table[:, : self.size].astype("<i8").tobytes()
+        return data
+
+    @classmethod
+    def of(cls, data: bytes) -> Rows:
+        """Return what `as_bytes` was of.
+
+        Raises:
+            ValueError: these are no whole rows.
+        """
+        rows = cls()
+        rows._table = np.frombuffer(data, "<i8").reshape(COLUMNS, -1).astype(np.int64)
+        rows.size = rows._table.shape[1]
+        return rows
+
+
+# A file that is whole, or found not to be: a line that says what it is, its bytes, and their checksum
+# at the end.
+
+MAGIC = b"squidbot vectors 1 "
+MOST_HEAD_BYTES = 4096
+CHUNK_BYTES = 1 << 20
+TAIL = struct.Struct("<I")
+
+
+class Out:
+    """What is written to a file, with a running checksum; FAISS calls `write`, too."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.checksum = 0
+
+    def write(self, data: bytes) -> int:
+        """Write all of it."""
+        self.checksum = crc32(data, self.checksum)
+        return self._file.write(data)
+
+
+@contextmanager
+def write(path: Path, said: Mapping[str, object]) -> Iterator[Out]:
+    """Write a file in place of the one that is there, whole or not at all; durable on return.
+
+    Raises:
+        OSError: the disk failed; the file is as it was.
+    """
+    with _unfinished(path) as file:
+        out = Out(file)
+        out.write(MAGIC + json.dumps(said).encode() + b"\n")
+        yield out
+        file.write(TAIL.pack(out.checksum))
+        file.flush()
+        os.fsync(file.fileno())
+        if sys.platform == "win32":
+            file.close()  # no open file is renamed there
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)  # an index of another kind, which is a view of the same truth
+        Path(file.name).replace(path)
+    sync(path.parent)
+
+
+@contextmanager
+def _unfinished(path: Path) -> Iterator[BinaryIO]:
+    """Open the empty file that is to take the place of one; one process at a time, the others wait.
+
+    What a process that died left of it is gone: it may be of memories that were forgotten.
+    """
+    part = path.with_name(f"{path.name}.part")
+    while True:
+        with open_own(part, "a") as file:
+            if sys.platform != "win32":  # there the second of two that save at once fails
+                lock(file)
+            if not _is(file, part):  # it has taken its place meanwhile
+                continue
+            try:
+                file.truncate(0)
+                yield file
+            finally:
+                if not file.closed and _is(file, part):
+                    with suppress(OSError):
+                        part.unlink()
+            return
+
+
+def _is(file: BinaryIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[dict[str, object], BinaryIO]]:
+    """Open a file whose checksum is right; gives what its first line says, and the file behind that line.
+
+    Raises:
+        UnusableError: it is damaged, cut, or of another kind.
+        FileNotFoundError: there is none.
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.readline(MOST_HEAD_BYTES)
+        if not head.startswith(MAGIC):
+            raise UnusableError("it is not one of ours, or of another version")
+        if not head.endswith(b"\n"):
+            raise UnusableError("it is cut")
+        left, checksum = size - len(head) - TAIL.size, crc32(head)
+        while left > 0 and (data := file.read(min(left, CHUNK_BYTES))):
+            left, checksum = left - len(data), crc32(data, checksum)
+        if left or file.read() != TAIL.pack(checksum):
+            raise UnusableError("it is cut or damaged: its checksum is wrong")
+        try:
+            said = json.loads(head[len(MAGIC) :])
+        except ValueError as error:  # with a right checksum: written so
+            raise UnusableError("its first line is none of ours") from error
+        if not isinstance(said, dict):
+            raise UnusableError("its first line is none of ours")
+        file.seek(len(head))
+        yield said, file
+
+
+# VectorIndex by FAISS: exact up to some ten thousand vectors, above in lists, a byte a number.
+
+# Up to here every vector is compared: 7 ms of CPU time at 384 dimensions, and nothing is missed.
+EXACT_VECTORS = 50_000
+# Above, vectors lie in lists around centres, of which the nearest are read: so many vectors at least, and this share.
+# Of the benchmark's, which are hard to tell apart, a twenty-fifth found .91 at 1,000,000, and twice as many .97.
+READ_VECTORS = 16_000
+READ_FRACTION = 0.08
+# Centres are learned from so many vectors each, in so many rounds; more of either finds hardly more.
+LEARNED_FROM = 48
+ROUNDS = 6
+# FAISS adds faster in pieces: it finds the centres of each in one product.
+ADDED_ROWS = 50_000
+# Fewer are added by one thread: others would take longer to come than it takes, on a machine that has other work.
+SHARED_ROWS = 1_000
+
+
+class FaissIndex(KeptIndex):
+    """VectorIndex in memory, with a file that `save` writes; threads may share one, processes each have their own.
+
+    A view's vectors are compared alone, so that as many as are wanted are found in a small view of a large store.
+    What is taken out leaves the memory at once, and the file at the next `save`.
+    """
+
+    kept_as = "file"
+
+    def __init__(
+        self, path: str | Path | None, model: str, dimensions: int, *, exact_vectors: int = EXACT_VECTORS
+    ) -> None:
+        """Open the index of a model's vectors in a file, or one that has none; empty where the file can't be used.
+
+        `exact_vectors`: up to how many every vector is compared.
+        """
+        super().__init__(path, model, dimensions)
+        self._exact_vectors = exact_vectors
+        self._rows = Rows()
+        self._lists = self._expected = self._made_for = 0
+        self.begin()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every vector is compared."""
+        return not self._lists
+
+    @property
+    def lists(self) -> int:
+        """In how many lists the vectors lie; 0 where every one is compared."""
+        return self._lists
+
+    def places(self) -> Sequence[int]:
+        """Return the places of what it holds, ascending."""
+        with self._lock:
+            places = self._rows.places
+            return [int(place) for place in np.sort(places[places > 0])]
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Take entries in, all or nothing. A place that is there stays as it is.
+
+        Raises:
+            StoreError: nothing was taken in: a vector has another number of dimensions, or a number is not finite.
+        """
+        with self._lock:
+            new = {each.place: each for each in entries}
+            if new and min(new) <= self._last:
+                there = self._rows.places[self._rows.found([*new])]
+                new = {place: each for place, each in new.items() if place not in {*there.tolist()}}
+            if new:
+                vectors = self._matrix([*new.values()])
+                self._put(vectors)
+                self._rows.add([*new.values()])
+                self._stamp = self._stamp.plus(each.mark for each in new.values())
+                self._last = max(self._last, *new)
+                self._dirty = True
+                if self.is_exact and self._stamp.vectors > self._exact_vectors:
+                    self._make_lists()
+
+    def remove(self, places: Sequence[int]) -> int:
+        """Take entries out, and return how many were there."""
+        with self._lock:
+            rows = self._rows.found(places)
+            if len(rows):
+                self._stamp = self._stamp.minus(int(mark) for mark in self._rows.marks[rows])
+                self._index.remove_ids(faiss.IDSelectorBatch(rows))
+                self._rows.empty(rows)
+                if self.is_exact:  # FAISS closes up the rows of an exact index, and no other
+                    self._rows.close_up()
+                self._dirty = True
+            return len(rows)
+
+    def clear(self, expected: int = 0) -> None:
+        """Take all out. `expected`: how many are about to be taken in: lists are made for as many."""
+        with self._lock:
+            self._empty()
+            self._expected = expected
+
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+        seen, count = self._rows.seen(view)
+        wanted = min(limit, count)
+        if not wanted:
+            return []
+        row = np.array([asked], np.float32)
+        found = self._nearest(row, wanted, seen, self._probes(count))
+        if self._lists and len(found) < wanted:
+            found = self._nearest(row, wanted, seen, self._lists)
+        return found
+
+    def _is_due(self, path: Path) -> bool:
+        return self._dirty or not path.exists()
+
+    def _write(self, path: Path) -> None:
+        if self._lists and self._stamp.vectors > OUTGROWN * self._made_for:
+            self._make_lists()
+        said = {
+            "model": self._stamp.model, "dimensions": self._stamp.dimensions, "rows": self._rows.size,
+            "last": self._last, "made_for": self._made_for,
+        }  # fmt: skip
+        with write(path, said) as out:
+            out.write(self._rows.as_bytes())
+            faiss.write_index(self._index, faiss.PyCallbackIOWriter(out.write))
+
+    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+        """Return the sum of the products of a vector and each of some others, as entries have them, in order."""
+        rows = np.frombuffer(b"".join(others), "<f4").reshape(len(others), len(vector))
+        return (rows.astype(np.float64) @ np.array(vector, np.float64)).tolist() if others else []
+
+    def _empty(self) -> None:
+        super()._empty()
+        self._index: Any = faiss.IndexFlatIP(self._stamp.dimensions)
+        self._rows = Rows()
+        self._lists = self._expected = self._made_for = 0
+
+    def _take(self, path: Path) -> None:
+        with opened(path) as (said, file):
+            self._refuse_other(said["model"], said["dimensions"])
+            rows = Rows.of(file.read(int(str(said["rows"])) * Rows.BYTES))
+            index = faiss.read_index(faiss.PyCallbackIOReader(file.read))
+            last, made_for = int(str(said["last"])), int(str(said["made_for"]))
+        live = rows.places > 0
+        if index.d != self._stamp.dimensions or index.ntotal != int(live.sum()):
+            raise UnusableError("its parts don't go together")
+        self._rows, self._index, self._last, self._made_for = rows, index, last, made_for
+        self._lists = int(getattr(index, "nlist", 0))
+        self._stamp = self._stamp.plus(int(mark) for mark in rows.marks[live])
+        self._dirty = False
+
+    def _matrix(self, entries: Sequence[Entry]) -> np.ndarray:
+        """Return vectors as rows of one matrix.
+
+        Raises:
+            StoreError: one has another number of dimensions, or a number that is not finite.
+        """
+        size = self._stamp.dimensions * 4
+        wrong = next((each for each in entries if len(each.vector) != size), None)
+        if wrong is None:
+            matrix = np.frombuffer(b"".join(each.vector for each in entries), "<f4").reshape(len(entries), -1)
+            whole = np.isfinite(matrix).all(axis=1)
+            if whole.all():
+                return matrix.astype(np.float32, copy=False)
+            wrong = entries[int(np.argmin(whole))]
+        raise misfit(wrong, self._stamp.dimensions)
+
+    def _put(self, vectors: np.ndarray) -> None:
+        """Give FAISS the vectors of the rows behind the last one."""
+        with _alone() if len(vectors) < SHARED_ROWS else nullcontext():
+            if self._lists:
+                numbers = np.arange(self._rows.size, self._rows.size + len(vectors), dtype=np.int64)
+                self._index.add_with_ids(vectors, numbers)
+            else:
+                self._index.add(vectors)
+
+    def _nearest(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[Near]:
+        selector = faiss.IDSelectorBitmap(seen)
+        if self._lists:
+            how = faiss.SearchParametersIVF(sel=selector, nprobe=probes)
+        else:
+            how = faiss.SearchParameters(sel=selector)
+        with _alone():
+            cosines, rows = self._index.search(asked, wanted, params=how)
+        places = self._rows.places
+        return [
+            Near(int(places[row]), max(-1.0, min(1.0, float(cosine))))
+            for row, cosine in zip(rows[0], cosines[0], strict=True)
+            if row >= 0
+        ]
+
+    def _probes(self, count: int) -> int:
+        """Return in how many lists as many of a view's vectors lie as are to be compared, all over the store."""
+        share = max(READ_VECTORS / max(count, 1), READ_FRACTION)
+        return max(1, min(self._lists, round(self._lists * share)))
+
+    def _make_lists(self) -> None:
+        """Put all vectors into lists."""
+        count = max(self._stamp.vectors, self._expected)
+        lists = lists_for(count)
+        dimensions = self._stamp.dimensions
+        index = faiss.IndexIVFScalarQuantizer(
+            faiss.IndexFlatIP(dimensions), dimensions, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+        )
+        index.cp.niter = ROUNDS
+        index.cp.min_points_per_centroid = 1
+        old = self._index
+        if self._lists:
+            old.set_direct_map_type(faiss.DirectMap.Hashtable)
+        rows = np.flatnonzero(self._rows.places > 0)
+        sample = np.sort(np.random.default_rng(0).permutation(rows)[: LEARNED_FROM * lists])
+        index.train(old.reconstruct_batch(sample))
+        for first in range(0, len(rows), ADDED_ROWS):
+            piece = rows[first : first + ADDED_ROWS]
+            index.add_with_ids(old.reconstruct_batch(piece), piece)
+        self._index, self._lists, self._made_for = index, lists, count
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let FAISS use no other thread than this one."""
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # OpenMP keeps that for each thread that calls
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)

@@ -1,0 +1,540 @@
+"""The header of a model file in the format GGUF, with the standard library alone: metadata and table of tensors.
+
+| file    | holds |
+|---------|-------|
+| reader  | `read_header`: a model in one file or several, remembered while its files stay as they are |
+| parsing | one file's metadata and table of tensors |
+| cursor  | reading forward, with bounds and in bounded memory; errors name file, byte and what to do |
+| looks   | what a file looks like that is none |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import OrderedDict
+from math import prod
+from pathlib import Path
+from struct import Struct, unpack
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.errors import ModelFileError
+from squidbot.core.sizing.header import Header, LongArray, Tensor, tensor_bytes
+
+if TYPE_CHECKING:
+    from io import FileIO
+    from os import PathLike
+
+    from squidbot.core.sizing.header import Value
+
+
+# What a file looks like that is no GGUF: the usual mistakes, each with what to do about it.
+
+# As much of a file's beginning as `look` wants.
+LOOKED_AT_BYTES: Final = 512
+
+_CONVERT: Final = "convert it with llama.cpp's convert_hf_to_gguf.py, or download the model as GGUF"
+_DOWNLOAD_AGAIN: Final = "download it again"
+_BEGINNINGS: Final = (
+    (
+        b"version https://git-lfs",
+        "a Git LFS pointer, which stands for the file",
+        "run `git lfs pull` where it was cloned",
+    ),
+    (b"PK\x03\x04", "a ZIP archive, as PyTorch checkpoints are", _CONVERT),
+    (b"\x80\x02", "a Python pickle, as old PyTorch checkpoints are", _CONVERT),
+    (b"\x89HDF", "an HDF5 file, as Keras models are", _CONVERT),
+    (b"lmgg", "a GGML file from before GGUF", _CONVERT),
+    (b"fmgg", "a GGML file from before GGUF", _CONVERT),
+    (b"tjgg", "a GGML file from before GGUF", _CONVERT),
+    (b"\x1f\x8b", "compressed with gzip", "unpack it"),
+    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard", "unpack it"),
+    (b"\xfd7zXZ", "compressed with xz", "unpack it"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it"),
+)
+
+
+def look(beginning: bytes) -> str:
+    """Return what a file that is no GGUF looks like, and what to do, by its first `LOOKED_AT_BYTES` bytes."""
+    for magic, what, todo in _BEGINNINGS:
+        if beginning.startswith(magic):
+            return f"it is {what}; {todo}"
+    if beginning[8:10] in {b'{"', b"{}", b"{ "}:
+        return f"it is a safetensors file; {_CONVERT}"
+    return _text(beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()) or _rest(beginning)
+
+
+def _text(text: bytes) -> str:
+    if text.startswith((b"<!doctype", b"<html", b"<?xml")):
+        return f"it is a web page, which a refused download leaves behind; {_DOWNLOAD_AGAIN}, logged in if need be"
+    if text.startswith((b"{", b"[")):
+        return f"it is JSON, perhaps a server's error; {_DOWNLOAD_AGAIN}"
+    return ""
+
+
+def _rest(beginning: bytes) -> str:
+    if not beginning:
+        return f"it is empty; {_DOWNLOAD_AGAIN}"
+    if not beginning.strip(b"\0"):
+        return f"it begins with zeros, as a download that was never filled; {_DOWNLOAD_AGAIN}"
+    if b"GGUF".startswith(beginning):
+        return f"it ends within the word that begins it, an incomplete download; {_DOWNLOAD_AGAIN}"
+    return f"it begins with {beginning[:8]!r}; give a file that ends in .gguf"
+
+
+# One file of a model: its metadata and its table of tensors, in the layout of llama.cpp's gguf.cpp
+# (0c1e57098).
+
+# Arrays of more items, and strings of more bytes, are not kept: see `LongArray`.
+LONGEST_ARRAY: Final = 4096
+_LONGEST_STRING_BYTES: Final = 1024 * 1024
+_LONGEST_KEY_BYTES: Final = 65535  # as the format says
+_LONGEST_NAME_BYTES: Final = 255  # of a tensor; llama.cpp takes 63
+# Kept of one file; a model's chat template and per-layer arrays are some ten thousand bytes.
+MOST_KEPT_BYTES: Final = 8 * 1024 * 1024
+_ITEM_BYTES: Final = 64  # of an item in memory beside its text, about
+# 61 layers of 256 unmerged experts are 47 thousand; as files are made today, the largest have some two thousand.
+_MOST_TENSORS: Final = 65536
+_MOST_KEYS: Final = 65536
+_MOST_DIMENSIONS: Final = 4
+_MOST_ELEMENTS: Final = 2**63
+
+_STRING, _ARRAY = 8, 9
+_NUMBERS: Final = {
+    0: Struct("<B"),
+    1: Struct("<b"),
+    2: Struct("<H"),
+    3: Struct("<h"),
+    4: Struct("<I"),
+    5: Struct("<i"),
+    6: Struct("<f"),
+    7: Struct("<?"),
+    10: Struct("<Q"),
+    11: Struct("<q"),
+    12: Struct("<d"),
+}
+Scalar = bool | int | float | str
+
+
+class Part(NamedTuple):
+    """One file of a model: what it says of itself, its tensors, and where the last of them ends."""
+
+    metadata: dict[str, Value]
+    tensors: list[Tensor]
+    end: int
+
+
+def parse(cursor: Cursor) -> Part:
+    """Read a file's header.
+
+    A string of over 1 MiB is kept as a `LongArray` of bytes (type 0).
+
+    Raises:
+        ModelFileError: it is no GGUF of version 2 or 3, or damaged, or holds more than a header does.
+    """
+    tensor_count, key_count = _opening(cursor)
+    metadata = _Metadata(cursor).read(key_count)
+    alignment = _alignment(cursor, metadata)
+    tensors, offset = _table(cursor, tensor_count, alignment)
+    start = -(-cursor.place // alignment) * alignment
+    return Part(metadata, tensors, start + offset if tensors else cursor.place)
+
+
+def _opening(cursor: Cursor) -> tuple[int, int]:
+    beginning = cursor.beginning(LOOKED_AT_BYTES)
+    if not beginning.startswith(b"GGUF"):
+        raise cursor.failed("this is no GGUF file", 0, look(beginning))
+    cursor.skip(4, "the beginning")
+    version = cursor.u32("the version")
+    if not version & 0xFFFF:
+        raise cursor.failed("the file is big-endian", 4, "get it as little-endian, as all but IBM Z needs it")
+    if version not in {2, 3}:
+        raise cursor.failed(
+            f"the file has GGUF version {version}, versions 2 and 3 are read", 4, "get it newly converted"
+        )
+    counts = cursor.u64("the number of tensors"), cursor.u64("the number of keys")
+    for place, count, most, what in (8, counts[0], _MOST_TENSORS, "tensors"), (16, counts[1], _MOST_KEYS, "keys"):
+        if count > most:
+            raise cursor.failed(f"{count} {what}, at most {most} are read", place)
+    return counts
+
+
+class _Metadata:
+    """The keys of a file and their values, as far as they are kept."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._kept_bytes = 0
+
+    def read(self, count: int) -> dict[str, Value]:
+        metadata: dict[str, Value] = {}
+        for _ in range(count):
+            place = self._cursor.place
+            key = _name(self._cursor, "a key", _LONGEST_KEY_BYTES)
+            if key in metadata:
+                raise self._cursor.failed(f"the key {key!r:.80} is there twice", place)
+            self._keep(len(key))
+            metadata[key] = self._value(key)
+        return metadata
+
+    def _value(self, key: str) -> Value:
+        place = self._cursor.place
+        what = f"the value of {key!r:.80}"
+        kind = self._cursor.u32(f"the type of {key!r:.80}")
+        if kind == _ARRAY:
+            return self._array(what)
+        if kind == _STRING:
+            return self._string(what)
+        number = _NUMBERS.get(kind)
+        if number is None:
+            raise self._cursor.failed(f"{what} has the type {kind}, which there is not", place)
+        value: Scalar
+        (value,) = number.unpack(self._cursor.take(number.size, what))
+        return value
+
+    def _array(self, what: str) -> Value:
+        place = self._cursor.place
+        kind = self._cursor.u32(what)
+        count = self._cursor.u64(what)
+        if kind == _STRING:
+            return self._strings(what, count)
+        number = _NUMBERS.get(kind)
+        if number is None:
+            raise self._cursor.failed(f"{what} has items of the type {kind}, which arrays have not", place)
+        if count > LONGEST_ARRAY:
+            self._cursor.skip(count * number.size, what)
+            return LongArray(kind, count)
+        self._keep(count * _ITEM_BYTES)
+        raw = self._cursor.take(count * number.size, what)
+        return tuple(value for (value,) in number.iter_unpack(raw))
+
+    def _strings(self, what: str, count: int) -> Value:
+        if count > LONGEST_ARRAY:
+            self._cursor.pass_strings(count, what)
+            return LongArray(_STRING, count)
+        place = self._cursor.place
+        texts = [self._string(what) for _ in range(count)]
+        kept = tuple(text for text in texts if isinstance(text, str))
+        if len(kept) < len(texts):
+            raise self._cursor.failed(f"{what} has items of over {_LONGEST_STRING_BYTES} bytes", place)
+        return kept
+
+    def _string(self, what: str) -> str | LongArray:
+        count = self._cursor.length(what)
+        if count > _LONGEST_STRING_BYTES:
+            self._cursor.skip(count, what)
+            return LongArray(0, count)
+        self._keep(count)
+        return self._cursor.take(count, what).decode("utf-8", "replace")
+
+    def _keep(self, count: int) -> None:
+        self._kept_bytes += count + _ITEM_BYTES
+        if self._kept_bytes > MOST_KEPT_BYTES:
+            raise self._cursor.failed(f"the metadata hold over {MOST_KEPT_BYTES} bytes in short values")
+
+
+def _name(cursor: Cursor, what: str, longest: int) -> str:
+    place = cursor.place
+    count = cursor.length(what)
+    if not 0 < count <= longest:
+        raise cursor.failed(f"{what} has {count} bytes, 1 to {longest} are read", place)
+    try:
+        return cursor.take(count, what).decode()
+    except UnicodeDecodeError as error:
+        raise cursor.failed(f"{what} is no UTF-8", place) from error
+
+
+def _alignment(cursor: Cursor, metadata: dict[str, Value]) -> int:
+    alignment = metadata.get("general.alignment", 32)
+    if isinstance(alignment, bool) or not isinstance(alignment, int) or alignment.bit_count() != 1 or alignment < 1:
+        raise cursor.failed(f"general.alignment is {alignment!r:.40}, no power of two")
+    return alignment
+
+
+def _table(cursor: Cursor, count: int, alignment: int) -> tuple[list[Tensor], int]:
+    """Return the tensors, and where the last one's bytes end from the first one's on."""
+    tensors: list[Tensor] = []
+    seen: set[str] = set()
+    end = 0
+    for _ in range(count):
+        place = cursor.place
+        tensor = _tensor(cursor)
+        if tensor.name in seen:
+            raise cursor.failed(f"the tensor {tensor.name!r:.80} is there twice", place)
+        offset = cursor.u64(f"the offset of {tensor.name!r:.80}")
+        due = -(-end // alignment) * alignment
+        if offset != due:
+            raise cursor.failed(f"the data of {tensor.name!r:.80} begin at {offset}, {due} was due", cursor.place - 8)
+        try:
+            end = due + tensor_bytes(tensor)
+        except ModelFileError as error:
+            raise cursor.failed(
+                f"tensor {tensor.name!r:.80}: {error}", place, "update squidbot or download it again"
+            ) from error
+        tensors.append(tensor)
+        seen.add(tensor.name)
+    return tensors, end
+
+
+def _tensor(cursor: Cursor) -> Tensor:
+    called = _name(cursor, "the name of a tensor", _LONGEST_NAME_BYTES)
+    place = cursor.place
+    dimensions = cursor.u32(f"the dimensions of {called!r:.80}")
+    if not 1 <= dimensions <= _MOST_DIMENSIONS:
+        raise cursor.failed(
+            f"the tensor {called!r:.80} has {dimensions} dimensions, 1 to {_MOST_DIMENSIONS} are read", place
+        )
+    shape = tuple(cursor.u64(f"the shape of {called!r:.80}") for _ in range(dimensions))
+    if not 0 < prod(shape) < _MOST_ELEMENTS:
+        raise cursor.failed(f"the tensor {called!r:.80} has the shape {shape}", place)
+    return Tensor(called, shape, cursor.u32(f"the type of {called!r:.80}"))
+
+
+# Reading a header forward: every length is held against the file before it is believed, and nothing
+# large is kept.
+
+# Read at once. What stays in memory of a file is this, beside what is kept of its values.
+_CHUNK_BYTES: Final = 256 * 1024
+# Read of one header; a vocabulary of 262,144 tokens with its merges takes about 16 MiB.
+MOST_READ_BYTES: Final = 64 * 1024 * 1024
+# Passed over in one header; that vocabulary has 800 thousand.
+MOST_STRINGS: Final = 4 * 1024 * 1024
+_AGAIN: Final = "the file is damaged, or no GGUF of today: download it again"
+_LENGTH: Final = Struct("<Q")
+
+
+class Cursor:
+    """A place in a file, which only goes forward.
+
+    Attributes:
+        place: the byte that is read next.
+        size: the file's bytes.
+    """
+
+    def __init__(self, file: FileIO, path: str, size: int) -> None:
+        """Begin at the start of a file that was opened unbuffered; `path` is what errors call it."""
+        self.place = 0
+        self.size = size
+        self._file = file
+        self._path = path
+        self._chunk = b""
+        self._base = 0
+        self._read_bytes = 0
+        self._strings = 0
+
+    def failed(self, what: str, place: int | None = None, todo: str = _AGAIN) -> ModelFileError:
+        """Return the error for a byte of the file (None: the next one): what is wrong there, and what to do."""
+        return ModelFileError(f"{self._path}: byte {self.place if place is None else place}: {what}; {todo}")
+
+    def beginning(self, count: int) -> bytes:
+        """Return the file's first bytes, fewer if it has fewer, and stay at the start, where it has to be."""
+        self._fill(0, "the beginning")
+        return self._chunk[:count]
+
+    def take(self, count: int, what: str) -> bytes:
+        """Return the next bytes, of which the caller has bounded the count; `what` says in errors what they are.
+
+        Raises:
+            ModelFileError: the file ends before, or its header is too long; so for all below.
+        """
+        self._within(count, what)
+        at = self.place - self._base
+        if not 0 <= at <= len(self._chunk) - count:
+            self._fill(count, what)
+            at = 0
+        self.place += count
+        return self._chunk[at : at + count]
+
+    def skip(self, count: int, what: str) -> None:
+        """Pass over bytes without reading them."""
+        self._within(count, what)
+        self.place += count
+
+    def u32(self, what: str) -> int:
+        """Return the next number of four bytes."""
+        (number,) = unpack("<I", self.take(4, what))
+        return int(number)
+
+    def u64(self, what: str) -> int:
+        """Return the next number of eight bytes."""
+        (number,) = _LENGTH.unpack(self.take(8, what))
+        return int(number)
+
+    def length(self, what: str) -> int:
+        """Return the length that a string begins with, held against the file."""
+        place = self.place
+        count = self.u64(what)
+        self._within(count, what, place)
+        return count
+
+    def pass_strings(self, count: int, what: str) -> None:
+        """Pass over so many strings, each held against the file."""
+        self._strings += count
+        if self._strings > MOST_STRINGS:
+            raise self.failed(f"{what} brings the header to {self._strings} strings, at most {MOST_STRINGS} are read")
+        while count:
+            if count > (self.size - self.place) // 8:
+                raise self._ended(f"{what} of {count} items")
+            if self.place - self._base > len(self._chunk) - 8:
+                self._fill(8, what)
+            at, before, count = _walk(self._chunk, self.place - self._base, count)
+            if self._base + at > self.size:
+                raise self._ended(what, self._base + before)
+            self.place = self._base + at
+
+    def _within(self, count: int, what: str, place: int | None = None) -> None:
+        if count > self.size - self.place:
+            raise self._ended(f"{what} of {count} bytes", place)
+
+    def _ended(self, what: str, place: int | None = None) -> ModelFileError:
+        said = f"the file ends at byte {self.size}, within {what}"
+        return self.failed(said, place, "it is an incomplete download, or damaged: download it again")
+
+    def _fill(self, count: int, what: str) -> None:
+        self._file.seek(self.place)
+        self._base = self.place
+        self._chunk = self._file.read(max(count, _CHUNK_BYTES))
+        self._read_bytes += len(self._chunk)
+        if self._read_bytes > MOST_READ_BYTES:
+            raise self.failed(f"the header is over {MOST_READ_BYTES} bytes long")
+        if len(self._chunk) < count:
+            raise self._ended(what)
+
+
+def _walk(chunk: bytes, at: int, count: int) -> tuple[int, int, int]:
+    """Pass over strings while their lengths are in the chunk: where it came to, the last one's place, what is left.
+
+    This is where the time goes, two thirds of a million times for a large vocabulary, so there is as little as can be.
+    """
+    unpack_from = _LENGTH.unpack_from
+    last, before = len(chunk) - 8, at
+    for left in range(count, 0, -1):
+        if at > last:
+            return at, before, left
+        before = at
+        at += 8 + unpack_from(chunk, at)[0]
+    return at, before, 0
+
+
+# A model's header, from the one file or the several that it is in; remembered while they stay as they
+# are.
+
+# As llama.cpp names the parts of a model (llama_split_path).
+_PART: Final = re.compile(r"(?P<name>.+)-[0-9]{5}-of-(?P<count>[0-9]{5})(?P<end>\.[^.]*)?", re.DOTALL)
+_SIBLINGS: Final = "download all parts into one folder, with the names that they have"
+_MOST_REMEMBERED: Final = 8
+
+
+class _Stamp(NamedTuple):
+    """A file as it was read, to tell whether it still is that."""
+
+    path: Path
+    size: int
+    changed_nanoseconds: int
+    inode: int
+
+
+def _stamped(path: Path, found: os.stat_result) -> _Stamp:
+    return _Stamp(path, found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+_remembered: OrderedDict[Path, tuple[list[_Stamp], Header]] = OrderedDict()
+_lock = Lock()
+
+
+def read_header(path: str | PathLike[str]) -> Header:
+    """Return what a model file says of itself, of all its parts; any part may be given.
+
+    Only metadata and the table of tensors are read, tens of milliseconds for the largest vocabularies; once more for
+    files that have not changed since, nothing is. An array of over 4,096 items, and a string of over 1 MiB, is checked
+    but not kept: see `LongArray`.
+
+    Raises:
+        ModelFileError: a file can't be read, is no GGUF, is damaged, incomplete, or one of several that is missing.
+    """
+    path = Path(path)
+    with _lock:
+        known = _remembered.get(path)
+        if known is not None and all(_stamp(stamp.path) == stamp for stamp in known[0]):
+            _remembered.move_to_end(path)
+            return known[1]
+    stamps, header = _read_all(path)
+    with _lock:
+        _remembered[path] = (stamps, header)
+        while len(_remembered) > _MOST_REMEMBERED:
+            _remembered.popitem(last=False)
+    return header
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        return _stamped(path, path.stat())
+    except (OSError, ValueError):
+        return None
+
+
+def _read_all(path: Path) -> tuple[list[_Stamp], Header]:
+    given, stamp = _read_part(path)
+    count = given.metadata.get("split.count", 1)
+    if not isinstance(count, int):
+        raise ModelFileError(f"{path}: split.count is {count!r:.40}, no number; the file is damaged: download it again")
+    if count <= 1:
+        return [stamp], Header(given.metadata, tuple(given.tensors), stamp.size)
+    paths = _paths(path, count)
+    found = [
+        (given, stamp) if part == path else _read_part(part, f"part {number} of {count}: ") for number, part in paths
+    ]
+    for (number, part), (read, _) in zip(paths, found, strict=True):
+        said = read.metadata.get("split.no"), read.metadata.get("split.count")
+        if said != (number - 1, count):
+            raise ModelFileError(
+                f"{part}: by its name part {number} of {count}, but split.no and split.count are {said}; {_SIBLINGS}"
+            )
+    stamps = [stamp for _, stamp in found]
+    tensors = _joined(path, [read for read, _ in found])
+    return stamps, Header(found[0][0].metadata, tensors, sum(stamp.size for stamp in stamps), count)
+
+
+def _paths(path: Path, count: int) -> list[tuple[int, Path]]:
+    """Return the parts by number, from 1, given any of them."""
+    match = _PART.fullmatch(path.name)
+    if match is None or int(match["count"]) != count:
+        raise ModelFileError(f"{path}: one of {count} parts, not named as such; {_SIBLINGS}")
+    name, end = match["name"], match["end"] or ""
+    return [(number, path.with_name(f"{name}-{number:05d}-of-{count:05d}{end}")) for number in range(1, count + 1)]
+
+
+def _joined(path: Path, parts: list[Part]) -> tuple[Tensor, ...]:
+    tensors = tuple(tensor for part in parts for tensor in part.tensors)
+    if len({tensor.name for tensor in tensors}) < len(tensors):
+        raise ModelFileError(f"{path}: a tensor is in two parts; {_SIBLINGS}")
+    due = parts[0].metadata.get("split.tensors.count", len(tensors))
+    if due != len(tensors):
+        raise ModelFileError(
+            f"{path}: the parts have {len(tensors)} tensors together, {due!r:.40} were due; {_SIBLINGS}"
+        )
+    return tensors
+
+
+def _read_part(path: Path, which: str = "") -> tuple[Part, _Stamp]:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would block
+            raise ModelFileError(f"{which}{path} is a folder or a device; name the .gguf file itself")
+        with path.open("rb", buffering=0) as file:
+            found = os.fstat(file.fileno())
+            part = parse(Cursor(file, str(path), found.st_size))
+    except FileNotFoundError as error:
+        todo = _SIBLINGS if which else "check the path"
+        raise ModelFileError(f"{which}{path} is not there; {todo}") from error
+    except (OSError, ValueError) as error:
+        raise ModelFileError(
+            f"{which}{path!s:.400} can't be read: {error}; check the path and who may read it"
+        ) from error
+    if part.end > found.st_size:
+        raise ModelFileError(
+            f"{path}: byte {found.st_size}: the file ends here, but its last tensor at byte {part.end}; "
+            "it is an incomplete download: finish it, or download it again"
+        )
+    return part, _stamped(path, found)

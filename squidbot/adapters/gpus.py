@@ -1,0 +1,1049 @@
+"""What GPUs there are and how much of their memory is free, asked with nothing but the standard library.
+
+Each file is one source, a `GpuProbe` by its own name, and looks at nothing else; squidbot/wiring/gpus.py
+asks them in turn.
+
+| file       | holds |
+|------------|-------|
+| nvml       | NVIDIA: libnvidia-ml by ctypes, where nvidia-ml-py is not installed |
+| nvidia_smi | NVIDIA: the command that comes with the driver |
+| torch      | NVIDIA and AMD: a PyTorch that the host has loaded already |
+| amdgpu     | AMD: what the kernel's driver writes into /sys |
+| amd_smi    | AMD: the command of newer ROCm |
+| rocm_smi   | AMD: the command of older ROCm |
+| apple      | Apple: what of unified memory a GPU may have |
+| ggml       | all others: the devices that llama.cpp sees, asked in a process of its own |
+| visible    | which devices CUDA_VISIBLE_DEVICES and its like leave |
+| memory     | main memory: what is free for this process, its container's limit counted |
+| commands   | programs run: no shell, a time limit, a bounded output |
+| looks      | what one look has found so far; failures become reasons |
+| radeon     | which of an AMD device's memories count |
+| figures    | numbers as drivers and programs write them |
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.devices import (
+    FUNCTION_NOT_FOUND,
+    LIBRARY_NOT_FOUND,
+    Device,
+    MainMemory,
+    Pressure,
+    Probed,
+    Tried,
+    Vendor,
+    as_devices,
+    shown,
+    sound,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+
+
+# One look of one source: devices found so far, reasons for those that were not; failures become
+# reasons.
+
+# A list that is longer is no list of GPUs.
+MOST_DEVICES = 256
+
+
+class Unanswered(Exception):  # noqa: N818  # it never leaves this room: a source that has no answer, and in a sentence why
+    """A source has nothing to say; the text is the reason."""
+
+
+class Look:
+    """What a source has found so far."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._devices: list[Device] = []
+        self._reasons: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._devices)
+
+    def add(self, device: Device) -> None:
+        """Take a device as its source describes it; one without memory is a reason instead."""
+        kept = sound(device)
+        if kept is None:
+            self.note(f"device {device.number}: it says that it has {device.total_bytes:.3g} bytes")
+        elif len(self._devices) < MOST_DEVICES:
+            self._devices.append(kept)
+
+    def note(self, reason: str) -> None:
+        """Take a reason why there are not more; at most 8 are kept."""
+        if len(self._reasons) < 8:
+            self._reasons.append(shown(reason))
+
+    def done(self) -> Probed:
+        """Return what was found, by number; of devices with one number the first."""
+        devices = list({device.number: device for device in reversed(self._devices)}.values())
+        devices.sort(key=lambda device: device.number)
+        return Probed(tuple(devices), (Tried(self.source, len(devices), "; ".join(self._reasons)),))
+
+
+def looked(source: str, look_at: Callable[[Look], None]) -> Probed:
+    """Return what a source finds; whatever it raises is a reason, and what it had found until then is kept."""
+    look = Look(source)
+    try:
+        look_at(look)
+    except Unanswered as why:
+        look.note(str(why))
+    except Exception as error:  # noqa: BLE001  # a probe never raises: what went wrong is its answer
+        look.note(f"{type(error).__name__}: {error}")
+    return look.done()
+
+
+# Programs run for what they print: no shell, in the C locale, with a time limit, of bounded output.
+
+# What a driver that hangs may cost.
+TIMEOUT_SECONDS = 5.0
+# 256 GPUs in the most talkative of all forms take a tenth of it.
+MOST_BYTES = 1 << 20
+
+
+class Printed(NamedTuple):
+    """What a program printed on both of its outputs, and its exit code."""
+
+    text: str
+    code: int
+
+    def first_line(self) -> str:
+        """Return the first line that says something, or the exit code: a reason for people."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        return lines[0] if lines else f"it printed nothing, exit code {self.code}"
+
+
+class Commands:
+    """Programs on the PATH of an environment; None: this process's own."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        self._environ = os.environ if environ is None else environ
+        self._timeout_seconds = timeout_seconds
+
+    def run(self, program: str, *arguments: str) -> Printed:
+        """Run a program that is named, or given by its full path, and return what it printed.
+
+        Raises:
+            Unanswered: it is not installed, could not be started, did not end in time, or printed more than 1 MiB.
+        """
+        path = shutil.which(program, path=self._environ.get("PATH", ""))
+        if path is None:
+            raise Unanswered(f"{os.path.basename(program)} is not installed")  # noqa: PTH119  # a name, no path
+        try:
+            process = subprocess.Popen(  # noqa: S603  # no shell; the program is one of a few that are named in this room
+                [path, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**self._environ, "LC_ALL": "C"},
+                start_new_session=os.name == "posix",
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except (OSError, ValueError) as error:
+            raise Unanswered(f"{path} does not start: {error}") from error
+        return self._printed(path, process)
+
+    def _printed(self, path: str, process: subprocess.Popen[bytes]) -> Printed:
+        """Return what a program prints, or kill it when it takes too long or says too much."""
+        told: list[bytes] = []
+
+        def listen() -> None:
+            if process.stdout is not None:
+                told.append(process.stdout.read(MOST_BYTES + 1))
+
+        listener = threading.Thread(target=listen, name="squidbot-probe", daemon=True)
+        listener.start()
+        listener.join(self._timeout_seconds)
+        try:
+            if not told or len(told[0]) > MOST_BYTES:
+                late = "did not end within" if not told else "printed too much in"
+                raise Unanswered(f"{path} {late} {self._timeout_seconds:g} s")
+            code = process.wait(self._timeout_seconds)
+        except subprocess.TimeoutExpired as error:
+            raise Unanswered(f"{path} did not end within {self._timeout_seconds:g} s") from error
+        finally:
+            _end(process, listener)
+        return Printed(told[0].decode("utf-8", "replace"), code)
+
+
+def _end(process: subprocess.Popen[bytes], listener: threading.Thread) -> None:
+    """See that nothing is left of a program: it may have started others, which hold its output open."""
+    if process.poll() is None or listener.is_alive():
+        try:
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        except OSError:
+            process.kill()
+        process.wait()
+    listener.join(1.0)
+    if process.stdout is not None and not listener.is_alive():
+        process.stdout.close()
+
+
+# Numbers as drivers and programs write them: in all forms known, and never a mistake taken for a
+# number.
+
+MIB = 1 << 20
+
+_DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
+_QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z%]{0,3})", re.ASCII)
+# AMD's and NVIDIA's programs say MB where they mean MiB.
+_UNITS = {"B": 1, "KB": 1 << 10, "KIB": 1 << 10, "MB": MIB, "MIB": MIB, "GB": 1 << 30, "GIB": 1 << 30}
+# How many places where JSON could begin are tried; warnings before it have brackets, too.
+BEGINNINGS = 64
+
+
+def whole(text: str) -> int | None:
+    """Return a whole number in decimal digits, 0 or more; None for anything else, "[N/A]" for example."""
+    text = text.strip()
+    return int(text) if _DIGITS.fullmatch(text) else None
+
+
+def amount(said: object) -> tuple[float, str] | None:
+    """Return (number, unit as written) of a number, a text like "24560 MB" or {"value": 24560, "unit": "MB"}."""
+    unit = ""
+    if isinstance(said, Mapping):
+        unit, said = str(said.get("unit", ""))[:8], said.get("value")
+    if isinstance(said, str):
+        read = _QUANTITY.fullmatch(said.strip()[:64])
+        return (float(read[1]), read[2] or unit) if read else None
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return None
+    if isinstance(said, float) and not math.isfinite(said):
+        return None
+    return (float(said), unit) if 0 <= said < 1e20 else None
+
+
+def as_bytes(said: object, unit_bytes: int) -> int | None:
+    """Return an amount of memory in bytes, `unit_bytes` each where it has no unit of its own; None for no amount."""
+    read = amount(said)
+    if read is None:
+        return None
+    number, unit = read
+    factor = _UNITS.get(unit.upper()) if unit else unit_bytes
+    return None if factor is None else int(number * factor)
+
+
+def percent(said: object) -> float | None:
+    """Return a fraction, 0 to 1, of a number in percent; None for anything else."""
+    read = amount(said)
+    return read[0] / 100 if read and read[0] <= 100 and read[1] in ("", "%") else None
+
+
+def found_json(text: str) -> object:
+    """Return the first object or list that is not empty, warnings around it left out; None if there is none.
+
+    Where one begins a line it is preferred to those inside of lines.
+    """
+    decoder = json.JSONDecoder()
+    for pattern in (r"^[ \t]{0,16}[\[{]", r"[\[{]"):
+        for match in islice(re.finditer(pattern, text, re.MULTILINE), BEGINNINGS):
+            try:
+                found, _ = decoder.raw_decode(text, match.end() - 1)
+            except (ValueError, RecursionError):
+                continue
+            if found:
+                return found
+    return None
+
+
+# Main memory: how much this process may have, and what is free of it; the limit of its container
+# counts.
+
+# What /proc and /sys write is short.
+MOST_CHARS = 1 << 16
+
+_SYSTEM = Path("/")
+
+
+def main_memory(
+    root: Path = _SYSTEM, commands: Commands | None = None, platform: str = sys.platform
+) -> MainMemory | None:
+    """Return main memory in bytes, or None where the system does not tell; never raises.
+
+    Available is what can be taken without swapping. In a container (cgroup v1 or v2) it is at most what its limit
+    leaves, and the total is at most the limit.
+    """
+    if platform == "win32":
+        return _windows_memory()
+    if platform == "darwin":
+        return darwin_memory(commands or Commands())
+    return _linux_memory(root)
+
+
+def read_text(path: Path) -> str | None:
+    """Return the beginning of a small file, stripped; None where it can't be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(MOST_CHARS).strip()
+    except (OSError, ValueError):
+        return None
+
+
+# -- Linux -----------------------------------------------------------------------------------------------------------
+
+
+def _linux_memory(root: Path) -> MainMemory | None:
+    """Return MemTotal and MemAvailable of /proc/meminfo, cut to each limit that a cgroup above this process sets."""
+    lines = dict(re.findall(r"^(\w+):\s+([0-9]{1,15}) kB$", read_text(root / "proc/meminfo") or "", re.MULTILINE))
+    if "MemTotal" not in lines or "MemAvailable" not in lines:
+        return None
+    total, available = int(lines["MemTotal"]) << 10, int(lines["MemAvailable"]) << 10
+    for limit, rest in _limits(root):
+        total, available = min(total, limit), min(available, rest)
+    return MainMemory(total, min(available, total))
+
+
+def _limits(root: Path) -> list[tuple[int, int]]:
+    """Return (limit, what is left of it) in bytes for each cgroup that this process is in and that has a limit."""
+    found = []
+    for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            names = ("memory.max", "memory.current", "inactive_file")
+            found += _group_limits(root / "sys/fs/cgroup", path, names)
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            found += _group_limits(root / "sys/fs/cgroup/memory", path, names)
+    return found
+
+
+def _group_limits(top: Path, path: str, names: tuple[str, str, str]) -> list[tuple[int, int]]:
+    """Return the limits of one cgroup and all above it; a path of the host, unknown in a container, is its top."""
+    limit_name, used_name, cache_name = names
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    found = []
+    for depth in range(len(parts), -1, -1):
+        group = top.joinpath(*parts[:depth])
+        limit, used = whole(read_text(group / limit_name) or ""), whole(read_text(group / used_name) or "")
+        if limit is None or used is None:
+            continue
+        # Pages of files that nobody has touched for long, a model's among them, go as soon as memory is asked for.
+        cache = re.search(rf"^{cache_name} ([0-9]{{1,20}})$", read_text(group / "memory.stat") or "", re.MULTILINE)
+        found.append((limit, max(0, limit - max(0, used - (int(cache[1]) if cache else 0)))))
+    return found
+
+
+# -- macOS -----------------------------------------------------------------------------------------------------------
+
+
+def darwin_memory(commands: Commands) -> MainMemory | None:
+    """Return hw.memsize, and of vm_stat's pages those that are free, inactive, speculative or purgeable.
+
+    The size of a page is in vm_stat's first line: 16,384 bytes on Apple's own chips, not 4,096.
+    """
+    with suppress(Unanswered):
+        total = whole(commands.run("sysctl", "-n", "hw.memsize").text)
+        text = commands.run("vm_stat").text
+        page = re.search(r"page size of ([0-9]{1,9}) bytes", text)
+        lines = dict(re.findall(r"^Pages (\w+):\s+([0-9]{1,15})\.?\s*$", text, re.MULTILINE))
+        if total and page and "free" in lines:
+            pages = sum(int(lines.get(name, "0")) for name in ("free", "inactive", "speculative", "purgeable"))
+            return MainMemory(total, min(total, pages * int(page[1])))
+    return None
+
+
+# -- Windows ---------------------------------------------------------------------------------------------------------
+
+
+class _MemoryStatus(ctypes.Structure):
+    """MEMORYSTATUSEX of Windows."""
+
+    _fields_ = (
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        ("total", ctypes.c_uint64),
+        ("available", ctypes.c_uint64),
+        ("total_page_file", ctypes.c_uint64),
+        ("available_page_file", ctypes.c_uint64),
+        ("total_virtual", ctypes.c_uint64),
+        ("available_virtual", ctypes.c_uint64),
+        ("available_extended_virtual", ctypes.c_uint64),
+    )
+
+
+def _windows_memory() -> MainMemory | None:
+    """Return what GlobalMemoryStatusEx says."""
+    loader = getattr(ctypes, "WinDLL", None)
+    if loader is None:
+        return None
+    status = _MemoryStatus()
+    status.length = ctypes.sizeof(status)
+    try:
+        done = loader("kernel32").GlobalMemoryStatusEx(ctypes.byref(status))
+    except (OSError, AttributeError):
+        return None
+    return MainMemory(int(status.total), min(int(status.available), int(status.total))) if done else None
+
+
+# Which devices a runtime will see, and in which order, under CUDA_VISIBLE_DEVICES and its like.
+
+CUDA, CUDA_ORDER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
+HIP, ROCR = "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
+
+ORDER_UNKNOWN = (
+    "CUDA orders unlike cards by speed, so which is which is not known: the least free of them counts for each; "
+    "set CUDA_DEVICE_ORDER=PCI_BUS_ID"
+)
+ONE_MIG = "a program uses one MIG device: name it in CUDA_VISIBLE_DEVICES"
+
+
+def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
+    """Return the devices that CUDA will see, numbered as CUDA will; what was left out is told by the newest reason.
+
+    NVML orders by bus, CUDA by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID. Where that matters, unlike cards that
+    are not named, each device gets what is free on the fullest.
+    """
+    value = environ.get(CUDA)
+    chosen = _chosen(probed.devices, value)
+    reasons = [_left_out(probed.devices, chosen, CUDA, value)]
+    ordered = _all_named(value) or environ.get(CUDA_ORDER) == "PCI_BUS_ID"
+    if chosen and not ordered and _unlike(probed.devices):
+        least = _least_free(probed.devices)
+        chosen = [device._replace(free_bytes=least) for device in chosen]
+        reasons.append(ORDER_UNKNOWN)
+    if sum(device.uuid.startswith("MIG-") for device in chosen) > 1:
+        reasons.append(ONE_MIG)
+    return _told(probed, chosen, reasons)
+
+
+def amd_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
+    """Return the devices that ROCm will see, numbered as ROCm will; what was left out is told by the newest reason."""
+    chosen, reasons = list(probed.devices), []
+    for variable in (ROCR, HIP if HIP in environ else CUDA):
+        value = environ.get(variable)
+        before = chosen
+        chosen = _chosen(before, value)
+        reasons.append(_left_out(before, chosen, variable, value))
+        chosen = [device._replace(number=number) for number, device in enumerate(chosen)]
+    return _told(probed, chosen, reasons)
+
+
+def _chosen(devices: Sequence[Device], value: str | None) -> list[Device]:
+    """Return the devices that a variable leaves, in its order; all where it is not set."""
+    if value is None:
+        return list(devices)
+    chosen: list[Device] = []
+    for entry in value.split(","):
+        fits = [device for device in devices if _means(entry.strip(), device)]
+        # A device that is listed twice ends the list, too: CUDA refuses such a list.
+        if len(fits) != 1 or fits[0] in chosen:
+            break
+        chosen += fits
+    return chosen
+
+
+def _means(entry: str, device: Device) -> bool:
+    """Return whether an entry of a variable fits a device: by its number, or by the beginning of its unique name."""
+    if (number := whole(entry)) is not None:
+        return device.number == number
+    return len(entry) > 4 and entry.startswith(("GPU-", "MIG-")) and device.uuid.lower().startswith(entry.lower())
+
+
+def _all_named(value: str | None) -> bool:
+    return value is not None and all(whole(entry) is None for entry in value.split(","))
+
+
+def _unlike(devices: Sequence[Device]) -> bool:
+    return len({(device.name, device.total_bytes) for device in devices}) > 1
+
+
+def _least_free(devices: Sequence[Device]) -> int | None:
+    """Return what is free on the fullest of devices, in bytes; None where one of them does not tell."""
+    frees = [device.free_bytes for device in devices if device.free_bytes is not None]
+    return min(frees) if len(frees) == len(devices) else None
+
+
+def _left_out(before: Sequence[Device], after: Sequence[Device], variable: str, value: str | None) -> str:
+    gone = len(before) - len(after)
+    return shown(f"{variable}={value} leaves {len(after)} of {len(before)}") if gone else ""
+
+
+def _told(probed: Probed, chosen: Sequence[Device], reasons: Sequence[str]) -> Probed:
+    """Return what was probed with other devices, numbered from 0, and more reasons on the newest source."""
+    devices = tuple(device._replace(number=number) for number, device in enumerate(chosen))
+    *before, newest = probed.tried or (Tried("", 0, ""),)
+    reason = "; ".join(filter(None, (newest.reason, *reasons)))
+    return Probed(devices, (*before, newest._replace(reason=reason)))
+
+
+# NVIDIA's devices by NVML itself, through ctypes: the same answers as nvidia-ml-py, where that is not
+# installed.
+
+# Longest texts in NVML's version 2: 96 characters each.
+TEXT_BYTES = 96
+MEMORY_V2 = 0x02000028  # version 2 of a structure of 40 bytes
+
+
+class _Memory(ctypes.Structure):
+    """nvmlMemory_t, in bytes; what the driver reserves counts as used."""
+
+    _fields_ = (("total", ctypes.c_uint64), ("free", ctypes.c_uint64), ("used", ctypes.c_uint64))
+
+
+class _MemoryV2(ctypes.Structure):
+    """nvmlMemory_v2_t, in bytes; the total is reserved + free + used."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32),
+        ("total", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64),
+        ("free", ctypes.c_uint64),
+        ("used", ctypes.c_uint64),
+    )
+
+
+class _Busy(ctypes.Structure):
+    """nvmlUtilization_t, in percent."""
+
+    _fields_ = (("gpu", ctypes.c_uint32), ("memory", ctypes.c_uint32))
+
+
+_OTHERS = ("libnvidia-ml.so.1",)
+# Beside the system's own libraries, or, with older drivers, in a folder of theirs.
+_WINDOWS = (
+    rf"{os.environ.get('WINDIR', 'C:/Windows')}\System32\nvml.dll",
+    rf"{os.environ.get('PROGRAMFILES', 'C:/Program Files')}\NVIDIA Corporation\NVSMI\nvml.dll",
+)
+
+
+def library() -> ctypes.CDLL | None:
+    """Return NVML's library, loaded; None where there is none, which is known in a fraction of a millisecond."""
+    for name in _WINDOWS if sys.platform == "win32" else _OTHERS:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+class Nvml:
+    """NVIDIA's devices in the order of the bus."""
+
+    name = "nvml"
+
+    def __init__(self, main: Callable[[], MainMemory | None] = main_memory) -> None:
+        self._main = main
+
+    def probe(self) -> Probed:
+        """Return what NVML says now; never raises."""
+        said: list[Probed] = []
+
+        def look_at(_: Look) -> None:
+            said.append(as_devices(_Calls(library()), self.name, self._main))
+
+        failed = looked(self.name, look_at)
+        return said[0] if said else failed
+
+
+class _Calls:
+    """`core.nvml.Nvml` by ctypes. A handle is a pointer of NVML's own, never looked into."""
+
+    def __init__(self, loaded: ctypes.CDLL | None) -> None:
+        self._library = loaded
+
+    def start(self) -> int:
+        return LIBRARY_NOT_FOUND if self._library is None else self._call("nvmlInit_v2")
+
+    def stop(self) -> None:
+        self._call("nvmlShutdown")
+
+    def count(self) -> tuple[int, int | None]:
+        number = ctypes.c_uint()
+        code = self._call("nvmlDeviceGetCount_v2", ctypes.byref(number))
+        return code, None if code else number.value
+
+    def card(self, index: int) -> tuple[int, ctypes.c_void_p | None]:
+        handle = ctypes.c_void_p()
+        code = self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(handle))
+        return code, None if code else handle
+
+    def instances(self, card: ctypes.c_void_p) -> tuple[int, int | None]:
+        now, later, most = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
+        code = self._call("nvmlDeviceGetMigMode", card, ctypes.byref(now), ctypes.byref(later))
+        if code or not now.value:
+            return code, None if code else 0
+        code = self._call("nvmlDeviceGetMaxMigDeviceCount", card, ctypes.byref(most))
+        return code, None if code else most.value
+
+    def instance(self, card: ctypes.c_void_p, index: int) -> tuple[int, ctypes.c_void_p | None]:
+        handle = ctypes.c_void_p()
+        code = self._call("nvmlDeviceGetMigDeviceHandleByIndex", card, ctypes.c_uint(index), ctypes.byref(handle))
+        return code, None if code else handle
+
+    def memory(self, handle: ctypes.c_void_p, version: int) -> tuple[int, tuple[int, int] | None]:
+        if version == 2:
+            second = _MemoryV2(version=MEMORY_V2)
+            code = self._call("nvmlDeviceGetMemoryInfo_v2", handle, ctypes.byref(second))
+            return code, None if code else (int(second.total), int(second.free))
+        first = _Memory()
+        code = self._call("nvmlDeviceGetMemoryInfo", handle, ctypes.byref(first))
+        return code, None if code else (int(first.total), int(first.free))
+
+    def uuid(self, handle: ctypes.c_void_p) -> tuple[int, str | None]:
+        return self._text("nvmlDeviceGetUUID", handle)
+
+    def title(self, handle: ctypes.c_void_p) -> tuple[int, str | None]:
+        return self._text("nvmlDeviceGetName", handle)
+
+    def busy(self, handle: ctypes.c_void_p) -> tuple[int, int | None]:
+        rates = _Busy()
+        code = self._call("nvmlDeviceGetUtilizationRates", handle, ctypes.byref(rates))
+        return code, None if code else int(rates.gpu)
+
+    def _text(self, function: str, handle: ctypes.c_void_p) -> tuple[int, str | None]:
+        text = ctypes.create_string_buffer(TEXT_BYTES)
+        code = self._call(function, handle, text, ctypes.c_uint(TEXT_BYTES))
+        return code, None if code else text.value.decode("utf-8", "replace")
+
+    def _call(self, function: str, *arguments: object) -> int:
+        """Call a function of the library; every argument is of a C type already, so none can be passed too short."""
+        try:
+            called = getattr(self._library, function)
+        except AttributeError:
+            return FUNCTION_NOT_FOUND
+        called.restype = ctypes.c_int
+        return int(called(*arguments))
+
+
+# NVIDIA's devices by the command that comes with the driver. It knows no MIG devices.
+
+QUERY = "--query-gpu=index,uuid,name,memory.total,memory.free,memory.used,utilization.gpu"
+
+
+class NvidiaSmi:
+    """One line for each device, in the order of the bus."""
+
+    name = "nvidia_smi"
+
+    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
+        self._commands = commands or Commands()
+        self._main = main
+
+    def probe(self) -> Probed:
+        """Return what it prints, as devices; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        printed = self._commands.run("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
+        lines = [line.strip() for line in printed.text.splitlines() if line.strip()]
+        # Failures are printed where figures are expected, among those of devices that did answer.
+        others = [line for line in lines if not self._line(look, line)]
+        if others or printed.code or not lines:
+            exit_code = f" (exit code {printed.code})" if printed.code and lines else ""
+            look.note((others[0] if others else printed.first_line()) + exit_code)
+
+    def _line(self, look: Look, line: str) -> bool:
+        """Take one line; return whether it was that of a device."""
+        fields = [field.strip() for field in line[:2000].split(",")]
+        if len(fields) < 7 or (number := whole(fields[0])) is None or number >= 1000:
+            return False
+        total, free = as_bytes(fields[-4], MIB), as_bytes(fields[-3], MIB)
+        unified = total is None and free is None
+        if unified and (main := self._main()) is not None:
+            # GB10, Jetson: "[N/A]", as the GPU has no memory of its own.
+            total, free = main
+        if total is None:
+            look.note(f"device {number}: it does not tell its memory")
+            return True
+        name, busy = ", ".join(fields[2:-4]), percent(fields[-1])
+        look.add(Device(number, fields[1], name, "nvidia", total, free, unified, self.name, busy))
+        return True
+
+
+# What AMD's sources have in common: which of a device's memories count.
+
+# A processor's own graphics have a small part of main memory set aside for them, and take more of it as GTT.
+APU_VRAM_BYTES = 4 << 30
+
+
+class Pools(NamedTuple):
+    """A device's memories in bytes: its own (VRAM), and of main memory what it may map (GTT); None where unknown."""
+
+    vram_total: int | None
+    vram_used: int | None
+    gtt_total: int | None = None
+    gtt_used: int | None = None
+
+
+def as_device(device: Device, pools: Pools, main: MainMemory | None) -> Device | None:
+    """Return a device with the memory that a model can have of it; None where it does not tell how much it has.
+
+    An APU (less than 4 GiB of VRAM, and more GTT than that) is unified: both memories count, and of main memory no
+    more is free than `main` has.
+    """
+    vram, gtt = pools.vram_total, pools.gtt_total
+    if vram is None:
+        return None
+    if vram >= APU_VRAM_BYTES or gtt is None or gtt <= vram:
+        return device._replace(total_bytes=vram, free_bytes=_rest(vram, pools.vram_used))
+    total = vram + gtt
+    used = None if pools.vram_used is None or pools.gtt_used is None else pools.vram_used + pools.gtt_used
+    free = _rest(total, used)
+    if free is not None and main is not None:
+        free = min(free, main.available_bytes)
+    return device._replace(total_bytes=total, free_bytes=free, unified=True)
+
+
+def _rest(total: int, used: int | None) -> int | None:
+    return None if used is None else max(0, total - used)
+
+
+# AMD's devices by the command of newer ROCm; its answers have several forms, and may come with an
+# exit code of 1.
+
+
+class AmdSmi:
+    """Each device that it lists, by its number."""
+
+    name = "amd_smi"
+
+    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
+        self._commands = commands or Commands()
+        self._main = main
+
+    def probe(self) -> Probed:
+        """Return what it prints, as devices; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        metric = self._commands.run("amd-smi", "metric", "--mem-usage", "--json")
+        static = self._commands.run("amd-smi", "static", "--vram", "--json")
+        uses, sizes = _by_number(metric), _by_number(static)
+        if not uses and not sizes:
+            raise Unanswered(metric.first_line())
+        for number in sorted({*uses, *sizes}):
+            self._device(look, number, uses.get(number, {}), sizes.get(number, {}))
+
+    def _device(self, look: Look, number: int, use: Mapping[str, object], size: Mapping[str, object]) -> None:
+        usage, asic = _part(use, "mem_usage"), _part(size, "asic")
+        total = as_bytes(usage.get("total_vram"), MIB)
+        if total is None:
+            total = as_bytes(_part(size, "vram").get("size"), MIB)
+        free, used = as_bytes(usage.get("free_vram"), MIB), as_bytes(usage.get("used_vram"), MIB)
+        if free is not None and total is not None:
+            # What is free says more than what is used: the driver keeps some for itself.
+            used = total - min(free, total)
+        pools = Pools(total, used, as_bytes(usage.get("total_gtt"), MIB), as_bytes(usage.get("used_gtt"), MIB))
+        name, uuid = str(asic.get("market_name", "AMD GPU")), str(size.get("uuid", ""))
+        device = Device(number, uuid, name, "amd", 0, None, unified=False, source=self.name)
+        known = as_device(device, pools, self._main())
+        if known is None:
+            look.note(f"device {number}: it does not tell its memory")
+        else:
+            look.add(known)
+
+
+def _part(said: Mapping[str, object], key: str) -> Mapping[str, object]:
+    part = said.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _by_number(printed: Printed) -> dict[int, Mapping[str, object]]:
+    """Return what is said of each device: a list, or, from ROCm 7 on, a list under the key gpu_data."""
+    said = found_json(printed.text)
+    if isinstance(said, Mapping):
+        said = said.get("gpu_data")
+    found: dict[int, Mapping[str, object]] = {}
+    for entry in said if isinstance(said, list) else []:
+        number = whole(str(entry.get("gpu"))[:8]) if isinstance(entry, Mapping) else None
+        if number is not None and number < 1000:
+            found.setdefault(number, entry)
+    return found
+
+
+# AMD's devices by what the kernel's driver, amdgpu, writes into /sys: no program is run.
+
+AMD = "0x1002"
+
+
+class Amdgpu:
+    """Each card of AMD's in the order of the kernel's numbers; `root` is where `sys` is looked for."""
+
+    name = "amdgpu"
+
+    def __init__(self, root: Path = _SYSTEM, main: Callable[[], MainMemory | None] = main_memory) -> None:
+        self._cards = root / "sys" / "class" / "drm"
+        self._main = main
+
+    def probe(self) -> Probed:
+        """Return what /sys says, as devices numbered from 0; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        try:
+            names = [path.name for path in self._cards.iterdir()]
+        except OSError:
+            names = []
+        # card0-DP-1 and the like are a card's outputs.
+        numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"card[0-9]{1,4}", name, re.ASCII))
+        folders = [self._cards / f"card{number}" / "device" for number in numbers]
+        cards = [folder for folder in folders if read_text(folder / "vendor") == AMD]
+        if not cards:
+            raise Unanswered("the kernel knows no AMD card")
+        for number, folder in enumerate(cards):
+            self._card(look, number, folder)
+
+    def _card(self, look: Look, number: int, folder: Path) -> None:
+        pools = Pools(*(_figure(folder, f"mem_info_{part}") for part in _PARTS))
+        unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
+        device = Device(
+            number,
+            f"GPU-{unique}" if unique else "",
+            product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip(),
+            "amd",
+            0,
+            None,
+            unified=False,
+            source=self.name,
+            utilisation_fraction=percent(read_text(folder / "gpu_busy_percent")),
+        )
+        known = as_device(device, pools, self._main())
+        if known is None:
+            look.note(f"device {number}: its driver does not tell its memory")
+        else:
+            look.add(known)
+
+
+_PARTS = ("vram_total", "vram_used", "gtt_total", "gtt_used")
+
+
+def _figure(folder: Path, name: str) -> int | None:
+    return whole(read_text(folder / name) or "")
+
+
+# AMD's devices by the command of older ROCm.
+
+_KEYS = (
+    "VRAM Total Memory (B)",
+    "VRAM Total Used Memory (B)",
+    "GTT Total Memory (B)",
+    "GTT Total Used Memory (B)",
+)
+
+
+class RocmSmi:
+    """Each card that it lists, by its number."""
+
+    name = "rocm_smi"
+
+    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
+        self._commands = commands or Commands()
+        self._main = main
+
+    def probe(self) -> Probed:
+        """Return what it prints, as devices; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        printed = self._commands.run("rocm-smi", "--showmeminfo", "vram", "gtt", "--json")
+        said = found_json(printed.text)
+        if not isinstance(said, Mapping):
+            raise Unanswered(printed.first_line())
+        for key, card in said.items():
+            number = re.fullmatch(r"card([0-9]{1,3})", key, re.ASCII)
+            if number and isinstance(card, Mapping):
+                self._card(look, int(number[1]), card)
+        if not len(look):
+            look.note("it lists no card that tells its memory")
+
+    def _card(self, look: Look, number: int, card: Mapping[str, object]) -> None:
+        pools = Pools(*(as_bytes(card.get(key), 1) for key in _KEYS))
+        device = Device(number, "", "AMD GPU", "amd", 0, None, unified=False, source=self.name)
+        known = as_device(device, pools, self._main())
+        if known is not None:
+            look.add(known)
+
+
+# Apple's chips: of unified memory what the GPU may have, and what of it is free.
+
+# What Metal grants a GPU unless told otherwise: two thirds of a small memory, three quarters of a large one.
+LARGE_BYTES = 36 << 30
+
+_PRESSURES: Mapping[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
+
+
+class Apple:
+    """The one device of a Mac with a chip of Apple's."""
+
+    name = "apple"
+
+    def __init__(self, commands: Commands | None = None, platform: str = sys.platform) -> None:
+        self._commands = commands or Commands()
+        self._platform = platform
+
+    def probe(self) -> Probed:
+        """Return the device, or that there is none; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        if self._platform != "darwin":
+            raise Unanswered("this is no Mac")
+        memory = darwin_memory(self._commands)
+        if memory is None:
+            raise Unanswered("sysctl and vm_stat do not tell the memory")
+        brand = self._asked("machdep.cpu.brand_string")
+        if brand.startswith("Intel"):
+            raise Unanswered("Metal's memory on a Mac with an Intel processor is not known")
+        limit = (whole(self._asked("iogpu.wired_limit_mb")) or 0) * MIB
+        if not limit:
+            limit = memory.total_bytes * 3 // 4 if memory.total_bytes > LARGE_BYTES else memory.total_bytes * 2 // 3
+        limit = min(limit, memory.total_bytes)
+        pressure = _PRESSURES.get(whole(self._asked("kern.memorystatus_vm_pressure_level")) or 0)
+        free = min(limit, memory.available_bytes)
+        name = brand or "Apple GPU"
+        look.add(Device(0, "", name, "apple", limit, free, unified=True, source=self.name, pressure=pressure))
+
+    def _asked(self, key: str) -> str:
+        """Return one of the system's values, "" where it has none by that name."""
+        printed = self._commands.run("sysctl", "-n", key)
+        return "" if printed.code else printed.text.strip()
+
+
+# All other devices, Vulkan's and SYCL's for example: those that llama.cpp sees, as xllamacpp lists
+# them.
+
+# One object of one line, whatever llama.cpp logs around it. Types are ggml's: 1 is a GPU, 2 one that shares memory.
+PROGRAM = """
+import json, xllamacpp
+keys = ("name", "description", "memory_total", "memory_free", "type", "device_id")
+rows = [{key: row.get(key) for key in keys} for row in xllamacpp.get_device_info()]
+for row in rows:
+    row["type"] = int(getattr(row["type"], "value", row["type"]))
+print("\\n" + json.dumps({"devices": rows}, default=str), flush=True)
+"""
+
+GPU, INTEGRATED = 1, 2
+# Where Linux shows that there is anything to look for; WSL has dxg.
+SIGNS = ("dev/dri", "dev/dxg", "dev/kfd", "dev/nvidiactl")
+
+_VENDORS: tuple[tuple[str, Vendor], ...] = (
+    ("nvidia", "nvidia"),
+    ("cuda", "nvidia"),
+    ("geforce", "nvidia"),
+    ("radeon", "amd"),
+    ("amd", "amd"),
+    ("rocm", "amd"),
+    ("intel", "intel"),
+    ("apple", "apple"),
+)
+
+
+def installed() -> bool:
+    """Return whether xllamacpp can be imported, without doing so."""
+    try:
+        return find_spec("xllamacpp") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+class Ggml:
+    """llama.cpp's devices in llama.cpp's order; on Linux asked only where there is a sign of any."""
+
+    name = "ggml"
+
+    def __init__(
+        self,
+        commands: Commands | None = None,
+        root: Path = _SYSTEM,
+        *,
+        platform: str = sys.platform,
+        can_ask: Callable[[], bool] = installed,
+    ) -> None:
+        self._commands = commands or Commands()
+        self._root = root
+        self._platform = platform
+        self._can_ask = can_ask
+
+    def probe(self) -> Probed:
+        """Return what llama.cpp says, as devices; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        if self._platform == "linux" and not any((self._root / sign).exists() for sign in SIGNS):
+            raise Unanswered("there is no sign of a GPU in /dev")
+        if not self._can_ask():
+            raise Unanswered("xllamacpp is not installed")
+        # -P: a file of that name in the current folder is not meant.
+        printed = self._commands.run(sys.executable, "-P", "-c", PROGRAM)
+        rows = _rows(found_json(printed.text))
+        if rows is None:
+            raise Unanswered(f"xllamacpp gave no list: {printed.first_line()}")
+        for number, row in enumerate(row for row in rows if row.get("type") in (GPU, INTEGRATED)):
+            self._row(look, number, row)
+        if not len(look):
+            look.note("this llama.cpp sees no GPU")
+
+    def _row(self, look: Look, number: int, row: Mapping[str, object]) -> None:
+        total, free = as_bytes(row.get("memory_total"), 1), as_bytes(row.get("memory_free"), 1)
+        names = [str(row.get(key) or "") for key in ("description", "name")]
+        said = " ".join(names).lower()
+        vendor: Vendor = next((vendor for word, vendor in _VENDORS if word in said), "other")
+        unified = row.get("type") == INTEGRATED
+        title = names[0] or names[1]
+        look.add(Device(number, "", title, vendor, total or 0, free, unified, self.name))
+
+
+def _rows(said: object) -> list[Mapping[str, object]] | None:
+    """Return the devices that the child has printed; None where it printed something else."""
+    rows = said.get("devices") if isinstance(said, Mapping) else None
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else None
+
+
+# NVIDIA's and AMD's devices by a PyTorch that the host has imported already; it is never imported for
+# this.
+
+
+class Torch:
+    """PyTorch's devices in PyTorch's order, in which CUDA_VISIBLE_DEVICES has been seen to already."""
+
+    name = "torch"
+
+    def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
+        self._modules = sys.modules if modules is None else modules
+
+    def probe(self) -> Probed:
+        """Return what PyTorch says; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        torch = self._modules.get("torch")
+        if torch is None:
+            raise Unanswered("PyTorch is not imported, and is not imported for this")
+        if not torch.cuda.is_available():
+            raise Unanswered("PyTorch sees no GPU")
+        vendor: Vendor = "amd" if getattr(torch.version, "hip", None) else "nvidia"
+        for number in range(min(int(torch.cuda.device_count()), 256)):
+            try:
+                free, total = torch.cuda.mem_get_info(number)
+                properties = torch.cuda.get_device_properties(number)
+            except RuntimeError as error:
+                look.note(f"device {number}: {error}")
+                continue
+            uuid = getattr(properties, "uuid", "")
+            named = f"GPU-{uuid}" if uuid and not str(uuid).startswith("GPU-") else str(uuid)
+            unified = bool(getattr(properties, "is_integrated", 0))
+            look.add(Device(number, named, str(properties.name), vendor, int(total), int(free), unified, self.name))

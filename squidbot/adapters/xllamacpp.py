@@ -1,0 +1,750 @@
+"""A model by xllamacpp: llama.cpp's own server in this process, from a wheel; it chats, counts and embeds.
+
+| file       | holds |
+|------------|-------|
+| model      | `open_model`, and the model that it returns |
+| embedding  | vectors, by a context of their own in main memory |
+| vocabulary | a token counter by the model's own vocabulary, and what its chat template costs |
+| runtime    | the server: loaded, asked, given back |
+| answers    | pieces of an answer put together; errors become ours |
+| params     | how a model is loaded, as llama.cpp's parameters |
+| logs       | what llama.cpp says while it loads: kept, and not printed |
+"""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_hex
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any
+from uuid import uuid4
+
+import xllamacpp
+
+from squidbot.adapters.llama_cpp.params import read_buffers
+from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
+from squidbot.core.messages import Completion, Cost, Reply, Usage
+from squidbot.core.sizing.header import Served
+from squidbot.core.tokens.counters import TemplateCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from squidbot.adapters.llama_cpp.params import Buffers
+    from squidbot.core.ports import Certificate, TokenCounter
+    from squidbot.core.sizing.header import Definition, Loading
+
+
+# Pieces of an answer put together, and llama.cpp's errors as ours.
+
+UNAVAILABLE, SERVER_ERROR = 503, 500
+# Further keys of a delta that are text, in pieces: what the model thought first.
+_THOUGHT = "reasoning_content"
+# Where tools were given, llama.cpp's server (2026.10) reads an answer once more when it has ended, and fails where the
+# last token is a part of a character, as it may be at the limit. By then all the text has been told.
+_UNREAD = "does not match the expected"
+
+
+def spelled(body: Mapping[str, object]) -> bytes:
+    """Return a request as JSON in UTF-8; a lone surrogate is sent as the replacement character.
+
+    Raises:
+        LLMError: the request holds what JSON can't.
+    """
+    try:
+        return well_formed(json.dumps(body, ensure_ascii=False)).encode()
+    except (TypeError, ValueError) as error:
+        raise LLMError("refused", f"the request is not JSON: {error}") from error
+
+
+def well_formed(text: str) -> str:
+    """Return a text without lone surrogates: halves that belong together are joined, others replaced by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def failure(error: Mapping[str, object]) -> Exception:
+    """Return the error of ours for one of llama.cpp's server."""
+    message = str(error.get("message") or error)
+    if error.get("type") == "exceed_context_size_error":
+        return ContextOverflowError(message)
+    code = error.get("code")
+    if not isinstance(code, int) or code < SERVER_ERROR:
+        return LLMError("refused", message)
+    return LLMError("unreachable" if code == UNAVAILABLE else "unusable", message)
+
+
+class Answer:
+    """An answer that comes in pieces. `take` is called with each, by the runtime, in the thread that asked."""
+
+    def __init__(self, told: Callable[[str], None] | None, asked: Usage) -> None:
+        """Start empty; `told` gets each piece of the text. `asked` are the prompt's tokens, and the answer's limit."""
+        self._told = told
+        self._asked = asked
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._calls: dict[int, dict[str, str]] = {}
+        self._finish = ""
+        self._usage: dict[str, Any] = {}
+        self._failed: BaseException | None = None
+
+    def take(self, piece: bytes) -> bool:
+        """Take one piece, and return whether no more is wanted. Raises nothing: the runtime would swallow it."""
+        if piece.strip() == b"[DONE]":
+            return False
+        try:
+            self._add(json.loads(piece))
+        except BaseException as error:  # noqa: BLE001  # kept, and raised by `reply` in the same thread
+            self._failed = error
+        return self._failed is not None
+
+    def reply(self) -> Reply:
+        """Return the whole answer.
+
+        Raises:
+            ContextOverflowError, LLMError: the runtime said that there is none.
+            BaseException: what `told` raised.
+        """
+        if self._failed is not None:
+            raise self._failed
+        if not self._finish:
+            raise LLMError("unreachable", "the runtime stopped within an answer")
+        calls = self._whole_calls()
+        message: dict[str, object] = {"role": "assistant", "content": "".join(self._texts)}
+        if thoughts := "".join(self._thoughts):
+            message[_THOUGHT] = thoughts
+        if calls:
+            message["tool_calls"] = calls
+            message["content"] = message["content"] or None
+        finish = "length" if self._finish == "length" else "tool_calls" if calls else "stop"
+        cached = (self._usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+        return Reply(
+            message, finish, self._usage.get("prompt_tokens", 0), self._usage.get("completion_tokens", 0), cached
+        )
+
+    def _add(self, chunk: dict[str, Any]) -> None:
+        if "error" in chunk:
+            self._end_with(chunk["error"])
+        self._usage = chunk.get("usage") or self._usage
+        for choice in chunk.get("choices", ()):
+            self._finish = choice.get("finish_reason") or self._finish
+            self._add_delta(choice.get("delta") or {})
+
+    def _end_with(self, error: Mapping[str, object]) -> None:
+        if self._calls or _UNREAD not in str(error.get("message")):
+            raise failure(error)
+        self._finish = "length"
+        self._usage = {"prompt_tokens": self._asked.input_tokens, "completion_tokens": self._asked.output_tokens}
+
+    def _add_delta(self, delta: dict[str, Any]) -> None:
+        for call in delta.get("tool_calls") or ():
+            self._add_call(call)
+        self._thoughts.append(delta.get(_THOUGHT) or "")
+        if text := delta.get("content"):
+            self._texts.append(text)
+            if self._told is not None:
+                self._told(text)
+
+    def _add_call(self, piece: dict[str, Any]) -> None:
+        call = self._calls.setdefault(piece.get("index", 0), {"id": "", "name": "", "arguments": ""})
+        function = piece.get("function") or {}
+        call["id"] = call["id"] or piece.get("id") or ""
+        call["name"] += function.get("name") or ""
+        call["arguments"] += function.get("arguments") or ""
+
+    def _whole_calls(self) -> list[dict[str, object]]:
+        """Return the calls in order. One that was cut off is left out: its arguments could never be sent again."""
+        return [
+            {
+                "id": call["id"] or f"call_{uuid4().hex}",
+                "type": "function",
+                "function": {"name": call["name"], "arguments": call["arguments"] or "{}"},
+            }
+            for _, call in sorted(self._calls.items())
+            if call["name"] and _is_object(call["arguments"] or "{}")
+        ]
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+# What llama.cpp says while it loads: kept, and not printed.
+
+STDERR = 2
+# llama.cpp's levels: -1 is silence, 1 errors, 4 what its library says of buffers.
+SILENT, ERRORS, BUFFERS = -1, 1, 4
+# It sets the level when it loads, and has no documented way to set it again: a C++ function, where it can be found.
+_LEVEL_SETTER = "_Z30common_log_set_verbosity_tholdi"
+# Its thread writes within a millisecond; these are its last words, good and bad.
+PATIENCE_SECONDS, LOOK_SECONDS = 0.5, 0.002
+_LAST = (b"listening on", b"exiting due to")
+# "0.00.006.468 I load_tensors:   CPU_Mapped model buffer size =     0.08 MiB"
+_LINE = re.compile(r"\d+\.\d{2}\.\d{3}\.\d{3} ([A-Z] .*)")
+# It looks once whether standard error is a terminal, and colours what it writes from then on, wherever that goes.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_ONE_AT_A_TIME = Lock()
+
+
+def loading_verbosity() -> int:
+    """Return the level to load with: with buffers where it can be lowered again, else errors alone."""
+    return ERRORS if _level_setter() is None else BUFFERS
+
+
+@contextmanager
+def overheard() -> Iterator[list[str]]:
+    """Return the lines that llama.cpp writes while the block runs, from their level on; filled when it ends."""
+    lines: list[str] = []
+    # To be appended to: reading moves the place where its thread would write next, which both share.
+    with _ONE_AT_A_TIME, tempfile.TemporaryFile("a+b") as file:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+        try:
+            own = os.dup(STDERR)
+        except OSError:  # a process without a standard error: nothing is printed, and nothing heard
+            yield lines
+            return
+        os.dup2(file.fileno(), STDERR)
+        try:
+            yield lines
+        finally:
+            if (setter := _level_setter()) is not None:
+                setter(SILENT)
+            text = _all_said(file)
+            os.dup2(own, STDERR)
+            os.close(own)
+            _sort(text, lines)
+
+
+def reason(lines: Sequence[str]) -> str:
+    """Return the first error among lines: those behind it only say what came of it. Without one the last line."""
+    errors = [line for line in lines if line.startswith("E ")]
+    return errors[0][2:].strip() if errors else lines[-1][2:].strip() if lines else "nothing"
+
+
+def _level_setter() -> ctypes._NamedFuncPointer | None:
+    library = ctypes.CDLL(xllamacpp.xllamacpp.__file__)
+    return getattr(library, _LEVEL_SETTER, None)
+
+
+def _all_said(file: IO[bytes]) -> str:
+    """Return the text of a file that another thread may still be writing to the end."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    before, text = b"", b" "
+    while time.monotonic() < end and not (before == text and any(words in text for words in _LAST)):
+        before = text
+        time.sleep(LOOK_SECONDS)
+        file.seek(0)
+        text = file.read()
+    return text.decode("utf-8", "replace")
+
+
+def _sort(text: str, lines: list[str]) -> None:
+    """Add llama.cpp's lines to `lines`; write the others where they were to go."""
+    ours = False
+    for line in text.splitlines():
+        if said := _LINE.match(_COLOURS.sub("", line)):
+            lines.append(said[1].strip())
+        elif not ours and sys.stderr is not None:
+            sys.stderr.write(f"{line}\n")
+        ours = said is not None or ours
+
+
+# llama.cpp's server in this process: loaded, asked, given back.
+
+# Counting answers within milliseconds, a text of megabytes within seconds; generating has no limit.
+TIMEOUT_SECONDS = 60.0
+
+
+class Runtime:
+    """One loaded server. Threads may share it: it answers one after the other.
+
+    Attributes:
+        sizes: what its buffers take; None where its log does not say.
+    """
+
+    def __init__(self, made: Callable[[str, int], xllamacpp.CommonParams], path: str) -> None:
+        """Load it: `made` returns its parameters for a key to its port and a level of its log.
+
+        Raises:
+            ModelLoadError: it can't be loaded; the text has what llama.cpp said.
+        """
+        if not Path(path).is_file():
+            raise ModelLoadError(f"there is no model file @ {path}")
+        self._key = token_hex(16)
+        lines: list[str] = []
+        try:
+            with overheard() as lines:
+                self._server: xllamacpp.Server | None = xllamacpp.Server(made(self._key, loading_verbosity()))
+        except (RuntimeError, ValueError) as error:
+            raise ModelLoadError(f"llama.cpp can't load {path}: {reason(lines)}") from error
+        buffers = read_buffers(lines)
+        self.sizes: Buffers | None = buffers if any(buffers) else None
+        self._lock = Lock()
+        address = self._server.listening_address.removeprefix("http://")
+        self._port = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
+        self._wait_for_loop()
+
+    @property
+    def server(self) -> xllamacpp.Server:
+        """What answers in this process, without the port.
+
+        Raises:
+            LLMError: it was closed.
+        """
+        if (server := self._server) is None:
+            raise LLMError("unreachable", "the model was closed")
+        return server
+
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """Return the answer to what can be asked by its port only.
+
+        Raises:
+            ContextOverflowError, LLMError: it says so, was closed, or can't be reached.
+        """
+        return dict(self._ask(method, path, body))
+
+    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401  # as it comes
+        sent = None if body is None else spelled(body)
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        with self._lock:
+            try:
+                status, text = self._sent(method, path, sent, headers)
+            except (OSError, http.client.HTTPException):
+                # It hangs up on who was silent for some seconds, or has asked often; once more, on a new line.
+                try:
+                    status, text = self._sent(method, path, sent, headers)
+                except (OSError, http.client.HTTPException) as error:
+                    raise LLMError("unreachable", f"llama.cpp's server in this process: {error!r}") from error
+        answer = json.loads(text)
+        if status != http.client.OK:
+            raise failure(answer.get("error", {"message": f"{path}: status {status}"}))
+        return answer
+
+    def close(self) -> None:
+        """Give back its memory, when all who wait for an answer have it; a second call does nothing."""
+        with self._lock:
+            # An open line would keep its threads for some seconds.
+            self._port.close()
+            self._server = None
+
+    def _wait_for_loop(self) -> None:
+        """Wait until its loop takes tasks.
+
+        One that is given back before waits for the end of its loop for ever: what begins then does not know that it
+        was told to end (xllamacpp 2026.10, on a busy machine). Telling of its slots is a task of that loop.
+
+        Raises:
+            ModelLoadError: it does not answer.
+        """
+        try:
+            self._ask("GET", "/slots")
+        except LLMError as error:
+            raise ModelLoadError(
+                f"llama.cpp's server in this process was loaded, and does not answer: {error}"
+            ) from error
+
+    def _sent(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        _ = self.server
+        try:
+            self._port.request(method, path, body, headers)
+            answer = self._port.getresponse()
+            return answer.status, answer.read()
+        except BaseException:
+            self._port.close()
+            raise
+
+
+# How a model is loaded, as llama.cpp's parameters. Nothing that decides on memory is left to a
+# default.
+
+# Copies of state that sliding and recurrent layers need to go on from an earlier place of a conversation. llama.cpp
+# keeps 32, which is gigabytes of main memory for a large model; one turn back and one event back are what is asked for.
+CHECKPOINTS = 4
+# A text is embedded in one physical batch, which is this long at most.
+EMBEDDED_TOKENS = 2048
+
+
+def for_chat(path: str, loading: Loading, threads: int, key: str, verbosity: int) -> xllamacpp.CommonParams:
+    """Return the parameters of a server that chats; it asks for `key` at its port, which is on this machine only."""
+    params = _quiet(path, threads, key, verbosity)
+    params.n_ctx = loading.n_ctx
+    params.n_batch = loading.n_batch
+    params.n_ubatch = loading.n_ubatch or loading.n_batch
+    params.n_parallel = loading.n_seq_max
+    params.kv_unified = loading.kv_unified
+    params.cache_type_k = _type(loading.type_k)
+    params.cache_type_v = _type(loading.type_v)
+    params.flash_attn_type = _flash(on=loading.flash_attn)
+    params.swa_full = loading.swa_full
+    params.n_gpu_layers = loading.n_gpu_layers
+    if loading.tensor_split:
+        params.tensor_split = [*loading.tensor_split, *[0.0] * (len(params.tensor_split) - len(loading.tensor_split))]
+    return params
+
+
+def for_vectors(  # noqa: PLR0913, PLR0917  # what one load depends on; key and level come last
+    path: str, loading: Loading, threads: int, pooling: xllamacpp.llama_pooling_type, key: str, verbosity: int
+) -> xllamacpp.CommonParams:
+    """Return the parameters of a server that embeds: in main memory only, so that no device has to hold it, too."""
+    params = _quiet(path, threads, key, verbosity)
+    params.embedding = True
+    params.pooling_type = pooling
+    params.n_ctx = params.n_batch = params.n_ubatch = min(loading.n_ctx, EMBEDDED_TOKENS)
+    params.n_parallel = 1
+    params.flash_attn_type = _flash(on=loading.flash_attn)
+    params.swa_full = False
+    params.n_gpu_layers = 0
+    params.no_kv_offload = params.no_op_offload = True
+    return params
+
+
+def _quiet(path: str, threads: int, key: str, verbosity: int) -> xllamacpp.CommonParams:
+    params = xllamacpp.CommonParams()
+    params.model.path = path
+    params.verbosity = verbosity
+    if threads:
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    # llama.cpp would make the window smaller without a word.
+    params.fit_params = False
+    # Its port is for us: a free one, on this machine, with a key, and no more behind it than we ask for.
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
+    params.cors_origins = ""
+    params.ui = params.endpoint_metrics = params.endpoint_props = False
+    params.endpoint_slots = True
+    # The one conversation in the cache is gone on with; others are not kept, which would take 8 GiB of main memory.
+    params.cache_prompt = True
+    params.cache_ram_mib = 0
+    params.cache_idle_slots = False
+    params.n_ctx_checkpoints = CHECKPOINTS
+    params.ctx_shift = False
+    return params
+
+
+def _type(name: str) -> xllamacpp.ggml_type:
+    return getattr(xllamacpp.ggml_type, f"GGML_TYPE_{name.upper()}")
+
+
+def _flash(*, on: bool) -> xllamacpp.llama_flash_attn_type:
+    kinds = xllamacpp.llama_flash_attn_type
+    return kinds.LLAMA_FLASH_ATTN_TYPE_ENABLED if on else kinds.LLAMA_FLASH_ATTN_TYPE_DISABLED
+
+
+# Token counts by a loaded model's own vocabulary.
+
+# Counts that are remembered, oldest forgotten first: a long conversation is counted anew after each restart, and
+# hardly ever twice within one. An entry takes about 150 bytes.
+REMEMBERED = 8192
+# Every special token that the models at hand have is spelled with one of these.
+SPECIAL_MARKS = "<[|\uff5c"
+
+
+class VocabularyCounter:
+    """Counts as the model's own runtime does. Where a text spells special tokens, it counts what is more.
+
+    In a chat the runtime reads them as the tokens they name; elsewhere they are characters.
+    """
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        """Count with a loaded model; `name` says which."""
+        self._runtime = runtime
+        self._name = name
+        self._known: dict[bytes, int] = {}
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The word xllamacpp, a colon and the name of the model's file."""
+        return self._name
+
+    @property
+    def certificate(self) -> Certificate:
+        """The model's own tokenizer."""
+        return "exact"
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them.
+
+        Raises:
+            LLMError: the model was closed; never else.
+        """
+        if not text:
+            return 0
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if (known := self._known.get(key)) is None:
+            known = self._counted(well_formed(text))
+            with self._lock:
+                while len(self._known) >= REMEMBERED:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = known
+        return known
+
+    def upper_bound(self, text: str) -> int:
+        """Return the count: an exact counter needs no other bound."""
+        return self.count(text)
+
+    def measure(self, text: str) -> Cost:
+        """Return the count as both estimate and bound, in tokens."""
+        tokens = self.count(text)
+        return Cost(tokens, tokens)
+
+    def _counted(self, text: str) -> int:
+        tokens = self._tokens(text, special=True)
+        if any(mark in text for mark in SPECIAL_MARKS):
+            tokens = max(tokens, self._tokens(text, special=False))
+        return tokens
+
+    def _tokens(self, text: str, *, special: bool) -> int:
+        asked = {"content": text, "add_special": False, "parse_special": special}
+        return len(self._runtime.ask("POST", "/tokenize", asked)["tokens"])
+
+
+# Vectors by a loaded model, in a context of their own.
+
+_POOLING = xllamacpp.llama_pooling_type
+
+
+class XllamacppEmbedder:
+    """Embeds with a model's file, loaded once more into main memory: devices hold the chat alone.
+
+    A model that says how its vectors are made is taken at its word; of others the mean of all tokens is taken. Texts
+    are read one after the other.
+    """
+
+    def __init__(self, definition: Definition, name: str, threads: int) -> None:
+        """Load the model.
+
+        Raises:
+            LLMError: it makes no vectors.
+            ModelLoadError: it can't be loaded.
+        """
+        self._name = name
+        self._lock = Lock()
+        self._runtime = _loaded(definition, threads, _POOLING.LLAMA_POOLING_TYPE_UNSPECIFIED)
+        try:
+            try:
+                self._dimensions = len(self._vector("squid"))
+            except LLMError:
+                self._runtime.close()
+                self._runtime = _loaded(definition, threads, _POOLING.LLAMA_POOLING_TYPE_MEAN)
+                self._dimensions = len(self._vector("squid"))
+        except LLMError:
+            self._runtime.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """Which model made the vectors."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector of length 1 for each text, in order.
+
+        Raises:
+            ContextOverflowError: a text is longer than `params.EMBEDDED_TOKENS`, or than the model's window.
+            LLMError: there are no vectors, or the model was closed.
+        """
+        return [self._vector(text) for text in texts]
+
+    def close(self) -> None:
+        """Give back its memory; a second call does nothing."""
+        self._runtime.close()
+
+    def _vector(self, text: str) -> tuple[float, ...]:
+        with self._lock:
+            try:
+                asked = spelled({"input": text, "encoding_format": "float"})
+                answer = json.loads(self._runtime.server.handle_embeddings(asked))
+            except (RuntimeError, ValueError) as error:
+                raise LLMError("refused", f"no vector: {error}") from error
+        if "error" in answer:
+            said = answer["error"]
+            if "too large to process" in str(said.get("message")):
+                raise ContextOverflowError(str(said["message"]))
+            raise failure(said)
+        numbers = answer["data"][0]["embedding"]
+        length = math.sqrt(math.fsum(number * number for number in numbers))
+        if not (length > 0.0 and math.isfinite(length)):
+            raise LLMError("unusable", "the vector has no direction")
+        return tuple(number / length for number in numbers)
+
+
+def _loaded(definition: Definition, threads: int, pooling: xllamacpp.llama_pooling_type) -> Runtime:
+    return Runtime(partial(for_vectors, definition.path, definition.loading, threads, pooling), definition.path)
+
+
+# A model that xllamacpp holds: it chats, counts and embeds.
+
+
+def open_model(
+    definition: Definition, *, extra: Mapping[str, object] | None = None, threads: int = 0
+) -> XllamacppModel:
+    """Load a model and return it. All Python threads stand still meanwhile: the package holds Python's lock.
+
+    llama.cpp ends the process where some settings contradict each other: check them first, with the file's header.
+    `extra` is added to each request for an answer, by the names of llama.cpp's server: "temperature", "seed", ...
+    `threads` are those that compute on the processor; 0: one for each core.
+
+    Raises:
+        ModelLoadError: it can't be loaded; the text has what llama.cpp said.
+    """
+    if not definition.loading.n_ctx:
+        raise ModelLoadError(f"{definition.alias or definition.path}: a window has to be asked for, n_ctx is 0")
+    return XllamacppModel(definition, extra or {}, threads)
+
+
+class XllamacppModel:
+    """A `ports.LoadedModel`. Threads may share it; one answer is made at a time."""
+
+    def __init__(self, definition: Definition, extra: Mapping[str, object], threads: int) -> None:
+        """Use `open_model`."""
+        self._definition = definition
+        self._extra = dict(extra)
+        self._threads = threads
+        made = partial(for_chat, definition.path, definition.loading, threads)
+        self._runtime = Runtime(made, definition.path)
+        self._label = f"xllamacpp:{Path(definition.path).name}"
+        self._embedder: XllamacppEmbedder | None = None
+        self._lock = Lock()
+        try:
+            self._window_tokens = int(self._runtime.ask("GET", "/props")["default_generation_settings"]["n_ctx"])
+        except (LLMError, KeyError) as error:
+            self._runtime.close()
+            raise ModelLoadError(f"{definition.path}: the runtime does not tell its window: {error!r}") from error
+        self._counter: TokenCounter = VocabularyCounter(self._runtime, self._label)
+        with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
+            self._counter = TemplateCounter(self._counter, self.prompt_tokens)
+
+    @property
+    def name(self) -> str:
+        """The alias in the settings, or the name of the file."""
+        return self._definition.alias or Path(self._definition.path).name
+
+    @property
+    def form(self) -> str:
+        """OpenAI's chat messages."""
+        return "openai.chat"
+
+    @property
+    def window_tokens(self) -> int:
+        """The window of one conversation, read back."""
+        return self._window_tokens
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Counts with the model's own vocabulary, and knows what its chat template puts around texts."""
+        return self._counter
+
+    @property
+    def served(self) -> Served:
+        """What was set up; sizes by buffer are rounded to 0.01 MiB, and None where the log can't be read."""
+        sizes = self._runtime.sizes
+        return Served(self._window_tokens) if sizes is None else Served(self._window_tokens, *sizes)
+
+    def prompt_tokens(
+        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
+    ) -> int:
+        """Return the tokens of a prompt as it would be sent, the model's template around it.
+
+        Raises:
+            LLMError: the template refuses the messages, or the model was closed.
+        """
+        answer = self._runtime.ask("POST", "/v1/chat/completions/input_tokens", self._body(messages, tools))
+        return int(answer["input_tokens"])
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the model's answer to a prompt under a system text.
+
+        Raises:
+            ContextOverflowError: the prompt and the room for the answer don't fit the window.
+            LLMError: there is no whole answer; `kind` says which.
+        """
+        head = [{"role": "system", "content": system}] if system else []
+        reply = self.reply([*head, {"role": "user", "content": prompt}], max_output_tokens)
+        text = str(reply.message["content"] or "")
+        if reply.finish == "length":
+            raise LLMError("cut", f"the answer did not end within {max_output_tokens} tokens")
+        if not text.strip():
+            raise LLMError("empty", "the answer has no text")
+        return Completion(text, reply.input_tokens, reply.output_tokens)
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_output_tokens: int,
+        tools: Sequence[Mapping[str, object]] = (),
+        told: Callable[[str], None] | None = None,
+        stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
+    ) -> Reply:
+        """Return the next message of the assistant. What does not fit is not asked: it is counted first.
+
+        A call of a tool that the end of the room cut off is left out of the message.
+
+        Raises:
+            ContextOverflowError: messages, tools and the room for the answer don't fit the window.
+            LLMError: there is no answer; `kind` says which.
+        """
+        tokens = self.prompt_tokens(messages, tools)
+        if tokens + max_output_tokens > self._window_tokens:
+            raise ContextOverflowError(
+                f"{tokens} tokens and {max_output_tokens} for the answer are more than the window of "
+                f"{self._window_tokens} of {self.name}"
+            )
+        body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
+        answer = Answer(told, Usage(tokens, max_output_tokens))
+        try:
+            # In pieces even where nobody is told: between two of them the user can interrupt it.
+            self._runtime.server.handle_chat_completions(
+                spelled({**body, "stream_options": {"include_usage": True}}), answer.take
+            )
+        except (RuntimeError, ValueError) as error:
+            raise LLMError("refused", str(error)) from error
+        return answer.reply()
+
+    def embedder(self) -> XllamacppEmbedder:
+        """Return what makes vectors with this model: at first use its file is loaded once more, into main memory.
+
+        Raises:
+            LLMError: it makes none, or was closed.
+        """
+        with self._lock:
+            _ = self._runtime.server
+            if self._embedder is None:
+                try:
+                    self._embedder = XllamacppEmbedder(self._definition, self._label, self._threads)
+                except ModelLoadError as error:
+                    raise LLMError("refused", f"{self.name} can't be loaded for vectors: {error}") from error
+            return self._embedder
+
+    def close(self) -> None:
+        """Give back all memory; a second call does nothing."""
+        with self._lock:
+            if self._embedder is not None:
+                self._embedder.close()
+            self._runtime.close()
+
+    def _body(
+        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]
+    ) -> dict[str, object]:
+        return {**self._extra, "messages": list(messages), **({"tools": list(tools)} if tools else {})}

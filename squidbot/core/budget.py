@@ -1,0 +1,1374 @@
+"""How much room there is, and who gets it.
+
+| file       | holds |
+|------------|-------|
+| window     | the lease |
+| resolution | which window a session gets, of all that could be |
+| caps       | sections cut to words or tokens |
+| allocate   | shares of a total |
+| categories | what each category of messages may cost |
+| dedupe     | summary lines that the memory document says already |
+| ladder     | how full the context is, and who is told |
+| reliability | how far a model can be relied on with what it is shown |
+| complexity | how much room an answer wants |
+| response   | the room for the answer of one turn |
+| tiers      | names of window sizes |
+| layout     | what each part of a request is given, by tier |
+| vram       | how full the GPUs under a model are, and who is told |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import floor, lcm
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from squidbot.core.errors import BudgetError, ConfigError
+from squidbot.core.messages import Cost, Lease
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from squidbot.core.ports import Certificate
+
+
+# The context window of a session: how large, how much of it is for input, and whether a request fits.
+
+# The reserve where neither the user nor the model names one: global default of B-02 and section 11.
+DEFAULT_RESERVE_TOKENS = 4096
+
+CALIBRATED_FRACTION = 0.95
+# Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
+LEFT_FRACTION = 0.67
+# Share of the window that the estimate may fill (C12): .85 for a heuristic, .95 once reported usage has calibrated it.
+_SAFETY_FRACTIONS: dict[Certificate, float] = {
+    "exact": 1.0,
+    "anchored": CALIBRATED_FRACTION,
+    "calibrated": CALIBRATED_FRACTION,
+    "proved": 0.85,
+    "measured": 0.85,
+    "none": 0.85,
+}
+
+_UNITS = {"": 1, "k": 1000, "Ki": 1024, "m": 1_000_000, "Mi": 1024 * 1024}
+
+# A request and its answer in fewer tokens hold no conversation.
+LEAST_BUDGET_TOKENS = 256
+_SHARE = re.compile(r"0?\.[0-9]{1,9}")
+
+# Twelve digits are beyond any window; int() itself refuses a number only at 4,301 digits, and with a foreign error.
+_SIZE = re.compile(r"([0-9]{1,12})(k|Ki|m|Mi)?")
+MOST_TOKENS = 10**12 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """What a lease is opened from.
+
+    Attributes:
+        window_tokens: input and output together, above 0.
+        reserved_output_tokens: room for the answer; None: `default_reserve_tokens`.
+        safety_fraction: share of the window that the estimate may fill, 0 < x <= 1; None: by the counter's certificate.
+        model_max_output_tokens: the longest answer of the model; None where unknown.
+        model: the model's alias, "" where unknown.
+        source: where the window came from, in the words of C9 ("native-limit", "global-config", ...).
+        model_parameters_billion: the size of the model; None where unknown.
+        detail: how the window came about, in sentences; "" where there is nothing to tell.
+        learned_for: as in `Lease`.
+    """
+
+    window_tokens: int
+    reserved_output_tokens: int | None = None
+    safety_fraction: float | None = None
+    model_max_output_tokens: int | None = None
+    model: str = ""
+    source: str = "default"
+    model_parameters_billion: float | None = None
+    detail: str = ""
+    learned_for: str = ""
+
+
+class Reserve(NamedTuple):
+    """The room for the answers of one turn, in tokens, and the complexity, 0 to 1, of the question that opened it."""
+
+    tokens: int
+    score: float
+
+
+def parse_tokens(text: str) -> int:
+    """Return the tokens that "32000", "32k" (32,000), "32Ki" (32,768), "1m" or "1Mi" names; always above 0.
+
+    Raises:
+        ConfigError: the text is anything else: empty, signed, zero, another unit or another spelling.
+    """
+    match = _SIZE.fullmatch(text)
+    size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
+    if size == 0:
+        raise ConfigError(
+            f"{text[:40]!r} is no number of tokens; write a number above 0, alone or with k (1,000), Ki (1,024), "
+            "m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
+        )
+    return size
+
+
+def read_tokens(given: object, what: str) -> int:
+    """Return a number of tokens that is given as one, or as a text as `parse_tokens` takes it; always above 0.
+
+    Raises:
+        ConfigError: it is none; the text begins with `what`, which is how the user calls it.
+    """
+    if isinstance(given, str):
+        try:
+            return parse_tokens(given)
+        except ConfigError as error:
+            raise ConfigError(f"{what} = {error}") from None
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= MOST_TOKENS and given % 1 == 0:
+        return int(given)
+    raise ConfigError(f"{what} = {given!r:.60}: it must be > 0 tokens, whole, and below 10**12: 32000, '32k'")
+
+
+def read_budget(given: object) -> float | None:
+    """Return a budget: whole tokens, written as a number or as "8k", or a share of a window, below 1; None for None.
+
+    Raises:
+        ConfigError: it is none of these, or fewer tokens than a conversation takes.
+    """
+    if given is None:
+        return None
+    read: object = given
+    if isinstance(given, str):
+        text = given.strip()
+        try:
+            read = parse_tokens(text)
+        except ConfigError:
+            read = float(text) if _SHARE.fullmatch(text) else given
+    if isinstance(read, int | float) and not isinstance(read, bool):
+        if 0 < read < 1 or (LEAST_BUDGET_TOKENS <= read <= MOST_TOKENS and read % 1 == 0):
+            return read
+        if 0 < read < LEAST_BUDGET_TOKENS and read % 1 == 0:
+            least = f"{LEAST_BUDGET_TOKENS} tokens are the least that holds a request and its answer"
+            raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or leave it out")
+    raise ConfigError(
+        f"budget = {given!r:.80}: it is a number of tokens, or a share of the window below 1: 8000, '8k', 0.5"
+    )
+
+
+def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
+    """Return the room for the answer where none is set: min(4096, the model's longest answer, window // 4) (C12).
+
+    Both sizes are in tokens; `model_max_tokens` None means unknown.
+
+    Raises:
+        ConfigError: a size is not above 0.
+    """
+    _positive("context window", window_tokens)
+    if model_max_tokens is None:
+        return min(DEFAULT_RESERVE_TOKENS, window_tokens // 4)
+    _positive("longest answer of the model", model_max_tokens)
+    return min(DEFAULT_RESERVE_TOKENS, model_max_tokens, window_tokens // 4)
+
+
+def left_reserve_tokens(window_tokens: int) -> int:
+    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window) (C12).
+
+    Raises:
+        ConfigError: the window is not above 0.
+    """
+    _positive("context window", window_tokens)
+    return window_tokens - _policy_limit(window_tokens, safety_fraction_for("none"))
+
+
+def safety_fraction_for(certificate: Certificate) -> float:
+    """Return the share of the window that an estimate with this certificate may fill (C12)."""
+    return _SAFETY_FRACTIONS[certificate]
+
+
+def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction: float) -> int:
+    """Return the most tokens a request may cost: min(window - reserve, floor(safety x window)) (C12); at least 1.
+
+    The share is taken of the decimal number that is written, not of its binary neighbour (C13): .85 of 16000 is
+    13600, of 16384 it is 13926.
+
+    Raises:
+        ConfigError: the window is not above 0, the reserve is negative, or the fraction is not within 0 < x <= 1.
+        BudgetError: the reserve, or the safety share, leaves no token for input.
+    """
+    _positive("context window", window_tokens)
+    if reserved_output_tokens < 0:
+        raise ConfigError(f"reserved_output_tokens must be >= 0, not {reserved_output_tokens}")
+    if not 0 < safety_fraction <= 1:
+        raise ConfigError(f"safety_fraction must be above 0 and at most 1, not {safety_fraction}")
+    if reserved_output_tokens >= window_tokens:
+        both_tokens = reserved_output_tokens + 1
+        key = "models.<alias>.context_window"
+        raise BudgetError(
+            "reserve and one token of input", cost=both_tokens, budget=window_tokens, unit="tokens", key=key
+        )
+    policy_tokens = _policy_limit(window_tokens, safety_fraction)
+    if policy_tokens == 0:
+        raise BudgetError("one token of input", cost=1, budget=0, unit="tokens", key="window.safety_fraction")
+    return min(window_tokens - reserved_output_tokens, policy_tokens)
+
+
+@lru_cache(maxsize=64)  # a host opens session after session with few settings
+def open_lease(settings: WindowSettings, counter: str, certificate: Certificate) -> Lease:
+    """Return the lease of a session whose requests are counted by `counter`, which has that certificate.
+
+    Its id follows from its fields, but for the model's size, the detail and `learned_for`: equal leases have equal ids,
+    in any process.
+
+    Raises:
+        ConfigError: a setting is out of its range.
+        BudgetError: window, reserve and safety share leave no token for input.
+    """
+    window = settings.window_tokens
+    reserve = settings.reserved_output_tokens
+    if reserve is None:
+        reserve = default_reserve_tokens(window, settings.model_max_output_tokens)
+    fraction = settings.safety_fraction
+    if fraction is None:
+        fraction = safety_fraction_for(certificate)
+    input_limit(window, reserve, fraction)
+    fields = (window, reserve, fraction, counter, settings.model, settings.source)
+    digest = hashlib.sha256(json.dumps(fields).encode("ascii")).hexdigest()
+    size, learned_for = settings.model_parameters_billion, settings.learned_for
+    return Lease(f"lease-{digest[:12]}", *fields, size, settings.detail, learned_for)
+
+
+def window_below(lease: Lease, refused_tokens: int, told_tokens: int | None = None) -> int:
+    """Return the window that a refusal has shown, in tokens: smaller than the lease's.
+
+    It is what the provider tells of it, where that is smaller; else what leaves room for two thirds of what it refused.
+    """
+    if told_tokens is not None and 0 < told_tokens < lease.window_tokens:
+        return told_tokens
+    left_tokens = int(LEFT_FRACTION * min(refused_tokens, lease.window_tokens - lease.reserved_output_tokens))
+    return lease.reserved_output_tokens + max(1, left_tokens)
+
+
+def room(cost: Cost, lease: Lease) -> int:
+    """Return the tokens that a request of this cost still has under both checks of C12; below 0: so many too many."""
+    physical = lease.window_tokens - lease.reserved_output_tokens - cost.bound
+    return min(physical, _policy_limit(lease.window_tokens, lease.safety_fraction) - cost.estimate)
+
+
+def fits(cost: Cost, lease: Lease) -> bool:
+    """Return whether a request of this cost passes both checks of C12."""
+    return room(cost, lease) >= 0
+
+
+@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)  # a call asks several times for the same
+def _policy_limit(window_tokens: int, safety_fraction: float) -> int:
+    # str() of a float is the shortest decimal that names it: what the user wrote, exactly. In whole numbers, since
+    # importing `fractions` takes a tenth as long as the whole core.
+    digits, _, exponent = str(safety_fraction).partition("e")
+    whole, _, part = digits.partition(".")
+    return int(whole + part) * window_tokens // int(10 ** (len(part) - int(exponent or 0)))
+
+
+def _positive(what: str, tokens: int) -> None:
+    if tokens <= 0:
+        raise ConfigError(f"the {what} must be > 0 tokens, not {tokens}")
+
+
+# Which of five tiers a context window belongs to, and what each tier is given.
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What windows of one range of sizes have in common.
+
+    Attributes:
+        number: 1 to 5.
+        label: the name shown to users (O-03).
+        largest_window_tokens: the upper end of the range, itself inside; None for the last tier, which has no end.
+        target_fraction: share of the available room that a compaction leaves filled (O-05); None where none is named.
+        summaries: most summaries in view at the levels detailed, moderate, compact (C23); older ones are merged.
+        pinned_fraction: ceiling of pinned content as a share of the window (O-05, read as in the errata of section 3).
+        prompt_cap_tokens: ceiling of the host's mode prompt (C22).
+        layout: the most that each part of a request is given, in tokens (O-04); recent messages get the rest (C11).
+    """
+
+    number: int
+    label: str
+    largest_window_tokens: int | None
+    target_fraction: float | None
+    summaries: tuple[int, int, int]
+    pinned_fraction: float
+    prompt_cap_tokens: int
+    layout: tuple[tuple[str, int], ...]
+
+    @property
+    def most_summaries(self) -> int:
+        """Most summaries in view, merged ones apart (O-05: 0, 1, 3, 10, 15)."""
+        return sum(self.summaries)
+
+
+# O-04's figures. "Session summary" and "session" are one note on all that was said (C23: T1 merged 300); "critical" and
+# "API contracts" are what is pinned; summaries by level, those of one level together.
+_MINIMAL = (("system", 200), ("session", 300))
+_BASIC = (("system", 500), ("contracts", 800), ("session", 500), ("detailed", 700))
+_STANDARD = (
+    ("system", 1000),
+    ("task", 400),
+    ("architecture", 1200),
+    ("compact", 300),
+    ("moderate", 600),
+    ("detailed", 1200),
+)
+_LARGE = (("system", 1500), ("task", 600), ("architecture", 3000), ("contracts", 2000))
+_PREMIUM = (*_LARGE, ("compact", 900), ("moderate", 3000), ("detailed", 6500))
+_ULTRA = (*_LARGE, ("compact", 1500), ("moderate", 4500), ("detailed", 9000))
+
+# Ranges: C13, of the number given, binary or decimal. Targets: O-05; low water is the smaller of these and high - .10.
+TIERS = (
+    Tier(1, "Minimal", 4096, None, (0, 0, 0), 0.05, 400, _MINIMAL),
+    Tier(2, "Basic", 8192, 0.80, (1, 0, 0), 0.10, 800, _BASIC),
+    Tier(3, "Standard", 16384, 0.70, (1, 1, 1), 0.15, 1300, _STANDARD),
+    Tier(4, "Premium", 32768, 0.70, (4, 3, 3), 0.25, 1800, _PREMIUM),
+    Tier(5, "Ultra", None, 0.65, (5, 5, 5), 0.30, 1800, _ULTRA),
+)
+
+
+def tier_of(window_tokens: int) -> Tier:
+    """Return the tier of a window of that many tokens, input and output together.
+
+    Raises:
+        ConfigError: the window is not above 0.
+    """
+    if window_tokens <= 0:
+        raise ConfigError(f"a context window must be > 0 tokens, not {window_tokens}")
+    return next(t for t in TIERS if t.largest_window_tokens is None or window_tokens <= t.largest_window_tokens)
+
+
+def tier(window_tokens: int) -> int:
+    """Return the number, 1 to 5, of the tier of a window of that many tokens.
+
+    Raises:
+        ConfigError: the window is not above 0.
+    """
+    return tier_of(window_tokens).number
+
+
+# Which window a session gets: every source in its order, what caps it, and one tier below where that
+# is asked for.
+
+Sizing = Literal["max_safe", "one_tier_below", "manual"]
+
+# Where neither the file, the machine nor the user says anything (B-02, B-03).
+FALLBACK_WINDOW_TOKENS = 32_768
+# The sizes that tiers are named after (O-03), in binary K as model files have them.
+TIER_WINDOWS = (2048, 4096, 8192, 16384, 32768, 65536, 131072)
+# What a size that could not be loaded is followed by: half, by way of three quarters.
+RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 3 * 2 ** (power - 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a window, all in tokens; None where it is not.
+
+    Attributes:
+        asked_tokens: what the caller asks for; it goes before all else, as it is.
+        model_tokens: what the definition of the model says.
+        global_tokens: what the settings say for all models.
+        native_tokens: what the model was trained for, as its file or its definition says.
+        sized_tokens: the largest that the machine's memory holds; None also where nothing fits.
+        sized_source: which memory that is, as `Resolved.source` calls it: "auto-vram", "auto-ram".
+        sized_reason: in a sentence how that came about, or why there is none; "" where nobody looked.
+        served_tokens: what a server that has loaded the model gives it.
+        sizing: whether a size that fits is taken whole, one tier below, or not at all.
+        min_tokens: the smallest that sizing may choose.
+    """
+
+    asked_tokens: int | None = None
+    model_tokens: int | None = None
+    global_tokens: int | None = None
+    native_tokens: int | None = None
+    sized_tokens: int | None = None
+    sized_source: str = "auto-vram"
+    sized_reason: str = ""
+    served_tokens: int | None = None
+    sizing: Sizing = "max_safe"
+    min_tokens: int = TIER_WINDOWS[0]
+
+
+class Resolved(NamedTuple):
+    """A window in tokens, the source that it is from, and in a sentence each how it came about, in order."""
+
+    window_tokens: int
+    source: str
+    steps: tuple[str, ...]
+
+
+def resolve(known: Known) -> Resolved:
+    """Return the window of a session.
+
+    Raises:
+        ConfigError: a size is not above 0.
+    """
+    _check(known)
+    if known.asked_tokens is not None:
+        return Resolved(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
+    if known.sized_tokens is not None and known.sizing != "manual":
+        found = _sized(known, known.sized_tokens)
+    else:
+        found = _told(known)
+    return _as_served(found, known.served_tokens)
+
+
+def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int:
+    """Return the largest size of the next lower tier (O-02), in tokens; at least `min_tokens`.
+
+    Within the lowest tier it is the largest of its sizes that fits, and a window smaller than all of these stays.
+
+    Raises:
+        ConfigError: the window is not above 0.
+    """
+    number = tier_of(window_tokens).number
+    below = [tier.largest_window_tokens or 0 for tier in TIERS if tier.number == number - 1]
+    sizes = below or [size for size in TIER_WINDOWS if size <= window_tokens] or [window_tokens]
+    return min(window_tokens, max(sizes[-1], min_tokens))
+
+
+def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterator[int]:
+    """Return the sizes to try where a window could not be loaded, in tokens, each smaller than the one before it.
+
+    They are powers of two and what lies halfway, down to `min_tokens`, which is the last.
+    """
+    for size in RETRY_WINDOWS:
+        if min_tokens < size < window_tokens:
+            yield size
+    if min_tokens < window_tokens:
+        yield min_tokens
+
+
+def _check(known: Known) -> None:
+    sizes = {
+        "window asked for": known.asked_tokens,
+        "context_window of the model": known.model_tokens,
+        "window.default": known.global_tokens,
+        "native_context_limit": known.native_tokens,
+        "window that fits": known.sized_tokens,
+        "window that is served": known.served_tokens,
+        "window.min": known.min_tokens,
+    }
+    for name, tokens in sizes.items():
+        if tokens is not None and tokens <= 0:
+            raise ConfigError(f"the {name} must be > 0 tokens, not {tokens}")
+
+
+def _sized(known: Known, sized: int) -> Resolved:
+    """Return the window that memory holds, below its caps (B-03, 1 to 3)."""
+    found = _capped(Resolved(sized, known.sized_source, (known.sized_reason or f"{sized:,} tokens fit",)), known)
+    if known.sizing == "max_safe":
+        return found
+    lower = one_tier_below(found.window_tokens, known.min_tokens)
+    if lower == found.window_tokens:
+        return found
+    return Resolved(lower, "tier", (*found.steps, f"one tier below: {lower:,}"))
+
+
+def _told(known: Known) -> Resolved:
+    """Return the window that somebody has named, or the fallback (B-02; B-03, 4 and 5)."""
+    steps = (known.sized_reason,) if known.sized_reason else ()
+    if known.model_tokens is not None:
+        named = known.model_tokens, "model-definition", f"{known.model_tokens:,} by the model's definition"
+    elif known.global_tokens is not None:
+        named = known.global_tokens, "global-config", f"{known.global_tokens:,} by window.default"
+    elif known.served_tokens is not None:
+        named = known.served_tokens, "served", f"{known.served_tokens:,} is what the server gives the model"
+    else:
+        named = FALLBACK_WINDOW_TOKENS, "default", f"{FALLBACK_WINDOW_TOKENS:,} where nothing is known"
+    return _capped(Resolved(named[0], named[1], (*steps, named[2])), known)
+
+
+def _capped(found: Resolved, known: Known) -> Resolved:
+    """Return a window cut to what the model's definition and its training allow; the source is then the cap."""
+    caps = (("model-cap", known.model_tokens, "context_window"), ("native-limit", known.native_tokens, "native limit"))
+    for source, cap, name in caps:
+        if cap is not None and cap < found.window_tokens:
+            found = Resolved(cap, source, (*found.steps, f"cut to {cap:,}: {name} of the model"))
+    return found
+
+
+def _as_served(found: Resolved, served: int | None) -> Resolved:
+    """Return a window as the server that has the model gives it, where that is less."""
+    if served is None or served >= found.window_tokens:
+        return found
+    return Resolved(served, "served", (*found.steps, f"cut to {served:,}: what the server gives the model"))
+
+
+# How far a model can be relied on with what it is shown: by its size, and by what stands for messages
+# (O-17, C24).
+
+# Where a model of so many billion parameters, or a larger one, starts; below all of them .3 (O-17).
+SIZES = ((70.0, 0.95), (30.0, 0.85), (13.0, 0.7), (7.0, 0.5), (0.0, 0.3))
+# What one lossy generation takes, and what is left at least.
+LOSS_FRACTION, LEAST_LEFT = 0.15, 0.3
+LEVELS = ((0.85, "high"), (0.60, "fair"), (0.40, "low"))
+# Below this a new conversation is better.
+LEAST_FRACTION = 0.40
+
+
+def reliability(generations: int, parameters_billion: float | None = None, *, exponential: bool = False) -> float:
+    """Return the share, 0 to 1, of what was said that a model can be relied on to go by.
+
+    `generations` is how often text was told anew from text that was told itself: 0 where all is verbatim, 1 for notes
+    that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
+    Both forms of C24 are there, linear and `exponential`; they are equal up to one generation.
+    """
+    left = (1 - LOSS_FRACTION) ** generations if exponential else 1 - LOSS_FRACTION * generations
+    return _factor(parameters_billion) * max(left, LEAST_LEFT)
+
+
+def level_of(fraction: float) -> str:
+    """Return the name of a reliability: "high" from .85, "fair" from .60, "low" from .40, below it "poor"."""
+    return next((name for least, name in LEVELS if fraction >= least), "poor")
+
+
+def _factor(parameters_billion: float | None) -> float:
+    if parameters_billion is None:
+        return 1.0
+    return next(factor for least, factor in SIZES if parameters_billion >= least)
+
+
+# Who gets how much of a budget: shares by weight within bounds, and the response room that grows with
+# the question.
+
+Verbosity = Literal["concise", "balanced", "detailed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One taker of a budget. All amounts are in the budget's unit.
+
+    Attributes:
+        name: unique among the items; breaks ties, the smaller one first.
+        weight: its part of what is shared out; 0: it gets its minimum and no more.
+        min: what it gets in any case.
+        max: what it never gets more than; None: no ceiling of its own. A fixed cost has min == max.
+        actual: what it can use now; the rest of its share goes to the others while they need it. None: all it gets.
+    """
+
+    name: str
+    weight: int
+    min: int = 0
+    max: int | None = None
+    actual: int | None = None
+
+
+def allocate(total: int, items: Sequence[Item], *, unit: str = "tokens", key: str = "window.default") -> dict[str, int]:
+    """Return the share of each item by name, in order of name; together at most `total`, each within its bounds.
+
+    The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all (section 7).
+    First up to what each can use now; what is left then goes on by weight up to the ceilings. Each is rounded to the
+    nearest integer at that level; where a whole level is too much, the item nearest to its next integer comes first,
+    ties by name.
+
+    That is Webster's rounding. Section 7 names the largest remainder, which keeps the level and moves the rounding: it
+    can take from an item when the total grows (weights 6, 6, 2: the last gets 2 of 10, but 1 of 11), and a larger
+    window must never give less. Over 4,000 random sets of 2 to 8 weights no share differed by more than 1.
+
+    `unit` and `key` are for the error: the unit of all amounts, and the setting that makes the total larger.
+
+    Raises:
+        BudgetError: the minima exceed the total; the culprit is the item with the largest one.
+        ConfigError: a weight or bound is negative, a minimum is above its maximum, or a name comes twice.
+    """
+    ordered = sorted(items, key=lambda item: item.name)
+    _check_bounds(ordered)
+    minima = [item.min for item in ordered]
+    if ordered and sum(minima) > total:
+        culprit = max(ordered, key=lambda item: item.min).name
+        raise BudgetError(culprit, cost=sum(minima), budget=total, unit=unit, key=key)
+    weights = [item.weight for item in ordered]
+    ceilings = [total if item.max is None else item.max for item in ordered]
+    usable = [
+        ceiling if item.actual is None else max(item.min, min(item.actual, ceiling))
+        for item, ceiling in zip(ordered, ceilings, strict=True)
+    ]
+    shares = _fill(total, weights, minima, usable)
+    shares = _fill(total, weights, shares, ceilings)
+    return {item.name: share for item, share in zip(ordered, shares, strict=True)}
+
+
+class Shares(NamedTuple):
+    """What each part gets of the window, as exact fractions of it; together at most 1.
+
+    `response` is the room reserved for the answer, `safety` is inside C12's share, `reserved` is kept free for the
+    response to grow into, `memory` is for the conversation.
+    """
+
+    system: Fraction
+    tools: Fraction
+    response: Fraction
+    safety: Fraction
+    reserved: Fraction
+    memory: Fraction
+
+    def tokens(self, window_tokens: int) -> dict[str, int]:
+        """Return the parts by name in whole tokens of a window; together never more than the window.
+
+        Raises:
+            BudgetError: the window is below 0 tokens.
+        """
+        scale = lcm(*(share.denominator for share in self))
+        items = [Item(name, int(share * scale)) for name, share in self._asdict().items()]
+        return allocate(floor(sum(self) * window_tokens), items)
+
+
+class _Mode(NamedTuple):
+    """Figures of one mode in per mille of the window (W-10, W-12, W-14)."""
+
+    system: int
+    tools: int
+    reserved: int
+    memory_ceiling: int
+    response_maxima: dict[Verbosity, int]
+
+
+_RESPONSE_MIN = 150
+_RESERVED_MIN = 20
+_SAFETY = 50
+_TOOLS_MODE = _Mode(30, 60, 110, 600, {"concise": 250, "balanced": 350, "detailed": 450})
+_CHAT_MODE = _Mode(6, 0, 44, 800, {"concise": 200, "balanced": 250, "detailed": 300})
+
+
+def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> Shares:
+    """Return the shares of the window for a question of complexity `score`, 0 to 1 (W-10 to W-14, section 7).
+
+    The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
+    memory. The shares don't depend on the window, so their percentages are those of any window (W-13).
+
+    Raises:
+        ConfigError: the score is not within 0..1, or the verbosity is none of the three.
+    """
+    if not 0 <= score <= 1:
+        raise ConfigError(f"a complexity score must be within 0..1, not {score}")
+    mode = _TOOLS_MODE if tools_mode else _CHAT_MODE
+    if verbosity not in mode.response_maxima:
+        raise ConfigError(f"allocation.verbosity must be one of {', '.join(mode.response_maxima)}, not {verbosity!r}")
+    # str() of a float is the decimal that was meant: .1 is a tenth here, and 15 % + .1 x 20 % is 17 %.
+    extra = Fraction(str(score)) * (mode.response_maxima[verbosity] - _RESPONSE_MIN)
+    response = _RESPONSE_MIN + extra
+    reserved = max(Fraction(_RESERVED_MIN), mode.reserved - extra)
+    others = mode.system + mode.tools + response + _SAFETY + reserved
+    memory = min(Fraction(mode.memory_ceiling), 1000 - others)
+    parts = (mode.system, mode.tools, response, _SAFETY, reserved, memory)
+    return Shares(*(Fraction(part) / 1000 for part in parts))
+
+
+def _check_bounds(ordered: Sequence[Item]) -> None:
+    for item, following in pairwise(ordered):
+        if item.name == following.name:
+            raise ConfigError(f"two budget items are named {item.name!r}")
+    for item in ordered:
+        if item.weight < 0 or item.min < 0:
+            raise ConfigError(f"weight and min of budget item {item.name!r} must be >= 0: {item.weight}, {item.min}")
+        if item.max is not None and item.max < item.min:
+            raise ConfigError(f"max of budget item {item.name!r} must be >= its min {item.min}, not {item.max}")
+
+
+def _fill(total: int, weights: list[int], lows: list[int], highs: list[int]) -> list[int]:
+    """Return integers between lows and highs, by weight, with a sum of `total` or, where the highs end, less."""
+    scale = max(weights, default=0)
+    if scale == 0:
+        return lows
+    step = _level(total, weights, lows, highs)
+    shares = _at(step, weights, lows, highs)
+    # From one step to the next no share grows by more than 1, so that fewer are left over here than there are items.
+    for _ in range(total - sum(shares)):
+        open_ = [i for i, weight in enumerate(weights) if weight and shares[i] < highs[i]]
+        if not open_:
+            break
+        nearest = min(open_, key=lambda i: (Fraction(2 * shares[i] + 1, weights[i]), i))
+        shares[nearest] += 1
+    return shares
+
+
+def _level(total: int, weights: list[int], lows: list[int], highs: list[int]) -> int:
+    """Return the highest level, in steps of 1 / largest weight, whose shares sum to at most `total`."""
+    low, high = 0, (max(highs) + 1) * max(weights)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(_at(middle, weights, lows, highs)) <= total:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _at(step: int, weights: list[int], lows: list[int], highs: list[int]) -> list[int]:
+    """Return weight x step / largest weight for each, to the nearest integer, cut to its bounds."""
+    scale = max(weights)
+    return [
+        max(low, min(high, (2 * step * weight + scale) // (2 * scale)))
+        for weight, low, high in zip(weights, lows, highs, strict=True)
+    ]
+
+
+# How much room a question's answer is likely to want, from 0 to 1.
+
+# Characters looked at from either end; the score has 5 ms (W-18), and a pasted file says nothing about the request.
+_LOOK_CHARS = 10_000
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """The words of one language that the score looks for, in lower case.
+
+    Attributes:
+        create: verbs that ask for something new, code above all.
+        analyse: verbs that ask for an analysis.
+        request: further verbs by which one asks for something; with the two above they count the parts of a request.
+        question_marks: the characters that end a question.
+        spaced: whether words stand between spaces; if not, as in Chinese or Japanese, they are found anywhere.
+    """
+
+    create: frozenset[str]
+    analyse: frozenset[str]
+    request: frozenset[str]
+    question_marks: str = "?"
+    spaced: bool = True
+
+
+ENGLISH = WordLists(
+    create=frozenset({"build", "create", "generate", "implement", "write"}),
+    analyse=frozenset({"analyse", "analyze", "assess", "compare", "diagnose", "evaluate", "investigate", "review"}),
+    request=frozenset(
+        {
+            *("add", "answer", "change", "check", "debug", "define", "delete", "describe", "design", "document"),
+            *("explain", "extract", "find", "fix", "give", "identify", "improve", "list", "measure", "optimise"),
+            *("optimize", "plan", "propose", "prove", "recommend", "refactor", "remove", "rename", "rewrite", "run"),
+            *("search", "show", "solve", "suggest", "summarise", "summarize", "test", "translate", "update", "verify"),
+        }
+    ),
+)
+
+
+def score_complexity(text: str, *, tools_mode: bool, words: WordLists = ENGLISH) -> float:
+    """Return the complexity of a user's text, 0 to 1, in thousandths (W-09).
+
+    .05, and .05 in tools mode; up to .20 for the first 200 characters; .20 for a word that asks to create, .30 for
+    one that asks to analyse; .10 for each part beyond the first, three at most. Parts are the question marks or the
+    distinct request verbs, whichever are more. Of a text over 20,000 characters the middle is not looked at.
+    """
+    seen = text if len(text) <= 2 * _LOOK_CHARS else f"{text[:_LOOK_CHARS]}\n{text[-_LOOK_CHARS:]}"
+    verbs = _found(seen.lower(), words)
+    questions = sum(seen.count(mark) for mark in words.question_marks)
+    parts = max(1, questions, len(verbs))
+    thousandths = 50 + 50 * tools_mode + min(200, len(text)) + 100 * min(3, parts - 1)
+    thousandths += 200 * bool(verbs & words.create) + 300 * bool(verbs & words.analyse)
+    return min(1000, thousandths) / 1000
+
+
+def _found(lowered: str, words: WordLists) -> frozenset[str]:
+    verbs = words.create | words.analyse | words.request
+    if words.spaced:
+        return verbs.intersection(_WORD.findall(lowered))
+    return frozenset(verb for verb in verbs if verb in lowered)
+
+
+# The room for the answer of one turn: by how much its question asks for, where that is wanted (W-09
+# to W-14, C12).
+
+
+def score_of(text: str, *, tools_mode: bool, languages: Sequence[WordLists] = (ENGLISH,)) -> float:
+    """Return the complexity of a user's text, 0 to 1: the highest that the words of any of these languages find."""
+    empty = WordLists(frozenset(), frozenset(), frozenset())
+    return max(score_complexity(text, tools_mode=tools_mode, words=words) for words in languages or (empty,))
+
+
+def reserve_for(
+    score: float,
+    *,
+    window_tokens: int,
+    tools_mode: bool,
+    verbosity: Verbosity = "balanced",
+    most_tokens: int | None = None,
+) -> Reserve:
+    """Return the room that a question of this complexity is given of a window, in tokens.
+
+    It is the response's share of the window, rounded down, and never more than the model's longest answer,
+    `most_tokens` (None: unknown).
+
+    Raises:
+        ConfigError: the score is not within 0..1, or there is no such verbosity.
+    """
+    share = adaptive_shares(score, tools_mode=tools_mode, verbosity=verbosity).response
+    tokens = int(share * window_tokens)
+    return Reserve(tokens if most_tokens is None else min(tokens, most_tokens), score)
+
+
+def most_reserved_tokens(window_tokens: int, verbosity: Verbosity, most_tokens: int | None = None) -> int:
+    """Return the most that any question is given of a window, in tokens: what a lease is opened with.
+
+    Raises:
+        ConfigError: there is no such verbosity.
+    """
+    return reserve_for(
+        1.0, window_tokens=window_tokens, tools_mode=True, verbosity=verbosity, most_tokens=most_tokens
+    ).tokens
+
+
+# What each section of a request may cost, in words or tokens, and what is kept where that is not
+# enough.
+
+Unit = Literal["words", "tokens"]
+
+# The line that stands for messages that are left out: its words, and about its tokens.
+POINTER_WORDS, POINTER_TOKENS = 10, 32
+
+# What a text costs in the unit of the caps.
+Count = Callable[[str], int]
+
+# "ladder": in the newest messages what the user did not write is reduced before the documents are. "squidbot-v2": the
+# newest messages stay whole, as in document 001.
+TrimRule = Literal["ladder", "squidbot-v2"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The policy caps of one agent. Defaults: Q-01; limits: Q-02.
+
+    In the configuration of an agent they are `context_memory_max_words`, `context_summary_max_words`,
+    `context_history_max_words`, `context_total_max_words`, `context_min_recent_messages`, `context_budget_mode` (the
+    unit) and `context_dedupe_summary_against_memory`; the names keep "words" in either unit.
+
+    Attributes:
+        memory, summary, history: what the section may cost, in `unit`.
+        total: what the three may cost together, in `unit`.
+        min_recent_messages: newest messages that are kept whatever they cost.
+        unit: what is counted.
+        dedupe: whether summary lines that the memory document has are left out.
+
+    Raises:
+        ConfigError: a cap is not above 0, the total is below the history's cap, or the unit is unknown.
+    """
+
+    memory: int = 300
+    summary: int = 500
+    history: int = 2500
+    total: int = 4500
+    min_recent_messages: int = 2
+    unit: Unit = "words"
+    dedupe: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what Q-02 names, with the key as the user wrote it."""
+        for key, value in (
+            ("context_memory_max_words", self.memory),
+            ("context_summary_max_words", self.summary),
+            ("context_history_max_words", self.history),
+            ("context_total_max_words", self.total),
+            ("context_min_recent_messages", self.min_recent_messages),
+        ):
+            if value <= 0:
+                raise ConfigError(f"agents.{key} must be > 0, not {value}")
+        if self.unit not in ("words", "tokens"):
+            raise ConfigError(f"agents.context_budget_mode must be 'words' or 'tokens', not {self.unit!r}")
+        if self.total < self.history:
+            raise ConfigError(
+                f"agents.context_total_max_words must be >= agents.context_history_max_words, "
+                f"not {self.total} < {self.history}"
+            )
+
+    def left(self, memory: int, summary: int, *, reduces: bool) -> Capped:
+        """Return what documents of these sizes leave for history, in the unit of the caps."""
+        notes = max(0, self.summary - summary)
+        left = self.total - memory - summary
+        pointer = POINTER_WORDS if self.unit == "words" else POINTER_TOKENS
+        return Capped(self.history, left, notes, self.min_recent_messages, reduces, pointer)
+
+
+class Capped(NamedTuple):
+    """What of the caps is left for the history of one call, in their unit.
+
+    Attributes:
+        history: what is sent raw of what was said before the current turn may cost.
+        total: what that and notes may cost together: what the documents leave of the total.
+        notes: what notes may cost.
+        min_recent_messages: newest messages that are kept whatever they cost.
+        reduces: whether of these what the user did not write is cut before the total is passed.
+        pointer: what stands in any case for what is left out costs.
+    """
+
+    history: int
+    total: int
+    notes: int
+    min_recent_messages: int
+    reduces: bool
+    pointer: int = 0
+
+    def kept(self, items: Sequence[HistoryItem], *, noted: bool = False) -> tuple[int | None, ...]:
+        """Return for each item, oldest first, what it may cost; None: it is left out.
+
+        `noted` says that something stands for older ones already.
+        """
+        left = self._kept(items, self.total)
+        return self._kept(items, self.total - self.pointer) if noted or None in left else left
+
+    def _kept(self, items: Sequence[HistoryItem], total: int) -> tuple[int | None, ...]:
+        total = max(1, total)
+        caps = Caps(history=min(self.history, total), total=total, min_recent_messages=self.min_recent_messages)
+        kept = cap_history(items, caps)
+        rule: TrimRule = "ladder" if self.reduces else "squidbot-v2"
+        costs = dict(zip(kept, enforce_total([items[one] for one in kept], 0, 0, caps, rule).history, strict=True))
+        return tuple(costs.get(place) for place in range(len(items)))
+
+
+class Measure(NamedTuple):
+    """How caps are counted: the unit in force, its counter, and a warning to give once where it isn't the one asked."""
+
+    unit: Unit
+    count: Count
+    warning: str | None
+
+
+class HistoryItem(NamedTuple):
+    """One atom of the history.
+
+    Attributes:
+        cost: what it costs as it is, in the unit of the caps.
+        messages: how many messages it has.
+        floor: whether a floor of the configuration (turns, tokens; C16) keeps it whatever it costs.
+        least: what it costs when cut as far as it may be; None: never cut, as a user's text (C2).
+    """
+
+    cost: int
+    messages: int = 1
+    floor: bool = False
+    least: int | None = None
+
+
+class Trimmed(NamedTuple):
+    """What each part may cost after the total was enforced, in the unit of the caps.
+
+    Attributes:
+        history: for each item in the order given what it may cost; None: it is left out.
+        summary, memory: what is left of each.
+        overrun: by how much the total is still exceeded; 0 where it is kept.
+    """
+
+    history: tuple[int | None, ...]
+    summary: int
+    memory: int
+    overrun: int
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs of characters that are no whitespace (C3)."""
+    return len(text.split())
+
+
+def measure_for(unit: Unit, token_count: Count | None) -> Measure:
+    """Return what counts the caps: tokens only where there is a counter, else words and one warning (Q-08).
+
+    The counter is used where it is given: tokens never mean words in silence. The warning is for the caller to tell
+    once.
+    """
+    if unit == "words":
+        return Measure("words", count_words, None)
+    if token_count is not None:
+        return Measure("tokens", token_count, None)
+    return Measure(
+        "words", count_words, "the budget is set in tokens, but there is no token counter: words are counted"
+    )
+
+
+def available_tokens(input_limit_tokens: int, fixed_tokens: int, summary_tokens: Sequence[int] = ()) -> int:
+    """Return what the history may cost: input limit - fixed part - summaries (B-13, O-06); 0 where nothing is left.
+
+    The fixed part is system, tools and head.
+
+    Raises:
+        BudgetError: the fixed part alone leaves no room.
+    """
+    if fixed_tokens >= input_limit_tokens:
+        raise BudgetError(
+            "system and tools",
+            cost=fixed_tokens,
+            budget=input_limit_tokens,
+            unit="tokens",
+            key="models.<alias>.context_window",
+        )
+    return max(0, input_limit_tokens - fixed_tokens - sum(summary_tokens))
+
+
+def compact_at_tokens(available: int, compact_at_fraction: float = 0.8) -> int:
+    """Return the smallest cost of the history, in tokens, at which an event is due: that share of `available`, or more.
+
+    The default is O-06's 80 %; `available` is in tokens.
+    """
+    return math.ceil(Fraction(str(compact_at_fraction)) * available)
+
+
+def truncate_newest(text: str, limit: int, count: Count) -> str:
+    """Return the end of `text` that costs at most `limit`: its newest lines whole, one cut in the oldest one (C15).
+
+    In words the result has exactly `limit` of them if the text has more. The cut is before a word; only where the
+    newest word alone is too much it is inside. What is returned is an end of `text`, its line breaks unchanged, and
+    has been counted as a whole; "" where nothing fits. `limit` and `count` are in the same unit.
+    """
+    if count(text) <= limit:
+        return text
+
+    def fits(start: int) -> bool:
+        return count(text[start:]) <= limit
+
+    line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    line = _earliest(line_starts[1:], fits)
+    start, end = [*line_starts, len(text)][line : line + 2]
+    word_starts = [match.start() for match in re.compile(r"\S+").finditer(text, start, end)]
+    word = _earliest(word_starts, fits)
+    if word < len(word_starts):
+        return text[word_starts[word] :]
+    if text[end:].strip():
+        return text[end:]
+    letters = range(word_starts[-1], len(text[:end].rstrip())) if word_starts else range(0)
+    letter = _earliest(letters, fits)
+    return text[letters[letter] :] if letter < len(letters) else ""
+
+
+def cap_history(items: Sequence[HistoryItem], caps: Caps) -> tuple[int, ...]:
+    """Return the positions of the items that are kept, oldest first (Q-06).
+
+    From newest to oldest while they fit `caps.history`; from the first that does not, older ones are left out. The
+    newest item, those with the newest `caps.min_recent_messages` messages, and floor items are kept in any case and
+    count as the others do.
+    """
+    floor = _floor(items, caps)
+    kept: list[int] = []
+    spent, open_ = 0, True
+    for position in reversed(range(len(items))):
+        open_ = open_ and spent + items[position].cost <= caps.history
+        if open_ or position in floor:
+            kept.append(position)
+            spent += items[position].cost
+    return tuple(reversed(kept))
+
+
+def enforce_total(
+    history: Sequence[HistoryItem], summary: int, memory: int, caps: Caps, rule: TrimRule = "ladder"
+) -> Trimmed:
+    """Return what each part may cost so that all together cost at most `caps.total`: history, summary, memory (Q-07).
+
+    History goes first, the oldest item first and whole, down to the floor of `cap_history`. By the rule "ladder" the
+    floor's items are then cut to their `least`, oldest first, and by no more than needed; and where the history alone
+    exceeds the total, summary and memory are spared, as emptying them would not help. By "squidbot-v2" floor items
+    stay whole and the documents are emptied (V13). An overrun is a value, for the event `budget-overrun`.
+    """
+    floor = _floor(history, caps)
+    over = sum(item.cost for item in history) + summary + memory - caps.total
+    left: list[int | None] = [item.cost for item in history]
+    for position, item in enumerate(history):
+        if over > 0 and position not in floor:
+            left[position] = None
+            over -= item.cost
+    if rule == "ladder":
+        for position in sorted(floor):
+            cut = _cuttable(history[position], over)
+            left[position] = history[position].cost - cut
+            over -= cut
+        if over > summary + memory:
+            return Trimmed(tuple(left), summary, memory, over)
+    from_summary = max(0, min(summary, over))
+    from_memory = max(0, min(memory, over - from_summary))
+    overrun = max(0, over - from_summary - from_memory)
+    return Trimmed(tuple(left), summary - from_summary, memory - from_memory, overrun)
+
+
+def _cuttable(item: HistoryItem, wanted: int) -> int:
+    least = item.cost if item.least is None else item.least
+    return max(0, min(item.cost - least, wanted))
+
+
+def _floor(items: Sequence[HistoryItem], caps: Caps) -> set[int]:
+    floor = {position for position, item in enumerate(items) if item.floor}
+    messages = 0
+    for position in reversed(range(len(items))):
+        if messages >= caps.min_recent_messages:
+            break
+        floor.add(position)
+        messages += items[position].messages
+    return floor
+
+
+def _earliest(starts: Sequence[int], fits: Callable[[int], bool]) -> int:
+    """Return the index of the first start that fits, if each one after it does; len(starts) where the last does not.
+
+    It goes back from the end in growing steps, so that no more than about twice the starts that fit are ever counted.
+    """
+    good, bad, step = len(starts), -1, 1
+    while good - bad > 1:
+        probe = max(good - step, (good + bad) // 2)
+        if fits(starts[probe]):
+            good, step = probe, 2 * step
+        else:
+            bad = probe
+    return good
+
+
+# What each category of messages may cost of a request: soft caps by weight (P-08, C11).
+
+# In the order of the document: system text with tools, context with documents, what was said with notes on it, what
+# tools put out with their errors.
+CATEGORIES: Final = ("system", "context", "dialog", "output")
+WEIGHTS: Final = (10, 30, 40, 20)
+# A pool for what is none of these (C11), beside weights that sum to 100.
+POOL: Final = "other"
+POOL_WEIGHT: Final = 5
+
+
+class Share(NamedTuple):
+    """What a category uses of a request, and what it is allotted, in the unit of the total."""
+
+    name: str
+    used: int
+    allotted: int
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it uses more than its share."""
+        return self.used > self.allotted
+
+
+def shares(total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS) -> tuple[Share, ...]:
+    """Return what each category uses and may, in the document's order: a cap is soft, what nobody uses is borrowed.
+
+    So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are (V11).
+
+    Raises:
+        ConfigError: a weight is negative.
+    """
+    named = zip(CATEGORIES, weights, strict=True)
+    items = [Item(name, weight, actual=used.get(name, 0)) for name, weight in named]
+    allotted = allocate(max(0, total), [*items, Item(POOL, POOL_WEIGHT, actual=used.get(POOL, 0))])
+    return tuple(Share(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
+
+
+# What each part of a request is given in a window of its size: the layouts of document 004 (O-04,
+# C11).
+
+# What was said and is sent as such; it gets what the others leave.
+RECENT: Final = "recent"
+# The parts that are summaries with a level, in the order of `Tier.summaries`; and the one note on all that was said.
+LAYOUT_LEVELS: Final = ("detailed", "moderate", "compact")
+SESSION: Final = "session"
+# One note on what is older than all summaries is paid from recent where it has no part (C23): this much of it.
+MERGED_FRACTION: Final = 0.25
+# Of the smallest windows recent keeps so much in any case: where the document's figures would fill all of them.
+LEAST_RECENT: Final = 3
+
+
+class Layout(NamedTuple):
+    """The parts of a request by name, in the document's order, in tokens; together the input limit."""
+
+    parts: tuple[tuple[str, int], ...]
+    counts: tuple[int, int, int]
+
+    def tokens(self, name: str) -> int:
+        """Return what a part is given; 0 for one that the tier does not have."""
+        return dict(self.parts).get(name, 0)
+
+    @property
+    def total(self) -> int:
+        """What all parts are given together."""
+        return sum(tokens for _, tokens in self.parts)
+
+    @property
+    def levels(self) -> int:
+        """What summaries that have a level are given together."""
+        return sum(map(self.tokens, LAYOUT_LEVELS))
+
+    @property
+    def notes(self) -> int:
+        """What all notes are given together, one on what is older with them."""
+        return self.levels + (self.session or int(MERGED_FRACTION * self.tokens(RECENT)))
+
+    @property
+    def session(self) -> int:
+        """What one note on all that is older than the summaries is given; 0 where the tier has no part for it."""
+        return self.tokens(SESSION)
+
+    def single(self, level: str) -> int | None:
+        """Return what one summary of a level is given; None where the tier names none of that level."""
+        count = self.counts[LAYOUT_LEVELS.index(level)] if level in LAYOUT_LEVELS else 0
+        return self.tokens(level) // count if count else None
+
+    def within(self, limit_tokens: int) -> dict[str, int]:
+        """Return the parts by name where a request may cost another number: recent gets, or gives, the difference."""
+        parts = dict(self.parts)
+        return {**parts, RECENT: max(0, limit_tokens - self.total + parts[RECENT])}
+
+
+@lru_cache(maxsize=64)  # a host opens session after session with few windows
+def laid_out(window_tokens: int, input_tokens: int) -> Layout:
+    """Return the layout of a window whose requests may cost `input_tokens`.
+
+    Weight and ceiling of a part are the tier's figure; its floor is what it has in the largest window of the tier
+    below, so that a larger window gives no part that both have less. Recent gets the rest.
+
+    Raises:
+        ConfigError: there is no window, or the input is not within 1 and the window.
+    """
+    of = tier_of(window_tokens)
+    if not 0 < input_tokens <= window_tokens:
+        raise ConfigError(f"the input of a window of {window_tokens} tokens must be 1 to that, not {input_tokens}")
+    floors = _floors(of, window_tokens, input_tokens)
+    items = [Item(name, most, min=floors.get(name, 0), max=most) for name, most in of.layout]
+    least = floors[RECENT]
+    shares = allocate(input_tokens, [*items, Item(RECENT, 1, min=least, actual=least)])
+    return Layout(tuple((name, shares[name]) for name, _ in (*of.layout, (RECENT, 0))), of.summaries)
+
+
+def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
+    """Return what each part has in the largest window of the tier below, where as large a share of it is for input."""
+    below = TIERS[of.number - 2].largest_window_tokens if of.number > 1 else None
+    input_below = input_tokens * below // window_tokens if below else 0
+    if not below or not input_below:
+        return {RECENT: input_tokens // LEAST_RECENT}
+    return dict(laid_out(below, input_below).parts)
+
+
+# How full the context is, as a ladder of rungs, each of which asks for something else (decisions.md
+# section 8).
+
+# The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
+# fires an event at the next turn, and 1, which forces one.
+WARN, JOURNAL, CRITICAL, EMERGENCY = "warn", "journal", "critical", "emergency"
+NOTICE = "[the context is {percent} % full: before it is full, older messages will be told in notes]"
+
+
+class ContextUsage(NamedTuple):
+    """How much of a context is used, in tokens (O-14)."""
+
+    current_tokens: int
+    max_tokens: int
+
+    @property
+    def percentage(self) -> int:
+        """The used share in percent, rounded down; 100 where there is no room at all."""
+        return 100 * self.current_tokens // self.max_tokens if self.max_tokens > 0 else 100
+
+    @property
+    def available_tokens(self) -> int:
+        """What is free; 0 where more is used than there is."""
+        return max(0, self.max_tokens - self.current_tokens)
+
+
+class Ladder(NamedTuple):
+    """The rungs, as shares of what summaries leave of the room for history, and what they do.
+
+    Attributes:
+        warn_fraction: user and model are warned; 0 for never, as for the others.
+        journal_fraction: whoever keeps a journal is to write.
+        critical_fraction: the user is warned again.
+        emergency_fraction: that again, and an event before the next turn tells everything anew.
+        notice: whether the model is told at the first rung, behind the message that opens a turn.
+        compact_at_tokens: history of so many tokens fires an event like the high-water mark does; 0 for never.
+        compact_at_messages: so many messages that are sent as they were said do, too; 0 for never.
+        low_water_messages: so many of these an event by their number leaves, while they fit; 0: the low mark's share.
+    """
+
+    warn_fraction: float = 0.70
+    journal_fraction: float = 0.75
+    critical_fraction: float = 0.85
+    emergency_fraction: float = 0.95
+    notice: bool = True
+    compact_at_tokens: int = 0
+    compact_at_messages: int = 0
+    low_water_messages: int = 0
+
+    def told(self, pressure: float) -> tuple[str, ...]:
+        """Return the rungs that a pressure has reached and that somebody is told of, lowest first."""
+        marks = {
+            WARN: self.warn_fraction,
+            JOURNAL: self.journal_fraction,
+            CRITICAL: self.critical_fraction,
+            EMERGENCY: self.emergency_fraction,
+        }
+        return tuple(rung for rung, mark in marks.items() if 0 < mark <= pressure)
+
+    def crossed(self, pressure: float, before: Collection[str]) -> tuple[str, ...]:
+        """Return the rungs that a pressure has reached and that are not among those reached `before`, lowest first."""
+        return tuple(rung for rung in self.told(pressure) if rung not in before)
+
+    def first_notice(self, pressure: float) -> str | None:
+        """Return the line that tells the model of its first rung; None where it has not been reached."""
+        if not self.notice or WARN not in self.told(pressure):
+            return None
+        return NOTICE.format(percent=int(100 * min(1.0, pressure)))
+
+    def marked_room(self, room: Cost, high_fraction: float) -> Cost:
+        """Return the room whose high-water mark comes first: history's own, or the one that `compact_at_tokens` says.
+
+        All shares that an event goes by are of this room, so the mark that fires is also the one that it falls below.
+        """
+        if not self.compact_at_tokens:
+            return room
+        tokens = int(self.compact_at_tokens / high_fraction)
+        return Cost(min(room.estimate, tokens), min(room.bound, tokens))
+
+    def without_marks(self) -> Ladder:
+        """Return the ladder on which no number of tokens or messages fires an event."""
+        return self._replace(compact_at_tokens=0, compact_at_messages=0, low_water_messages=0)
+
+
+def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
+    """Return how full the room beside the summaries is, in the unit that binds; above 1 where history does not fit.
+
+    `history` includes the summaries. "Usage > 80 % of available" (O-06) is a pressure above .8.
+    """
+    said, free = history.less(summaries), room.less(summaries)
+    return max(_share(said.bound, free.bound), _share(said.estimate, free.estimate))
+
+
+def _share(used: int, room: int) -> float:
+    if room > 0:
+        return used / room
+    return float("inf") if used > 0 else 0.0
+
+
+# Drops the lines of a summary that the memory document says already.
+
+# The heading that an emptied summary loses (Q-04).
+SUMMARY_HEADING = "## Conversation Summary"
+
+_BULLETS = ("- ", "* ", "\u2022 ")
+
+
+def dedupe(summary: str, memory: str) -> tuple[str, tuple[str, ...]]:
+    """Return the summary without the lines that equal a line of the memory document, and those lines as they stood.
+
+    Compared are lines that are trimmed, in lower case, without one leading bullet `-`, `*` or U+2022 followed by a
+    space, and with single spaces inside (Q-04). Blank lines are never removed, and what stays is unchanged. A summary
+    of which only blank lines and its heading are left is returned as "".
+    """
+    said = {_normalised(line) for line in memory.split("\n")} - {""}
+    kept: list[str] = []
+    removed: list[str] = []
+    for line in summary.split("\n"):
+        (removed if _normalised(line) in said else kept).append(line)
+    if removed and all(line.strip() in ("", SUMMARY_HEADING) for line in kept):
+        kept = []
+    return "\n".join(kept), tuple(removed)
+
+
+def _normalised(line: str) -> str:
+    text = line.strip().lower()
+    # Without the space it is a sign, an option or a star of bold text: "-5 degrees", "--flag", "**Bold**".
+    if text.startswith(_BULLETS):
+        text = text[2:]
+    return " ".join(text.split())

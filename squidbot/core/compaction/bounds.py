@@ -1,0 +1,209 @@
+"""How large a request may be, and really is at most, by what reports have taught of the requests before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.budget import input_limit
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.tokens.calibration import MOST_FACTOR, Added, Bill
+from squidbot.core.tokens.classes import utf8_bytes
+from squidbot.core.view.renderer import spent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from squidbot.core.messages import Lease, Part, StoredMessage, Usage
+    from squidbot.core.past import Past
+    from squidbot.core.ports import Certificate
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.tokens.calibration import Bills
+    from squidbot.core.view.assembly import Assembly
+
+
+# Of a limit for which a change came out too large more than once, one part in so many is taken each time beside that.
+CUT_PARTS = 16
+# A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
+SILENT_CUT_FRACTION = 0.5
+
+
+class Certified(NamedTuple):
+    """The smallest bound of a request that is known to hold, in tokens, and what it is from."""
+
+    tokens: int
+    certificate: Certificate
+
+
+class Limits(NamedTuple):
+    """What a whole request may cost as counted: one that extends the one before it, and one that a change makes."""
+
+    extends: Cost
+    changes: Cost
+
+    def less(self, over_tokens: int, times: int) -> Limits:
+        """Return the limits with less for a change, which came out so much too large, after `times` that have."""
+        bound = self.changes.bound - over_tokens - over_tokens // 8 - 1 - times * self.changes.bound // CUT_PARTS
+        return self._replace(changes=Cost(self.changes.estimate, bound))
+
+
+def plain_limit(lease: Lease, settings: HistorySettings, bills: Bills, room_tokens: int) -> Cost:
+    """Return what any request may cost as counted; less where reports have shown that the counter is under."""
+    policy = settings.policy_limit
+    if policy is None:
+        policy = input_limit(lease.window_tokens, 0, lease.safety_fraction)
+    return Cost(policy, bills.plain_limit(room_tokens))
+
+
+def limits_by_bills(
+    lease: Lease, settings: HistorySettings, past: Past, room_tokens: int, fixed_tokens: int
+) -> Limits | None:
+    """Return the limits by what was billed, of which a change's is a guess to be checked; None where nothing is known.
+
+    `room_tokens` is what the window leaves for input, `fixed_tokens` the bound of system text and tools.
+    """
+    bills = past.bills
+    if not bills.reported_tokens or past.cost.estimate <= 0:
+        return None
+    physical, policy = room_tokens, settings.policy_limit
+    extends = past.cost.bound + bills.extended_limit(physical)
+    left = physical - bills.fixed_bound(fixed_tokens)
+    changes = min(extends, fixed_tokens + bills.run_limit(left)) if bills.knows_runs else 0
+    if policy is not None:
+        return Limits(Cost(policy, extends), Cost(policy, changes))
+    fraction = max(lease.safety_fraction, settings.calibrated_fraction)
+    share = input_limit(lease.window_tokens, 0, fraction)
+    added = past.cost.estimate + share - bills.reported_tokens
+    anew = share * past.cost.estimate // bills.reported_tokens
+    return Limits(Cost(added, extends), Cost(min(added, anew), changes))
+
+
+def added_by(assembly: Assembly, before: Past, left: Past) -> Added:
+    """Return what a request has behind the one before it, which `before` is of; `left` is what it leaves itself."""
+    outside_tokens = 0 if (before.system, before.tools) == (left.system, left.tools) else left.outside.bound
+    behind = _is_behind(assembly, before, left)
+    appended = assembly.cost.bound - before.cost.bound if behind else None
+    is_step = behind and _is_step(assembly.parts[before.parts :])
+    oldest = next((part.first_seq for part in assembly.parts if _is_answer(part)), assembly.standing.messages)
+    return Added(appended, is_step, max(0, before.messages), outside_tokens, oldest)
+
+
+def _is_answer(part: Part) -> bool:
+    """Return whether a part is an answer, whole or cut."""
+    return part.role == "assistant" and part.payload is not None
+
+
+def _is_behind(assembly: Assembly, before: Past, left: Past) -> bool:
+    same = (before.lease_id, before.plan_id, before.system, before.tools)
+    if not before.known or assembly.event is not None or same != (left.lease_id, left.plan_id, left.system, left.tools):
+        return False
+    return len(assembly.parts) >= before.parts and not before.broken_by(assembly.parts, left.plan_id)
+
+
+def _is_step(parts: Sequence[Part]) -> bool:
+    """Return whether parts are messages as they were said, the first one of the assistant and no other."""
+    said = [part.role == "assistant" for part in parts if part.payload is not None]
+    return len(said) == len(parts) > 0 and said[0] and not any(said[1:])
+
+
+def bill_of(left: Past, rows: Sequence[StoredMessage], usage: Usage) -> Bill:
+    """Return the bill of a request from what it leaves, what is recorded behind it, and what was reported."""
+    added = left.added or Added(None, is_step=False, first_seq=0)
+    return Bill(
+        reported_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        bound_tokens=left.cost.bound,
+        # As it was said: what is cut of it at birth was reported, and is no reasoning.
+        answer_tokens=sum(row.cost.bound for row in rows if row.role == "assistant"),
+        added=added._replace(is_step=added.is_step and left.messages >= 0),
+        messages=max(0, left.messages),
+        certified_tokens=left.certified,
+    )
+
+
+def is_too_little(usage: Usage, left: Past) -> bool:
+    """Return whether less was reported for a request than it can have cost; `left` is what it leaves."""
+    return usage.input_tokens < SILENT_CUT_FRACTION * left.cost.estimate
+
+
+def is_too_much(usage: Usage, left: Past, window_tokens: int) -> bool:
+    """Return whether more was reported for a request than it can have cost; `left` is what it leaves.
+
+    It was answered, so it was within the window; and no text costs more tokens than it has bytes.
+    """
+    reported_tokens, bound_tokens = usage.input_tokens, left.cost.bound
+    if reported_tokens > window_tokens:
+        return True
+    beside_tokens = left.bills.beside_texts(bound_tokens)
+    if reported_tokens <= bound_tokens + beside_tokens:  # most are, and nothing needs to be measured
+        return False
+    most_tokens = MOST_FACTOR * bound_tokens
+    if left.sent:
+        tools_tokens = bound_tokens - sum(part.cost.bound for part in left.sent)
+        most_tokens = min(most_tokens, MOST_FACTOR * tools_tokens + sum(map(_most_of, left.sent)))
+    return reported_tokens > most_tokens + beside_tokens
+
+
+def _most_of(part: Part) -> int:
+    """Return the most that a part costs: its bytes, or its bound where that has more: a picture, a template."""
+    said = (part.payload, part.text, part.notice, part.label, *(part.arguments or ()))
+    return max(part.cost.bound, sum(utf8_bytes(text) for text in said if text))
+
+
+def certain(left: Past, assembly: Assembly, before: Past, own: Certificate) -> tuple[Past, Assembly]:
+    """Return what a request leaves, and the request, both with what it costs at most where reports tell.
+
+    What it leaves says what it has behind the request before, too; `own` is the certificate of the counter.
+    """
+    added = added_by(assembly, before, left)
+    left = left._replace(added=added, sent=assembly.parts)
+    if not left.bills.reports:
+        return left, assembly
+    tokens, certificate = certified(assembly, before, added, own)
+    signed = replace(assembly, certificate=certificate, certified_tokens=tokens)
+    return left._replace(certified=tokens, certificate=certificate), signed
+
+
+def certified(assembly: Assembly, before: Past, added: Added, own: Certificate) -> Certified:
+    """Return the smallest bound of a request that holds; `own` is the certificate of the counter.
+
+    `before` is what the request before it left, `added` what it has behind that one.
+    """
+    bills = before.bills
+    if bills.reported_tokens and added.appended_tokens is not None:
+        return Certified(bills.extended_bound(added.appended_tokens), "anchored")
+    answers = bills.answers_bound(_answers(assembly.parts), added.oldest_seq)
+    plain = Certified(bills.plain_bound(assembly.cost.bound) + answers, own)
+    if not bills.knows_runs:
+        return plain
+    return min(plain, Certified(_by_runs(assembly, bills, added), "calibrated"))
+
+
+def _answers(parts: Iterable[Part]) -> int:
+    """Return the bound of the answers among parts."""
+    return sum(part.cost.bound for part in parts if _is_answer(part))
+
+
+def _by_runs(assembly: Assembly, bills: Bills, added: Added) -> int:
+    """Return the bound of a request whose tail was billed before, as far as it was."""
+    run = _billed(assembly.standing.tail.parts, bills)
+    system = [part for part in assembly.parts if part.kind is Kind.SYSTEM and part.payload is None]
+    fixed = assembly.cost.less(spent(assembly.parts)).plus(spent((*system, *assembly.standing.lead))).bound
+    billed = sum(part.cost.bound for part in run)
+    anew = assembly.cost.bound - fixed - billed
+    answers = bills.answers_bound(_answers(assembly.parts) - _answers(run), added.oldest_seq)
+    known = bills.fixed_bound(fixed) + added.outside_tokens + bills.run_bound(billed)
+    return known + bills.texts_bound(anew) + answers
+
+
+def _billed(tail: Sequence[Part], bills: Bills) -> list[Part]:
+    """Return the parts of a tail that were billed as they are: whole steps, behind what was forgotten."""
+    run: list[Part] = []
+    steps = False
+    for part in tail:
+        if part.kind is Kind.FORGOTTEN:
+            run, steps = [], False
+        steps = steps or part.role == "assistant"
+        if steps and part.payload is not None and bills.has_billed(part.first_seq):
+            run.append(part)
+    return run

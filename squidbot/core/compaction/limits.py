@@ -1,0 +1,221 @@
+"""What stays raw at an event whatever the low-water mark leaves: the newest turns, messages and tokens (C16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from squidbot.core.budget import WEIGHTS, shares
+from squidbot.core.compaction.pressure import Batch, by_bound, by_estimate, imageless, still_sent
+from squidbot.core.messages import Cost
+from squidbot.core.plan import Representation, Segment
+from squidbot.core.settings import LEAST_CUT_FRACTION
+from squidbot.core.view.steps import open_step, total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from squidbot.core.budget import Share
+    from squidbot.core.compaction.pressure import Scene
+    from squidbot.core.messages import StoredMessage
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.renderer import Renderer
+    from squidbot.core.view.steps import Atom
+
+
+class Floors(NamedTuple):
+    """How many of the newest atoms stay.
+
+    Attributes:
+        tail: the atoms that are sent raw, oldest first.
+        stored: how many messages the store holds; later ones came with this call.
+        in_flight_seq: the message that opened the current turn.
+        settings: the floors that are set.
+    """
+
+    tail: Sequence[Atom]
+    stored: int
+    in_flight_seq: int
+    settings: HistorySettings
+
+    def always(self) -> int:
+        """Return how many stay whatever they cost: the newest, and those that came with this call."""
+        stays_from = min(self.in_flight_seq, self.stored) if self.settings.only_in_flight else self.stored
+        return min(len(self.tail), max(1, sum(atom.last_seq >= stays_from for atom in self.tail)))
+
+    def fitting(self, fits: Callable[[Sequence[Atom]], bool]) -> int:
+        """Return how many stay where `fits` says whether so many do: the union of all floors.
+
+        Where that does not fit it shrinks to the newest complete turn, and then to what stays in any case (C16).
+        """
+        if self.settings.only_in_flight:
+            return self.always()
+        wanted = max(self._turns(self.settings.floor_turns), self._messages(), self._tokens())
+        for count in (wanted, min(wanted, self._turns(1))):
+            if count and fits(self.tail[len(self.tail) - count :]):
+                return max(count, self.always())
+        return self.always()
+
+    def by_number(self, most: int) -> int:
+        """Return how many atoms together hold no more than so many messages."""
+        return self._while(most, lambda atom: len(atom.messages))
+
+    def _turns(self, turns: int) -> int:
+        """Return how many atoms hold so many complete turns, and the one in flight behind them."""
+        if not turns:
+            return 0
+        opening = [place for place, atom in enumerate(self.tail) if atom.is_user and atom.last_seq < self.in_flight_seq]
+        return len(self.tail) - opening[-turns] if len(opening) >= turns else len(self.tail)
+
+    def _messages(self) -> int:
+        """Return how many atoms it takes to hold the configured number of messages."""
+        most = self.settings.min_recent_messages
+        count = self._while(most, lambda atom: len(atom.messages))
+        held = sum(len(atom.messages) for atom in self.tail[len(self.tail) - count :])
+        return min(len(self.tail), count + (held < most))
+
+    def _tokens(self) -> int:
+        return self._while(self.settings.keep_recent_tokens, lambda atom: atom.sent_cost.bound)
+
+    def _while(self, most: int, size: Callable[[Atom], int]) -> int:
+        return sum(used <= most for used in _sums(map(size, reversed(self.tail))))
+
+
+def _sums(sizes: Iterable[int]) -> Iterable[int]:
+    used = 0
+    for size in sizes:
+        used += size
+        yield used
+
+
+# The model's own words that give way: at an event each text above its share of the room is cut (W-15,
+# C17).
+
+# No text is cut below this, in tokens as a bound: head and tail should say something beside the mark.
+LEAST_TOKENS = 128
+
+
+class Made(Protocol):
+    """What an event is made with."""
+
+    @property
+    def shelf(self) -> Shelf:
+        """Where the session's data stand, and how they are rendered."""
+
+    @property
+    def settings(self) -> HistorySettings:
+        """What decides what gives way."""
+
+    @property
+    def pinned(self) -> Collection[int]:
+        """The pinned messages."""
+
+
+def reduced(base: Standing, slimmed: Callable[[], Sequence[Atom]], made: Made, room: Cost) -> Renderer | None:
+    """Return the renderer that sends less of single messages: pictures first, then what the model said at length.
+
+    `slimmed` reads the atoms in front of the tail that are sent one by one. None where it would send what is sent now.
+    """
+    renderer, share = made.shelf.renderer, made.settings.assistant_fraction
+    gone = imageless(base, renderer, made.settings.most_images, made.pinned)
+    atoms = (*slimmed(), *_earlier(base)) if share else ()
+    most = Cost(int(share * room.estimate), int(share * room.bound))
+    limits = tuple(limited(atoms, renderer, most, made.pinned))
+    if (gone, limits) == (still_sent(base, renderer), still_limited(base, renderer)):
+        return None
+    return renderer._replace(imageless=gone, limits=limits)
+
+
+def limited(
+    atoms: Sequence[Atom], renderer: Renderer, most: Cost, pinned: Collection[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield (seq, what its text may cost, in tokens as a bound) of each message of the model's above `most`.
+
+    Steps with a pinned message stay whole, and those told as text (R1).
+    """
+    for atom in atoms:
+        if not atom.whole or any(row.seq in pinned for row in atom.messages):
+            continue
+        for row in atom.messages:
+            limit = _limit(row, renderer, most) if row.role == "assistant" else None
+            if limit is not None:
+                yield row.seq, limit
+
+
+def _limit(row: StoredMessage, renderer: Renderer, most: Cost) -> int | None:
+    """Return what the text of a message may cost, in tokens as a bound; None where it is not to be cut."""
+    if not _is_above(row.sent_cost, most):
+        return None
+    cost = renderer.meter.text(renderer.text_of(row) if row.sent_text is None else row.sent_text)
+    limit = max(LEAST_TOKENS, min(most.bound, cost.bound * most.estimate // max(1, cost.estimate)))
+    return limit if _is_above(cost, most) and cost.bound > limit else None
+
+
+def _is_above(cost: Cost, most: Cost) -> bool:
+    return cost.bound > most.bound or cost.estimate > most.estimate
+
+
+def still_limited(made: Standing, renderer: Renderer) -> tuple[tuple[int, int], ...]:
+    """Return the limits of a renderer on messages that are sent, in order of seq."""
+    sent = {part.first_seq for part in made.sent if part.payload is not None} if renderer.limits else set()
+    return tuple(one for one in renderer.limits if one[0] in sent)
+
+
+def _earlier(base: Standing) -> Sequence[Atom]:
+    """Return the atoms of the tail before the newest step, and before the one whose tool loop is open (R3)."""
+    atoms = base.tail.atoms[:-1]
+    loop = open_step([row for atom in base.tail.atoms for row in atom.messages])
+    return atoms if loop is None else [atom for atom in atoms if atom.last_seq < loop]
+
+
+# What tools put out gives way first where it has more than its share of a request (P-08, C14).
+
+
+def outputs_first(
+    scene: Scene, settings: HistorySettings, stay: int, slim_cost: Callable[[Atom], Cost]
+) -> Batch | None:
+    """Return the batch that cuts tool outputs and no more, oldest first; None where that is not called for.
+
+    That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
+    newest atoms stay as they are, `slim_cost` says what an atom costs with its outputs cut.
+    """
+    movable = (*scene.slimmed, *scene.tail)
+    history = total((*(block.cost for block in scene.blocks), *(atom.sent_cost for atom in movable)))
+    output = total(map(_output, movable))
+    most = max(settings.low_fraction, settings.high_fraction - LEAST_CUT_FRACTION)
+    share = _share(scene, settings, most, history, output)
+    if not share.is_over:
+        return None
+    for count, atom in enumerate(movable[: len(movable) - max(1, stay)], 1):
+        saved = _less(atom.sent_cost, slim_cost(atom))
+        history, output = _less(history, saved), _less(output, saved)
+        fits = all(size(history) <= most * size(scene.room) for size in (by_bound, by_estimate))
+        if fits and count > len(scene.slimmed) and output.bound <= share.allotted:
+            return _cut(scene, movable[:count])
+    return None
+
+
+def _share(scene: Scene, settings: HistorySettings, most: float, history: Cost, output: Cost) -> Share:
+    """Return what outputs have of a request, and may have of what an event leaves: `most` of the room.
+
+    Below the mark that fires an event all of it fits, and no share would be too large.
+    """
+    system, context = scene.beside
+    used = {"system": system, "context": context, "output": output.bound, "dialog": history.bound - output.bound}
+    total_tokens = int(most * scene.room.bound) + system + context
+    return shares(total_tokens, used, settings.category_weights or WEIGHTS)[-1]
+
+
+def _less(cost: Cost, part: Cost) -> Cost:
+    return Cost(cost.estimate - part.estimate, cost.bound - part.bound)
+
+
+def _output(atom: Atom) -> Cost:
+    return total(row.sent_cost for row in atom.messages if row.result_ids)
+
+
+def _cut(scene: Scene, atoms: Sequence[Atom]) -> Batch:
+    whole = tuple(row.seq for atom in atoms for row in atom.messages if row.seq in scene.pinned)
+    segment = Segment(atoms[0].first_seq, atoms[-1].last_seq, Representation.SLIMMED, None, whole)
+    segments = (*(block.segment for block in scene.blocks), segment)
+    return Batch(segments, (), atoms[-1].last_seq + 1, len(scene.blocks))

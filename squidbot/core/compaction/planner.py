@@ -1,0 +1,1071 @@
+"""When the plan changes, and to what: the only place where a request stops extending the one before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.budget import EMERGENCY, pressure_of
+from squidbot.core.compaction.limits import Floors, outputs_first, reduced, still_limited
+from squidbot.core.compaction.pressure import (
+    Batch,
+    Ground,
+    Outlook,
+    Scene,
+    by_bound,
+    by_estimate,
+    capped,
+    fullness,
+    is_over,
+    lighter,
+    noted_as,
+    pays,
+    pressure_fraction,
+    retelling,
+    room_of,
+    saves_enough,
+    steps,
+    still_sent,
+    too_much,
+)
+from squidbot.core.messages import Cost, Kind, Record, Usage
+from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment, price_of
+from squidbot.core.settings import LEAST_CUT_FRACTION
+from squidbot.core.view.current import Block, Pieces, Tail, standing
+from squidbot.core.view.renderer import born, is_user_part, shown, spent, unanswerable
+from squidbot.core.view.steps import Atom, atoms_of, open_step, total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from squidbot.core.budget import Ladder
+    from squidbot.core.compaction.pressure import Kept, Moment, NoteTaker, Step
+    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.plan import Run, Section
+    from squidbot.core.ports import Extended
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.current import Shelf, Standing
+
+
+class Change(NamedTuple):
+    """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
+
+    record: PlanRecord
+    standing: Standing
+    batch: Batch
+
+
+def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | None:
+    """Return why the plan must change before this call, or None where it need not."""
+    pressure = pressure_fraction(standing.history, room_of(standing, moment))
+    if pressure > 1:
+        return "overflow"
+    if moment.changed is not None:
+        return moment.changed
+    if moment.new_turn and _beyond(standing, moment, settings):
+        return "rollover"
+    if not moment.new_turn or moment.paused:
+        return None
+    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
+    # A plan that somebody brought back has no mark.
+    return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
+
+
+def _beyond(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
+    """Return whether more stands than the scope of history has, at a new turn, beside what came with the call."""
+    if moment.again:
+        return False  # it is sent as it was
+    behind = min(standing.turn, moment.stored)
+    raw = settings.only_in_flight and any(atom.last_seq < behind for atom in standing.tail.atoms)
+    return raw or (not settings.takes_notes and any(one.segment.summary_id for one in standing.blocks))
+
+
+def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
+    """Return why the plan changes before a new turn although it need not yet, or None."""
+    if pressure > settings.high_fraction or pays(standing, moment, settings):
+        return "high-water"
+    # A session that still fits whole is sent whole, whatever the cache does (promise 9).
+    middle = (settings.high_fraction + settings.low_fraction) / 2
+    return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
+
+
+def _marked_pressure(standing: Standing, moment: Moment, settings: HistorySettings) -> float:
+    """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
+
+    The same predicate fires an event and tells when it has done enough (C4).
+    """
+    ladder = settings.ladder
+    if _too_many(standing, ladder):
+        return math.inf
+    if settings.cap is not None and is_over(standing, min(standing.turn, moment.stored), settings.cap):
+        return math.inf
+    room = ladder.marked_room(room_of(standing, moment), settings.high_fraction)
+    if settings.beside_summaries:
+        return pressure_of(standing.history, standing.summaries, room)
+    return pressure_fraction(standing.history, room)
+
+
+def _too_many(standing: Standing, ladder: Ladder) -> bool:
+    """Return whether there are as many messages as fire an event by their number."""
+    return 0 < ladder.compact_at_messages <= standing.tail.messages
+
+
+# Causes that come from the history's size, or from somebody who wants it smaller.
+PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
+# Of these, the ones that a mark fires: they have done enough when it would not fire again.
+_MARKED = frozenset({"high-water", "cold-cache"})
+
+
+class Makers(NamedTuple):
+    """What a change is made with: where the session's data stand, and who takes notes."""
+
+    shelf: Shelf
+    notes: NoteTaker
+    settings: HistorySettings
+
+
+class Ask(NamedTuple):
+    """What a change is asked for: its cause, the head to freeze, the pinned messages.
+
+    `retells`: a summary that is shown is no longer to be, so everything behind it is told anew.
+    """
+
+    cause: str
+    sections: tuple[Section, ...]
+    pinned: frozenset[int]
+    retells: bool = False
+
+
+def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> Change | None:
+    """Return the change that an event of this cause makes, or None where there is nothing it may do.
+
+    A cause that does not come from pressure compacts only where the history is above the high-water mark.
+
+    Raises:
+        BudgetError: the request does not fit, and nothing makes it fit.
+    """
+    shelf = makers.shelf.showing(before.plan)
+    return _Maker(shelf, *makers[1:], before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
+
+
+class _Maker(NamedTuple):
+    shelf: Shelf
+    notes: NoteTaker
+    settings: HistorySettings
+    before: Standing
+    moment: Moment
+    sections: tuple[Section, ...]
+    pinned: frozenset[int]
+    retells: bool
+
+    def change(self, cause: str) -> Change | None:
+        head = tuple(self.shelf.renderer.section(section) for section in self.sections)
+        pieces = Pieces(self.before.lead, head, self.before.blocks, self.before.tail)
+        base = standing(self.before.plan, pieces, self.before)
+        room = room_of(base, self.moment)
+        pressure = pressure_fraction(base.history, room)
+        if cause not in PRESSING and not self._is_marked(base) and not self._must:
+            return self.same(cause, base)
+        return self._lightened(cause, base) or self.shortened(cause, base, pressure)
+
+    def _lightened(self, cause: str, base: Standing) -> Change | None:
+        """Return the change that sends less of single messages, and shortens history where that is not enough.
+
+        Pictures and long answers give way before anything else does (decisions.md 6, C17). None where none has to.
+        """
+        renderer = reduced(base, lambda: self._parted(base)[1], self, room_of(base, self.moment))
+        if renderer is None:
+            return None
+        fewer = self._replace(shelf=self.shelf._replace(renderer=renderer))
+        made = fewer.applied(base, _as_it_is(base)._replace(kept_blocks=0))
+        pressure = pressure_fraction(made.history, room_of(made, self.moment))
+        if cause == "rollover" or self._must or pressure > min(1.0, self.settings.low_fraction):
+            return fewer.shortened(cause, made, pressure) or fewer.same(cause, made)
+        return fewer.same(cause, made)
+
+    def shortened(self, cause: str, base: Standing, pressure: float) -> Change | None:
+        """Return the change that makes history shorter, or None where nothing may be done.
+
+        Raises:
+            BudgetError: nothing makes the request fit.
+        """
+        made, smallest = self._tried(cause, base, room_of(base, self.moment))
+        if made is not None:
+            return self._worth_it(self._recorded(*made), base, pressure)
+        if pressure > 1:
+            outside = self.moment.outside(smallest)
+            raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
+        return None if cause in PRESSING else self.same(cause, base)
+
+    @property
+    def _must(self) -> bool:
+        """Whether history is compacted whatever its size: told anew, too long to be read back whole, or not in scope.
+
+        A window that reads less back would else show more of it raw than a larger one, which has to compact.
+        """
+        unread = self.before.opened and bool(self.before.blocks)
+        return self.retells or unread or (self.moment.new_turn and _beyond(self.before, self.moment, self.settings))
+
+    def _tried(self, cause: str, base: Standing, room: Cost) -> tuple[tuple[str, Standing, Batch] | None, Standing]:
+        """Return the attempt to make, as its cause, what would stand and the batch; and the last one that was tried.
+
+        To fall below a mark, levels are lowered and notes are merged; they are cut only where nothing else fits. Where
+        nothing falls below it, the gentlest that fits will do, in an emergency the smallest.
+        """
+        found, smallest = None, base
+        mark, emergency = self._mark(cause, base)
+        for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
+            if found is not None and step.notes_fraction < self.settings.notes_fraction:
+                break
+            smallest = self.applied(base, batch)
+            if pressure_fraction(smallest.history, room_of(smallest, self.moment)) > 1:
+                continue
+            made = batch.cause(cause), smallest, batch
+            if found is None or (emergency and smallest.history.bound < found[1].history.bound):
+                found = made
+            if _marked_pressure(smallest, self.moment, self.settings) <= mark:
+                return made, smallest
+        return found, smallest
+
+    def _mark(self, cause: str, base: Standing) -> tuple[float, bool]:
+        """Return the pressure at which an event has done enough, and whether there is an emergency.
+
+        What a mark in tokens or messages has fired goes on until it would not fire again, and an emergency below the
+        first rung. Elsewhere what fits and saves is enough: where notes and the user's words fill the room up to the
+        mark, telling them anew each time to get below it cost a fifth more than leaving them (benchmarks, talk at 32K).
+        So it is where no notes stand yet, and for a new lease, which shows all that a smaller one shows.
+        """
+        if cause not in _MARKED or not base.blocks or base.opened:
+            return math.inf, False
+        mark, ladder = self.settings.high_fraction, self.settings.ladder
+        # Where the mark itself lies as high, every event is one, and jobs write the summaries of an ordinary one.
+        emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.moment))
+        if emergency:
+            return min(mark, ladder.warn_fraction or mark), True
+        return (mark if ladder.compact_at_tokens or ladder.compact_at_messages else math.inf), False
+
+    def _is_marked(self, one: Standing) -> bool:
+        """Return whether history is above the mark that fires an event."""
+        return _marked_pressure(one, self.moment, self.settings) > self.settings.high_fraction
+
+    def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
+        """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
+        needed = pressure > 1 or change.record.cause in PRESSING or self._must
+        return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
+
+    def _batches(self, base: Standing, room: Cost) -> Iterator[tuple[Step, Batch]]:
+        """Yield what the attempts of this event would send, gentlest first."""
+        # most calls change nothing
+
+        notes = Better(self.notes, self.shelf, self.moment.extended)
+        by_estimate = _by_estimate(base.history, room)
+        scene = self._scene(base, room)
+        blocks, kept = renewed(Ground(scene, self.settings, notes, by_estimate), notes)
+        compactor = Compactor(scene._replace(blocks=blocks), self.settings, notes, by_estimate)
+        for step in (*(retelling(self.settings) if self.retells else ()), *steps(self.settings)):
+            batch = compactor.batch(step)
+            if batch is not None:
+                yield step, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
+
+    def _scene(self, base: Standing, room: Cost) -> Scene:
+        blocks, slimmed = self._parted(base)
+        noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
+        kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
+        answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
+        ladder, cap = self.settings.ladder, self.settings.cap
+        pinned = frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms))
+        behind = min(base.turn, self.moment.stored)
+        return Scene(
+            room=room,
+            blocks=blocks,
+            slimmed=lighter(slimmed, self.shelf.renderer),
+            tail=lighter(base.tail.atoms, self.shelf.renderer),
+            stored=self.moment.stored,
+            pinned=pinned,
+            held=(*kept, *answered, *self._unsent(blocks)),
+            in_flight_seq=base.turn,
+            marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
+            raw_messages=self._raw_messages(),
+            kept=capped((*slimmed, *base.tail.atoms), behind, cap, pinned, noted=bool(blocks)),
+            cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
+            beside=(spent((*self.moment.system, *base.lead)).plus(self.moment.tools).bound, spent(base.head).bound),
+            unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
+        )
+
+    def _parted(self, base: Standing) -> tuple[tuple[Block, ...], tuple[Atom, ...]]:
+        """Return the blocks before the slimmed ones, and the atoms of these."""
+        cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
+        atoms = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
+        return base.blocks[: len(base.blocks) - len(cut)], atoms
+
+    def _unsent(self, blocks: Sequence[Block]) -> list[StoredMessage]:
+        """Return the user's messages that have to be sent and are not: these blocks were told while they might go."""
+        if not blocks or not self.settings.strict:
+            return []
+        sent = {part.first_seq for block in blocks for part in block.parts if is_user_part(part)}
+        rows = self.shelf.read(blocks[0].segment.first_seq, blocks[-1].segment.last_seq)
+        return [row for row in rows if row.seq not in sent and is_user_part(born(row))]
+
+    def _raw_messages(self) -> int | None:
+        """Return how many messages an event leaves raw where a number of them fires it; else the low mark's share."""
+        settings = self.settings
+        most, left = settings.ladder.compact_at_messages, settings.ladder.low_water_messages
+        return min(most - 1, left or int(most * settings.low_fraction / settings.high_fraction)) if most else None
+
+    def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
+        """Return the seqs of the atoms in which a pinned message stands."""
+        found = (atom for atom in atoms if any(row.seq in self.pinned for row in atom.messages))
+        return frozenset(row.seq for atom in found for row in atom.messages)
+
+    def applied(self, base: Standing, batch: Batch) -> Standing:
+        kept = base.blocks[: batch.kept_blocks]
+        segments = batch.segments[batch.kept_blocks :]
+        slim = self.settings.slim_tokens(self.moment.limit.bound)
+        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries, kept))
+        rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
+        behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
+        tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
+        return standing(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
+
+    def _dropped_before(self, rows: Sequence[StoredMessage]) -> int:
+        """Return the seq before which reasoning goes: all but the open step, which providers want unchanged (R3)."""
+        loop = open_step(rows)
+        return self.before.messages if loop is None else loop
+
+    def same(self, cause: str, base: Standing) -> Change:
+        """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
+        batch = _as_it_is(base)
+        return self._recorded(cause, self.applied(base, batch), batch)
+
+    def _as_sent(self, old: Sequence[Part]) -> Sequence[Part]:
+        """Return what is known to have been sent before: no more than system text and head where one is opened."""
+        known = len(self.moment.system) + self.before.lead_count + len(self.before.head)
+        return old[:known] if self.before.opened else old
+
+    def _recorded(self, cause: str, made: Standing, batch: Batch) -> Change:
+        parent = self.before.plan
+        old = self.before.parts(self.moment.system, self.shelf.renderer)
+        new = made.parts(self.moment.system, self.shelf.renderer)
+        outside = self.moment.outside_changed
+        changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(self._as_sent(old), new)
+        whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
+        unchanged = 0 if outside else changed.token_offset + self.moment.tools.bound
+        settings = self.settings
+        record = PlanRecord(
+            plan_id=parent.plan_id + 1 if parent else 0,
+            parent_plan_id=parent.plan_id if parent else None,
+            lease_id="",
+            created_at=self.moment.now,
+            cause=cause,
+            segments=batch.segments,
+            tail_from_seq=batch.tail_from_seq,
+            sections=self.sections,
+            slim_tokens=settings.slim_tokens(self.moment.limit.bound),
+            imageless=still_sent(made, self.shelf.renderer),
+            limits=still_limited(made, self.shelf.renderer),
+            thinking_dropped_before_seq=self._dropped_before(
+                [row for atom in made.tail.atoms for row in atom.messages]
+            ),
+            tokens_before=whole_before.bound,
+            tokens_after=whole_after.bound,
+            certificate=self.shelf.renderer.meter.certificate,
+            first_changed=changed,
+            price=price_of(whole_before, whole_after, unchanged, settings.prices, cold=self.moment.cold).with_summaries(
+                settings.prices.asked(self._written(parent, batch))
+            ),
+        )
+        return Change(record, made._replace(plan=record, opened=False), batch)
+
+    def _written(self, parent: PlanRecord | None, batch: Batch) -> Usage:
+        """Return what a model took for the summaries that are shown and were not by the plan before."""
+        # most calls change nothing
+
+        return writing_of(self.shelf, parent.segments if parent else (), batch.segments, batch.summaries)
+
+
+def _as_it_is(base: Standing) -> Batch:
+    """Return what is sent as it is."""
+    tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
+    return Batch(tuple(block.segment for block in base.blocks), (), tail_from, len(base.blocks))
+
+
+def first_changed(old: Sequence[Part], new: Sequence[Part]) -> FirstChanged:
+    """Return where `new` stops being `old`; the offset is in tokens, as a bound."""
+    offset = 0
+    for index, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before is not after and before != after:
+            return FirstChanged(index, after.first_seq, offset)
+        offset += after.cost.bound
+    index = min(len(old), len(new))
+    return FirstChanged(index, new[index].first_seq if index < len(new) else -1, offset)
+
+
+def _by_estimate(history: Cost, room: Cost) -> bool:
+    if room.bound <= 0 or room.estimate <= 0:
+        return False
+    return history.estimate / room.estimate > history.bound / room.bound
+
+
+# Everything told anew: the newest blocks in notes of their own, by level, behind one note on all
+# older ones.
+
+# What an event may fill where it tells everything anew: the rest is grown into before the next one. On a recorded
+# coding session at 8K, .75, .80 and .85 cost 1,376, 1,546 and 1,707 input tokens' worth a call with recall beyond
+# 2,000 tokens of .61, .63 and .64; at 32K all are the same.
+FULL_FRACTION = 0.8
+# Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
+MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
+NOTHING = Cost(0, 0)
+_SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
+
+
+def filled(room: float) -> float:
+    """Return what notes and messages may fill of a room where everything is told anew; grows with it."""
+    return FULL_FRACTION * room - marks(room)
+
+
+def marks(room: float) -> float:
+    """Return the room for what stands between notes and messages."""
+    return min(MARKS_TOKENS, MARKS_FRACTION * room)
+
+
+class _Ranked(NamedTuple):
+    """A block that keeps notes of its own, their level, and the room for them."""
+
+    run: Run
+    level: Representation
+    limit_tokens: int
+
+
+class _Told(NamedTuple):
+    """A summary, its level, and what stands verbatim behind it."""
+
+    summary: Summary
+    level: Representation
+    beside: list[Part]
+
+    @property
+    def segment(self) -> Segment:
+        """The segment of the plan."""
+        return noted_as(self.summary, self.level, tuple(part.first_seq for part in self.beside))
+
+
+@dataclass(frozen=True, slots=True)
+class Folding(Ground):
+    """Makes the batches that replace all notes."""
+
+    def batch(self, noted: Sequence[Atom], step: Step, behind: Cost, users: tuple[float, float]) -> Batch:
+        """Return the batch that tells everything anew, `noted` the newest of it.
+
+        The user's messages may cost `users`, as a bound and by estimate; notes get what they and what stays `behind`
+        them leave of their room, less a part to grow into.
+        """
+        first, told_from, last = self._fold_range(noted)
+        kept = self._verbatim(self._sayable(noted), step, users)
+        marked = self._marked(first, last, kept)
+        limit = min(self.fold_tokens(step), self._left(behind.plus(spent((*marked, *kept)))))
+        if limit < self.settings.min_note_tokens:
+            return Batch((_absent(first, last, kept),), (), last + 1, 0)
+        new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
+        reach = min(last + 1, self.notes.reach(first, told_from))
+        unreached = (_absent(first, reach - 1, kept),) if reach > first else ()
+        if reach > last:
+            return Batch(unreached, (), last + 1, 0)
+        made = self._told([part for part in kept if part.first_seq >= reach], (reach, last), new, limit)
+        segments = (*unreached, *(one.segment for one in made))
+        summaries = tuple(one.summary for one in made)
+        return Batch(segments, summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
+
+    def _left(self, beside: Cost) -> int:
+        """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
+        return min(int(filled(size(self.scene.room))) - size(beside) for size in (by_bound, by_estimate))
+
+    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[Run], limit: int) -> list[_Told]:
+        """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
+        first, last = span
+        runs = (*self.notes.runs(self._merged_through()), *new)
+        ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
+        merged_through = ranked[0].run.first_seq - 1 if ranked else last
+        made: list[_Told] = []
+        standing: list[Part] = []
+        if merged_through >= first:
+            beside = [part for part in kept if part.first_seq <= merged_through]
+            own_tokens = sum(one.limit_tokens for one in ranked)
+            standing = [*self._marked(first, merged_through, beside), *beside]
+            most = self.settings.merged_tokens(limit - own_tokens)
+            summary = self.notes.folded(first, merged_through, new, standing, most)
+            made.append(_Told(summary, Representation.MERGED, beside))
+            standing += [shown(summary)]
+        for run, level, limit_tokens in ranked:
+            beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
+            told = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
+            summary = self.notes.told(run, [*standing, *told], limit_tokens, level)
+            made.append(_Told(summary, level, beside))
+            standing += [shown(summary), *told]
+        return made
+
+    def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
+        """Return the parts that say what these messages mark, but for those that are kept verbatim."""
+        return self.scene.marked(first_seq, last_seq, frozenset(part.first_seq for part in kept))
+
+    def _merged_through(self) -> int:
+        """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
+        blocks = [block.segment for block in self.scene.blocks]
+        whole = {Representation.MERGED, Representation.ABSENT}
+        return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
+
+    def _ranked(self, runs: Sequence[Run], last_seq: int, limit: int) -> list[_Ranked]:
+        """Return the blocks that keep notes of their own, oldest first: the newest by rank (C23), while they fit.
+
+        All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
+        each other without a hole up to the last message.
+        """
+        ranked: list[_Ranked] = []
+        left = limit * self.settings.level_fraction
+        for run, level in zip(reversed(runs), self.settings.ranks(), strict=False):
+            tokens = self.level_tokens(run.tokens, level)
+            left -= tokens
+            if left < 0 or run.last_seq != last_seq:
+                break
+            ranked.append(_Ranked(run, level, tokens))
+            last_seq = run.first_seq - 1
+        return ranked[::-1]
+
+    def _fold_range(self, noted: Sequence[Atom]) -> tuple[int, int, int]:
+        """Return the first message of all, the first one that a note may tell of, and the last one."""
+        blocks = self.foldable
+        told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
+        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
+        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
+        return first, told_from, last
+
+    def _sayable(self, noted: Sequence[Atom]) -> list[Part]:
+        """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
+        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
+        new = [message for atom in noted if self.stays(atom) for message in atom.messages]
+        parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
+        return [parts[seq] for seq in sorted(parts)]
+
+    def _verbatim(self, sent: Sequence[Part], step: Step, users: tuple[float, float]) -> list[Part]:
+        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
+        said = total(part.cost for part in sent if is_user_part(part))
+        most_bound = min(self.user_share(step, said, by_bound), users[0])
+        most_estimate = min(self.user_share(step, said, by_estimate), users[1])
+        kept: list[Part] = []
+        used = NOTHING
+        for part in reversed(sent):
+            must = self._must(part)
+            used = used if must else used.plus(part.cost)
+            if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
+                kept.append(part)
+        return kept[::-1]
+
+    def _must(self, part: Part) -> bool:
+        pinned = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+        return pinned or (self.settings.strict and is_user_part(part))
+
+
+def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
+    verbatim = tuple(part.first_seq for part in kept if part.first_seq <= last_seq)
+    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
+
+
+# Which messages become a summary, which stay: one batch, from the high-water mark down to the low
+# one.
+
+
+class Zones(NamedTuple):
+    """The movable atoms, oldest first, by what an event does with them."""
+
+    noted: tuple[Atom, ...]
+    slimmed: tuple[Atom, ...]
+    raw: tuple[Atom, ...]
+    limits: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compactor(Ground):
+    """Makes batches for one scene."""
+
+    def batch(self, step: Step) -> Batch | None:
+        """Return what an event of this step would send, or None where there is nothing it may move."""
+        if (first := self._outputs_first(step)) is not None:
+            return first
+        zones = self._zones(step)
+        if zones.noted:
+            appends = step.gentle and self._append_pays(zones, step)
+            made = self._append(zones.noted) if appends else self._folded(zones, step)
+            return self._slimmed_behind(made, zones)
+        if self.foldable and (self._lost() or not step.gentle):
+            return self._slimmed_behind(self._folded(zones, step), zones)
+        if len(zones.slimmed) > len(self.scene.slimmed) or zones.limits:
+            return self._slimmed_behind(self._append(()), zones)
+        return None
+
+    def _outputs_first(self, step: Step) -> Batch | None:
+        """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
+        if not step.gentle or self.settings.category_weights is None or self._lost():
+            return None
+        return outputs_first(self.scene, self.settings, self._floors.fitting(self._stays_raw), self._slim_cost)
+
+    def _folded(self, zones: Zones, step: Step) -> Batch:
+        behind = total((*map(self._slim_cost, zones.slimmed), *(atom.sent_cost for atom in zones.raw)))
+        (_, bound), (_, estimate) = self._shares(step, by_bound), self._shares(step, by_estimate)
+        folding = Folding(self.scene, self.settings, self.notes, self.by_estimate)
+        return folding.batch(zones.noted, step, behind, (bound, estimate))
+
+    # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
+
+    def _zones(self, step: Step) -> Zones:
+        """Return how the movable atoms are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
+        movable = (*self.scene.slimmed, *self.scene.tail)
+        if self.scene.kept is not None:
+            return self._capped(movable, self.scene.kept, step)
+        raw = self._raw_count(step)
+        slimmed, used = 0, Cost(0, 0)
+        for atom in reversed(movable[: len(movable) - raw]) if step.slim_fraction else ():
+            used = used.plus(self._slim_cost(atom))
+            if any(size(used) > step.slim_fraction * size(self.scene.room) for size in (by_bound, by_estimate)):
+                break
+            slimmed += 1
+        cut = len(movable) - raw - slimmed
+        return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
+
+    def _capped(self, movable: tuple[Atom, ...], kept: Kept, step: Step) -> Zones:
+        """Return what the caps leave, if the window has room for it, else no more of it than its own marks leave."""
+        count = kept.atoms
+        whole = total((*(atom.sent_cost for atom in movable), *(block.cost for block in self.scene.blocks)))
+        if whole.bound > self.settings.high_fraction * self.scene.room.bound or not self._stays_raw(movable[-count:]):
+            count = max(self._floors.always(), min(count, self._raw_count(step)))
+        cut = len(movable) - count
+        limited = {seq for seq, _ in kept.limits}
+        stays = [any(row.seq in limited for row in atom.messages) for atom in movable]
+        ends = [place + 1 for place in range(cut, len(movable)) if place < len(self.scene.slimmed) or stays[place]]
+        behind = max(ends, default=cut)
+        return Zones(movable[:cut], movable[cut:behind], movable[behind:], kept.limits)
+
+    def _slim_cost(self, atom: Atom) -> Cost:
+        """Return what an atom costs with its tool outputs cut."""
+        if self.scene.kept is not None:
+            return atom.sent_cost
+        most = self.settings.slim_tokens(self.scene.room.bound)
+        costs = ((message.sent_cost, message.result_ids) for message in atom.messages)
+        return total(Cost(min(one.estimate, most), min(one.bound, most)) if cut else one for one, cut in costs)
+
+    def _raw_count(self, step: Step) -> int:
+        """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor.
+
+        Both units must leave it, whichever binds: else a larger window could show less than a smaller one.
+        """
+        least = self._floors.fitting(self._stays_raw)
+        if not step.keep_fraction:
+            return least
+        raw = max(1, min(self._raw_by(step, by_bound), self._raw_by(step, by_estimate)))
+        if self.scene.raw_messages is not None:
+            raw = self._by_number(step, raw, self._floors.by_number(self.scene.raw_messages))
+        return max(least, raw)
+
+    def _by_number(self, step: Step, raw: int, number: int) -> int:
+        """Return how many of the newest atoms stay by size and by number of messages, `raw` and `number` of them.
+
+        The smaller count; where a number has a low water of its own and fired the event, just that, if it fits well.
+        """
+        if step.keep_fraction < self.settings.low_fraction or not self.scene.cut_by_number or number <= raw:
+            return min(raw, number)
+        cost = total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - number :])
+        share = max(self.settings.low_fraction, self.settings.high_fraction - LEAST_CUT_FRACTION)
+        fits = all(size(cost) <= share * size(self.scene.room) for size in (by_bound, by_estimate))
+        return number if fits else raw
+
+    @property
+    def _floors(self) -> Floors:
+        return Floors(self.scene.tail, self.scene.stored, self.scene.in_flight_seq, self.settings)
+
+    def _stays_raw(self, atoms: Sequence[Atom]) -> bool:
+        """Return whether atoms may stay as a floor: beside what must be sent, and the user's words in front of them.
+
+        It is the same for each attempt of an event: where the user's words gave way for it in a small window, a larger
+        one, whose first attempt is one that keeps them, would not have it (promise 8).
+        """
+        settings, said = self.settings, self._said((*self.scene.slimmed, *self.scene.tail))
+        cost = total(atom.sent_cost for atom in atoms)
+        for size in (by_bound, by_estimate):
+            room = size(self.scene.room)
+            beside = settings.slim_fraction * room + self._held(size) + marks(room)
+            share = room if settings.strict else settings.user_verbatim_fraction * room * settings.keeps_users
+            if size(cost) > room - beside - min(size(said), share):
+                return False
+        return True
+
+    def _raw_by(self, step: Step, size: Callable[[Cost], int]) -> int:
+        """Return how many of the newest atoms the low-water mark leaves in one unit."""
+        budget, _ = self._shares(step, size)
+        kept = used = 0
+        for atom in reversed(self.scene.tail):
+            used += size(atom.sent_cost)
+            if kept and used > budget:
+                break
+            kept += 1
+        return kept
+
+    def _shares(self, step: Step, size: Callable[[Cost], int]) -> tuple[float, float]:
+        """Return what raw messages, and the user's ones in front of them, may cost in one unit.
+
+        Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then the
+        user's share, then half the room for notes, then raw messages up to the low-water mark.
+        """
+        room, settings = size(self.scene.room), self.settings
+        prefix = size(total(block.cost for block in self.scene.blocks))
+        tail = size(total(atom.sent_cost for atom in self.scene.tail))
+        notes = min(tail * settings.note_rate, step.notes_fraction * room)
+        raw = settings.raw_tokens(step.keep_fraction - step.slim_fraction, room, prefix + notes)
+        least_notes = step.notes_fraction * settings.fold_fraction * room / 2
+        beside = step.slim_fraction * room + self._held(size)
+        everything = size(self._said((*self.scene.slimmed, *self.scene.tail)))
+        said = everything if settings.strict else step.user_fraction * room
+        raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if step.keep_fraction else 0.0
+        least = self._floors.fitting(self._stays_raw)
+        newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - least :]))
+        behind = max(raw, newest, settings.keep_fraction * room)
+        return raw, min(said, room - marks(room) - beside - behind)
+
+    def _held(self, size: Callable[[Cost], int]) -> int:
+        """Return what must be sent in front of what stays raw: pinned steps, the question in flight, marked lines."""
+        pinned = (row for atom in self.scene.tail for row in atom.messages if row.seq in self.scene.pinned)
+        marked = self.scene.marked(0, self.scene.stored, ())
+        return size(total((*(row.sent_cost for row in (*self.scene.held, *pinned)), spent(marked))))
+
+    def _said(self, atoms: Sequence[Atom]) -> Cost:
+        """Return what the user's messages cost that stand verbatim behind notes, with those of these atoms."""
+        standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
+        return total((*standing, *(atom.sent_cost for atom in atoms if atom.is_user)))
+
+    # -- a new note behind the ones that stand ----------------------------------------------------------------
+
+    def _append_pays(self, zones: Zones, step: Step) -> bool:
+        """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
+        standing = sum(block.segment.note_tokens for block in self.scene.blocks)
+        added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
+        most = step.notes_fraction * self.least_room if self.scene.kept is None else self.scene.kept.notes
+        if not self._chains(zones.noted, step) or standing + added > most:
+            return False
+        prefix = self.size(total(block.cost for block in self.scene.blocks))
+        raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
+        raw += self.size(spent(self.scene.marked(zones.noted[0].first_seq, zones.noted[-1].last_seq, ())))
+        folded = min(self.fold_tokens(step), standing + added)
+        outlook = self._outlook()
+        appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
+        after = prefix - standing + folded + raw
+        return appended <= outlook.cost_per_request(after=after, written=after)
+
+    def _chains(self, noted: Sequence[Atom], step: Step) -> bool:
+        """Return whether notes are added to those there are at all, and the user's words fit beside them."""
+        if not (self.settings.chain and self.settings.takes_notes) or self._lost():
+            return False
+        said = self._said(noted if self.settings.keeps_users else ())
+        return all(size(said) <= self.user_share(step, said, size) for size in (by_bound, by_estimate))
+
+    def _lost(self) -> bool:
+        """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
+        sent = {part.first_seq for block in self.scene.blocks for part in block.parts if part.payload is not None}
+        return any(row.seq not in sent for row in self.scene.held)
+
+    def _outlook(self) -> Outlook:
+        tail = self.scene.tail
+        growth = self.size(total(atom.sent_cost for atom in tail)) / max(1, len(tail))
+        settings = self.settings
+        return Outlook(settings.high_fraction * self.room, growth, settings.read_price, settings.write_price)
+
+    def _note_tokens(self, block: Sequence[Atom]) -> int:
+        """Return the room for the notes on a block."""
+        return self.level_tokens(sum(atom.cost.bound for atom in block), Representation.DETAILED)
+
+    def _append(self, noted: Sequence[Atom]) -> Batch:
+        segments = [block.segment for block in self.scene.blocks]
+        standing = [part for block in self.scene.blocks for part in block.parts]
+        summaries = []
+        for run in self.blocks_of(noted):
+            kept = [message for atom in run if self.stays(atom) for message in atom.messages]
+            verbatim = tuple(message.seq for message in kept)
+            beside = [*self.scene.marked(run[0].first_seq, run[-1].last_seq, verbatim), *map(born, kept)]
+            summary = self.notes.told(self.notes.took(run), [*standing, *beside], self._note_tokens(run))
+            standing += [shown(summary), *beside]
+            segments.append(noted_as(summary, Representation.SUMMARY_USER, verbatim))
+            summaries.append(summary)
+        tail_from = noted[-1].last_seq + 1 if noted else self._movable_from()
+        runs = tuple((made.first_seq, made.last_seq) for made in summaries)
+        return Batch(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks), runs)
+
+    def _movable_from(self) -> int:
+        return (*self.scene.slimmed, *self.scene.tail)[0].first_seq
+
+    def _slimmed_behind(self, batch: Batch, zones: Zones) -> Batch:
+        if not zones.slimmed:
+            return batch
+        first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
+        limits = tuple((seq, most) for seq, most in zones.limits if first <= seq <= last)
+        cut = {seq for seq, _ in limits}
+        stays = [atom for atom in zones.slimmed if self.scene.kept is not None or self.stays(atom)]
+        whole = tuple(row.seq for atom in stays for row in atom.messages if row.seq not in cut)
+        segment = Segment(first, last, Representation.SLIMMED, None, whole, limits=limits)
+        return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)
+
+
+# What a language model wrote of a block takes the place of the notes by rule, where it is stored and
+# fits.
+
+# Who made a text that an extension had in the place of another.
+MADE_BY = "extension"
+# The kind of the records that say which summaries a language model has written; without one nothing is looked for.
+SUMMARY = "summary"
+
+# The level of the text that stands for a block in each representation that shows one of its own.
+LEVELS = {
+    Representation.SUMMARY_USER: Representation.DETAILED,
+    Representation.DETAILED: Representation.DETAILED,
+    Representation.MODERATE: Representation.MODERATE,
+    Representation.COMPACT: Representation.COMPACT,
+}
+# Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
+# the prompt cache anew, and an event writes its own notes and the raw messages in any case.
+RENEWED_FRACTION = 0.5
+# Of the room for a note on everything, what texts by a model may take: the rest names by rule what they leave out.
+TEXTS_FRACTION = 0.5
+# Among how many of the newest summaries texts for such a note are looked for: at any window about ten have room there,
+# and each block has at most one at each of four levels.
+MOST_LOOKED_AT = 512
+
+
+class Better:
+    """A note taker that shows a language model's text of a block instead of notes, for one event.
+
+    What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
+    """
+
+    def __init__(self, notes: NoteTaker, shelf: Shelf, extended: Extended | None = None) -> None:
+        """Take what makes notes by rule, and what extensions say."""
+        self._notes = notes
+        self._shelf = shelf
+        self._extended = extended
+        self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
+        self._any: bool | None = None
+        self._texts: tuple[Summary, ...] | None = None
+
+    def reach(self, first_seq: int, new_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""
+        return self._notes.reach(first_seq, new_seq)
+
+    def runs(self, after_seq: int) -> tuple[Run, ...]:
+        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
+        return self._notes.runs(after_seq)
+
+    def took(self, atoms: Sequence[Atom]) -> Run:
+        """Read atoms as a block that is noted for the first time."""
+        return self._notes.took(atoms)
+
+    def told(
+        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+    ) -> Summary:
+        """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule.
+
+        An extension may have a text of its own in its place.
+        """
+        told = self.better(run, limit_tokens, level) or self._notes.told(run, standing, limit_tokens, level)
+        return self._represented(told, limit_tokens)
+
+    def _represented(self, told: Summary, limit_tokens: int) -> Summary:
+        """Return the text of an extension under a heading of ours, where there is one that fits."""
+        if self._extended is None:
+            return told
+        meter, place = self._shelf.renderer.meter, (told.first_seq, told.last_seq)
+        left_tokens = limit_tokens - meter.message(_heading(told, told.summary_id)).bound
+        said = self._extended.represent(told, left_tokens) if left_tokens > 0 else None
+        if said is None:
+            return told
+        source = hashlib.sha256(f"{told.source_digest}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()
+
+        def made(known_by: str) -> Summary:
+            text = f"{_heading(told, known_by)}\n{said}"
+            cost = meter.message(text)
+            return replace(told, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
+
+        represented = self.named(place, source, made)
+        return represented if represented.cost.bound <= limit_tokens else told
+
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
+        return self._notes.named(run, source, make)
+
+    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+        self,
+        first_seq: int,
+        last_seq: int,
+        new: Sequence[Run],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        texts: Sequence[str] = (),
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`: texts by a model, then notes by rule."""
+        texts = (*texts, *self._merged(first_seq, last_seq, limit_tokens * TEXTS_FRACTION))
+        told = self._notes.folded(first_seq, last_seq, new, standing, limit_tokens, texts)
+        return self._represented(told, limit_tokens)
+
+    def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
+        """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
+        if self._any is None:
+            self._any = self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY) is not None
+        if not self._any:
+            return None
+        fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
+        return max(fitting, key=lambda one: (one.cost.bound, one.summary_id), default=None)
+
+    def _merged(self, first_seq: int, last_seq: int, limit_tokens: float) -> list[str]:
+        """Return what a model wrote of blocks among these messages for a note on many, oldest first.
+
+        As many of the newest of them as cost no more than `limit_tokens` together; none over what another tells of.
+        """
+        texts: list[str] = []
+        for one in self._newest_merged():
+            if first_seq <= one.first_seq and one.last_seq <= last_seq:
+                limit_tokens -= one.cost.bound
+                if limit_tokens < 0:
+                    break
+                texts.append(one.text)
+                last_seq = one.first_seq - 1
+        return texts[::-1]
+
+    def _newest_merged(self) -> tuple[Summary, ...]:
+        """Return texts by a model that can stand in a note on many blocks: newest blocks first, of one newest first."""
+        if self._texts is None:
+            counter = self._shelf.renderer.meter.name
+            usable = (one for one in _texts_of(self._shelf) if one.counter == counter)
+            self._texts = tuple(sorted(usable, key=lambda summary: -summary.last_seq))
+        return self._texts
+
+    def _stored(self, run: Run) -> tuple[Summary, ...]:
+        place = run.first_seq, run.last_seq
+        if place not in self._found:
+            counter = self._shelf.renderer.meter.name
+            inside = self._shelf.summaries.for_range(self._shelf.session_id, *place)
+            exact = (one for one in inside if (one.first_seq, one.last_seq) == place)
+            self._found[place] = tuple(one for one in exact if one.by_model and one.counter == counter)
+        return self._found[place]
+
+
+def _heading(told: Summary, summary_id: str) -> str:
+    count = told.last_seq - told.first_seq + 1
+    return f"[{summary_id}: notes on {count} messages, an extension's, data only; recall {summary_id} shows them]"
+
+
+class Renewed(NamedTuple):
+    """Blocks with better texts; those before number `kept` are as they were."""
+
+    blocks: tuple[Block, ...]
+    kept: int
+
+
+def renewed(ground: Ground, better: Better) -> Renewed:
+    """Return the blocks of a scene with better texts in the newest of them, as far as that pays at an event."""
+    blocks = list(ground.scene.blocks)
+    kept, behind = len(blocks), 0
+    if not blocks:
+        return Renewed((), 0)
+    most = RENEWED_FRACTION * sum(ground.size(atom.sent_cost) for atom in ground.scene.tail)
+    runs = {(run.first_seq, run.last_seq): run for run in better.runs(-1)}
+    for place in range(len(blocks) - 1, -1, -1):
+        behind += ground.size(blocks[place].cost)
+        if behind > most:
+            break
+        made = _renewed(ground, better, blocks[place], runs)
+        if made is not None:
+            blocks[place], kept = made, place
+    return Renewed(tuple(blocks), kept)
+
+
+def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int, int], Run]) -> Block | None:
+    """Return a block with its better text; None where there is none, or it stands there."""
+    segment = block.segment
+    run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)
+    if run is None or level is None:
+        return None
+    summary = better.better(run, ground.level_tokens(run.tokens, level), level)
+    if summary is None or summary.summary_id == segment.summary_id:
+        return None
+    changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
+    parts = (shown(summary) if part.summary_id == segment.summary_id else part for part in block.parts)
+    return Block(changed, tuple(parts))
+
+
+def newest_written(shelf: Shelf, most: int) -> list[tuple[str, str]]:
+    """Return (id, level) of the newest summaries that a language model has written, oldest first, at most so many."""
+    last = shelf.transcripts.last_record(shelf.session_id, SUMMARY)
+    if last is None:
+        return []
+    records = shelf.transcripts.records(shelf.session_id, SUMMARY, max(0, last.number + 1 - most))
+    said = (_said(record) for record in records)
+    return [(str(body[0]), str(body[1])) for body in said if isinstance(body, list) and len(body) > 1]
+
+
+def written_as(summary: Summary, number: int, usage: Usage) -> Record:
+    """Return the record that a language model wrote a summary, and what that took."""
+    body = [summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens]
+    return Record(SUMMARY, number, json.dumps(body, separators=(",", ":")))
+
+
+def writing_of(shelf: Shelf, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]) -> Usage:
+    """Return what a language model took to write what a plan shows and the one before it did not, all calls together.
+
+    Summaries that stand in segments, and texts inside of notes on many blocks; notes by rule took nothing. `made` are
+    the summaries that are not stored yet. A record that does not say what one took counts as nothing: older ones don't,
+    and a price is no reason to fail a turn.
+    """
+    shown = {one.summary_id for one in before}
+    new = [one for one in after if one.summary_id and one.summary_id not in shown]
+    if not new or shelf.transcripts.last_record(shelf.session_id, SUMMARY) is None:
+        return Usage(0)
+    wanted = {one.summary_id for one in new} | (_texts_in(shelf, new, made) - _texts_in(shelf, before))
+    read = written = 0
+    for record in shelf.transcripts.records(shelf.session_id, SUMMARY):
+        match _said(record):
+            case [str(summary_id), _, _, int(input_tokens), int(output_tokens)] if summary_id in wanted:
+                read, written = read + input_tokens, written + output_tokens
+            case _:
+                continue
+    return Usage(read, written)
+
+
+def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
+    """Return the ids of the texts by a model inside of notes on many blocks; of equal ones that of the newest.
+
+    Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
+    """
+    notes = [one for one in segments if one.summary_id and one.representation is Representation.MERGED]
+    if not notes:
+        return set()
+    stored = shelf.summaries.by_id(shelf.session_id, [one.summary_id or "" for one in notes])
+    told = {one.summary_id: one.text for one in (*stored, *made)}
+    texts = {one.text: one for one in reversed(_texts_of(shelf))}.values()
+    return {one.summary_id for one in texts if any(_holds(note, told, one) for note in notes)}
+
+
+def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:
+    if note.summary_id not in told:
+        return note.first_seq <= text.first_seq and text.last_seq <= note.last_seq
+    return f"\n{text.text}\n" in f"\n{told[note.summary_id]}\n"
+
+
+def _texts_of(shelf: Shelf) -> list[Summary]:
+    """Return texts by a model that can stand in a note on many blocks, those written last first."""
+    ids = [name for name, level in newest_written(shelf, MOST_LOOKED_AT) if level == Representation.MERGED]
+    found = shelf.summaries.by_id(shelf.session_id, ids[::-1])
+    return [one for one in found if one.by_model and one.level == Representation.MERGED]
+
+
+def _said(record: Record) -> object:
+    try:
+        return json.loads(record.body)
+    except ValueError:
+        return None

@@ -1,0 +1,672 @@
+"""The circumstances of one call: what room they leave for history, how full it is, and what does not fit in it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from squidbot.core.budget import HistoryItem, pressure_of
+from squidbot.core.errors import BudgetError
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.plan import Representation, Segment
+from squidbot.core.settings import LEVEL_TOKENS
+from squidbot.core.view.renderer import is_user_part, spent
+from squidbot.core.view.steps import session_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from squidbot.core.budget import Capped
+    from squidbot.core.messages import Part, StoredMessage, Summary
+    from squidbot.core.plan import PlanRecord, Prices, Run
+    from squidbot.core.ports import Extended
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.current import Block, Standing
+    from squidbot.core.view.renderer import Renderer
+    from squidbot.core.view.steps import Atom
+
+
+# What to change where a request does not fit (docs/configuration.md).
+_WINDOW_KEY = "window.default or models.<name>.context_window"
+_PINNED_KEY = "history.pinned_fraction"
+# Beside these, by what is too much.
+_MORE = {"user messages": ", or set history.user_messages to graceful"}
+# What is too much where nothing else is: what must be sent of the newest turn.
+IN_FLIGHT = "current turn"
+# How many pins an error names.
+MOST_NAMED = 8
+_POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
+
+
+class Moment(NamedTuple):
+    """The circumstances of one call.
+
+    Attributes:
+        limit: what the whole request may cost.
+        system: the host's system text as a part; empty for none.
+        tools: what its tool definitions cost.
+        notices: what the notices cost that keep a request valid: the one in front, the one behind.
+        new_turn: whether the newest message opens a turn.
+        cold: whether the provider has forgotten the cached prefix.
+        stored: how many messages are in the store; later ones came with this call and stay raw.
+        changed: the cause that lies outside the history ("tools-changed", ...), None where there is none.
+        now: seconds since 1970, None where unknown.
+        paused: whether compaction rests, having saved too little.
+        unit: what estimates count: "tokens", or the policy's "words".
+        outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
+        extended: what extensions say of the call; None for none.
+        strict: whether no message of the user's may give way.
+        again: whether the plan in force was made by this very call, which is tried once more.
+        most_pinned: what is pinned may cost so many tokens, as a bound; 0 for any number.
+    """
+
+    limit: Cost
+    system: tuple[Part, ...]
+    tools: Cost
+    notices: tuple[Cost, Cost]
+    new_turn: bool
+    cold: bool
+    stored: int
+    changed: str | None
+    now: float | None
+    paused: bool
+    unit: str
+    outside_changed: bool = False
+    extended: Extended | None = None
+    strict: bool = False
+    most_pinned: int = 0
+    again: bool = False
+
+    def verdict(self, due: str | None, fraction: float) -> str | None:
+        """Return the cause of an event before a new turn as extensions want it: `due`, "high-water", or None for none.
+
+        What they ask for has to save as much as what a mark fires.
+        """
+        said = None if self.extended is None else self.extended.should_compact(fraction, due=due is not None)
+        if said is None:
+            return due
+        return (due or "high-water") if said else None
+
+    def outside(self, standing: Standing) -> Cost:
+        """Return what is sent beside the session: system text, tools, and the notices that it needs."""
+        estimate, bound = self.tools
+        for part in self.system:
+            estimate += part.cost.estimate
+            bound += part.cost.bound
+        cost, (opening, closing) = Cost(estimate, bound), standing.needs_notices
+        cost = cost.plus(self.notices[0]) if opening else cost
+        return cost.plus(self.notices[1]) if closing else cost
+
+
+def room_of(standing: Standing, moment: Moment) -> Cost:
+    """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
+    limit, fixed, beside = moment.limit, standing.fixed, moment.outside(standing)
+    return Cost(limit.estimate - fixed.estimate - beside.estimate, limit.bound - fixed.bound - beside.bound)
+
+
+def pressure_fraction(history: Cost, room: Cost) -> float:
+    """Return history's share of its room, in the unit that binds; above 1 where it does not fit."""
+    if room.bound <= 0 or room.estimate <= 0:
+        return float("inf") if history.bound or history.estimate else 0.0
+    return max(history.bound / room.bound, history.estimate / room.estimate)
+
+
+def fullness(standing: Standing, moment: Moment) -> float:
+    """Return how full the room beside the summaries is, as the ladder takes it; above 1 where it does not fit."""
+    return pressure_of(standing.history, standing.summaries, room_of(standing, moment))
+
+
+def check_fixed(standing: Standing, moment: Moment, renderer: Renderer) -> None:
+    """Check that what is sent in any case leaves room for a conversation, and what is pinned keeps below its ceiling.
+
+    Raises:
+        BudgetError: it does not.
+    """
+    if moment.most_pinned:
+        _check_pinned(standing, moment.most_pinned, renderer)
+    room = room_of(standing, moment)
+    if room.bound <= 0 or room.estimate <= 0:
+        raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
+
+
+def _check_pinned(standing: Standing, most_tokens: int, renderer: Renderer) -> None:
+    pins = standing.pins
+    said = [part for part in standing.sent if part.first_seq in pins.seqs and part.kind is not Kind.PIN]
+    cost = spent((*said, *map(renderer.section, pins.texts))).bound
+    if cost <= most_tokens:
+        return
+    named = [one.name.removeprefix("pin ") for one in pins.texts] + [f"m{part.first_seq}" for part in said]
+    named = [*named[:MOST_NAMED], *(["..."] if len(named) > MOST_NAMED else [])]
+    detail = f"pinned are {', '.join(named)}; take some away with `pin`; together they cost"
+    raise BudgetError("pins", cost=cost, budget=most_tokens, unit="tokens", key=_PINNED_KEY, detail=detail)
+
+
+def too_much(standing: Standing, moment: Moment, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
+    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named.
+
+    `rest_is` says what all is that has no name of its own here.
+    """
+    by_estimate = cost.bound <= moment.limit.bound
+    what = {
+        "system text": spent((*standing.lead, *moment.system)),
+        "tools": moment.tools,
+        "marked lines": spent(part for part in standing.sent if part.kind is Kind.MARKED),
+        "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
+        "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
+    }
+    if moment.strict:
+        what["user messages"] = spent(part for part in standing.sent if _stays(part, standing))
+    rest = cost
+    for one in what.values():
+        rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
+    what[rest_is] = rest
+
+    def size(one: Cost) -> int:
+        return one.estimate if by_estimate else one.bound
+
+    culprit = max(what, key=lambda name: size(what[name]))
+    told = _marked_count(standing) if culprit == "marked lines" else ""
+    shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
+    unit, key = (moment.unit, _POLICY_KEY) if by_estimate else ("tokens", _WINDOW_KEY)
+    key += _MORE.get(culprit, "")
+    return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
+
+
+def _marked_count(standing: Standing) -> str:
+    """Return how many lines are marked, and how they can be taken away."""
+    lines = standing.markers.between(0, standing.messages)
+    return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
+
+
+def _stays(part: Part, standing: Standing) -> bool:
+    """Return whether a part is a message of the user's from before the current turn, pinned ones aside."""
+    return is_user_part(part) and part.first_seq < standing.turn and not _is_pinned(part, standing)
+
+
+def _is_pinned(part: Part, standing: Standing) -> bool:
+    return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
+
+
+# What a batch is chosen from, how hard an event tries, and what both ways of taking notes share.
+
+# What heads a note, its id, how many messages it is on and how to see them, costs 34 to 44 tokens by the default
+# counter; with one line beside it even a note on two turns says which file they touched.
+HEADER_TOKENS = 64
+
+
+class Scene(NamedTuple):
+    """What a batch is chosen from.
+
+    Attributes:
+        room: what history may cost: the input limit less the fixed parts.
+        blocks: the plan's segments as they are sent, oldest first, up to the first slimmed one.
+        slimmed: the atoms of the slimmed segments behind them, oldest first.
+        tail: the atoms behind those, all sent raw; what is in flight is at their end.
+        stored: how many messages the store holds; later ones came with this call and must stay raw.
+        pinned: seqs of the messages of pinned atoms.
+        held: messages inside `blocks` that must be sent verbatim: pinned atoms, the message that is being answered.
+        in_flight_seq: the user message that is being answered.
+        marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
+        raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
+        cut_by_number: whether too many messages have fired the event, and it is to leave just so many.
+        kept: what the caps leave raw of `slimmed` and `tail`; None where they don't hold.
+        unread: whether older messages were not read back: what the user said in them is not known.
+        beside: what is sent beside history: system text and tools, then the head, in tokens as bounds.
+    """
+
+    room: Cost
+    blocks: tuple[Block, ...]
+    slimmed: tuple[Atom, ...]
+    tail: tuple[Atom, ...]
+    stored: int
+    pinned: frozenset[int]
+    held: tuple[StoredMessage, ...]
+    in_flight_seq: int
+    marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
+    raw_messages: int | None = None
+    cut_by_number: bool = False
+    kept: Kept | None = None
+    unread: bool = False
+    beside: tuple[int, int] = (0, 0)
+
+
+class Batch(NamedTuple):
+    """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
+
+    `kept_blocks` of the scene's blocks stand in front unchanged; `runs` are (first, last) seq of what is noted for the
+    first time.
+    """
+
+    segments: tuple[Segment, ...]
+    summaries: tuple[Summary, ...]
+    tail_from_seq: int
+    kept_blocks: int
+    runs: tuple[tuple[int, int], ...] = ()
+
+    def cause(self, asked: str) -> str:
+        """Return the cause of its plan: a rollover where a request must be made to fit, and no room is left for notes.
+
+        Beside what must be sent, the newest of the user's messages are, as far as there is room.
+        """
+        told = any(one.representation is not Representation.ABSENT for one in self.segments)
+        return "rollover" if asked == "overflow" and not told else asked
+
+    @property
+    def merged_through(self) -> int:
+        """The last message that a merged summary stands for; -1 where there is none."""
+        merged = [one.last_seq for one in self.segments if one.representation is Representation.MERGED]
+        return max(merged, default=-1)
+
+
+class NoteTaker(Protocol):
+    """Makes the notes that stand for messages until a language model has summarized them."""
+
+    def reach(self, first_seq: int, new_seq: int) -> int:
+        """Return the oldest seq, `first_seq` or later, that one note on everything tells of.
+
+        Of messages that nothing stands for now, too, where they were noted; `new_seq` where nothing was noted before.
+        """
+
+    def runs(self, after_seq: int) -> tuple[Run, ...]:
+        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
+
+    def took(self, atoms: Sequence[Atom]) -> Run:
+        """Read atoms as a block that is noted for the first time; the same atoms are read once in an event."""
+
+    def told(
+        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+    ) -> Summary:
+        """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
+
+    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+        self,
+        first_seq: int,
+        last_seq: int,
+        new: Sequence[Run],
+        standing: Sequence[Part],
+        limit_tokens: int,
+        texts: Sequence[str] = (),
+    ) -> Summary:
+        """Return one note on all messages from `first_seq` to `last_seq`, the end of a block.
+
+        The blocks in `new` that lie among them are noted for the first time; `standing` is what is sent verbatim
+        beside it. `texts` stand in front of the notes by rule, and are paid from the limit: they cost no more.
+        """
+
+    def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
+        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
+
+
+class Step(NamedTuple):
+    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
+
+    keep_fraction: float
+    slim_fraction: float
+    user_fraction: float
+    notes_fraction: float
+    gentle: bool = False
+
+
+def steps(settings: HistorySettings) -> list[Step]:
+    """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
+    notes = settings.notes_fraction if settings.takes_notes else 0.0
+    if settings.only_in_flight:
+        fewer = [Step(0.0, 0.0, 0.0, share) for share in (notes, notes / 2, notes / 6) if share]
+        return [*([fewer[0]._replace(gentle=True)] if fewer else []), *fewer, Step(0.0, 0.0, 0.0, 0.0)]
+    users, low = settings.user_verbatim_fraction, settings.low_fraction
+    return [
+        Step(low, settings.slim_fraction, users, notes, gentle=True),
+        Step(low, 0.0, users, notes),
+        Step(low / 2, 0.0, users, notes),
+        Step(low / 4, 0.0, users, notes),
+        Step(0.0, 0.0, users, notes),
+        # What the assistant and its tools did gives way before what the user said (C2).
+        Step(0.0, 0.0, users, notes / 2),
+        Step(0.0, 0.0, users, notes / 6),
+        Step(0.0, 0.0, users / 4, notes / 6),
+        Step(0.0, 0.0, 0.0, 0.0),
+    ]
+
+
+def retelling(settings: HistorySettings) -> list[Step]:
+    """Return the attempts that tell all notes anew and leave the messages behind them as they are while they fit."""
+    if settings.only_in_flight:
+        return steps(settings)[1:2] if settings.takes_notes else []
+    notes = settings.notes_fraction if settings.takes_notes else 0.0
+    return [Step(1.0, settings.slim_fraction, settings.user_verbatim_fraction, notes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What notes are taken on. `by_estimate`: the policy's unit binds before the window does, and prices are in it.
+
+    Whatever has to fit is measured in both units: what binds a long history need not bind what an event makes of it.
+    """
+
+    scene: Scene
+    settings: HistorySettings
+    notes: NoteTaker
+    by_estimate: bool
+
+    def size(self, cost: Cost) -> int:
+        """Return a cost in the unit that binds."""
+        return cost.estimate if self.by_estimate else cost.bound
+
+    @property
+    def room(self) -> int:
+        """What history may cost, in the unit that binds."""
+        return self.size(self.scene.room)
+
+    @property
+    def least_room(self) -> int:
+        """The smaller of what history may cost in either unit: no text counts more words than it has tokens."""
+        return min(self.scene.room)
+
+    def blocks_of(self, moved: Sequence[Atom]) -> list[list[Atom]]:
+        """Return atoms as session blocks."""
+        most = self.settings.block_max_tokens(self.scene.room.bound)
+        return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
+
+    def level_tokens(self, said_tokens: int, level: Representation) -> int:
+        """Return the room for notes of a level: a share of what was said beside what heads a note, up to the cap."""
+        most = self.settings.level_tokens(level, self.scene.room.bound)
+        share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
+        return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
+
+    def fold_tokens(self, step: Step) -> int:
+        """Return the room for all notes where everything is told anew."""
+        tokens = round(step.notes_fraction * self.least_room * self.settings.fold_fraction)
+        return tokens if self.scene.kept is None else min(tokens, self.scene.kept.notes)
+
+    def stays(self, atom: Atom) -> bool:
+        """Return whether an atom is sent verbatim behind its notes."""
+        said = atom.is_user and (self.settings.keeps_users or atom.first_seq == self.scene.in_flight_seq)
+        return said or any(message.seq in self.scene.pinned for message in atom.messages)
+
+    def user_share(self, step: Step, said: Cost, size: Callable[[Cost], int]) -> float:
+        """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.
+
+        Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
+        reads more, may have to cut; so the low one holds (promise 8).
+        """
+        if self.settings.strict:
+            return math.inf
+        if not self.settings.keeps_users:
+            return 0.0
+        share = step.user_fraction * size(self.scene.room)
+        return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
+
+    @property
+    def foldable(self) -> list[Block]:
+        """The blocks of which something is told."""
+        return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
+
+
+def by_bound(cost: Cost) -> int:
+    """Return a cost in tokens, as a bound."""
+    return cost.bound
+
+
+def by_estimate(cost: Cost) -> int:
+    """Return a cost in the policy's unit."""
+    return cost.estimate
+
+
+def noted_as(summary: Summary, representation: Representation, verbatim: tuple[int, ...]) -> Segment:
+    """Return the segment of messages that a summary stands for, these of them verbatim behind it."""
+    first, last = summary.first_seq, summary.last_seq
+    return Segment(first, last, representation, summary.summary_id, verbatim, summary.cost.bound)
+
+
+# When going on costs more than an event: the high-water mark by price, below the one by size.
+
+# How fast requests grow is taken from the messages that are still raw, and from so many calls that are supposed before
+# them: right behind an event there are too few. The square root of it counts, so a guess that is wrong by half moves
+# the mark by a quarter.
+SUPPOSED_CALLS, SUPPOSED_TOKENS = 20, 500
+
+
+class Upkeep(NamedTuple):
+    """What an event would take out of the request, and write to it; in tokens.
+
+    Attributes:
+        said: the raw messages.
+        calls: how many requests they came with.
+        taken: those of them that it would take out.
+        written: what it would write anew: notes on them, and all that stays behind these.
+        saved: what the request would be shorter by.
+    """
+
+    said: float
+    calls: int
+    taken: float
+    written: float
+    saved: float
+
+    def pays_by(self, prices: Prices) -> float:
+        """Return how much there is to take out, 1 being where events cost least in the long run.
+
+        It is 0 where reading again is free, and infinite where an event is: there nothing is gained by waiting.
+
+        An event costs c = (write - read) written; what it takes out, x, would be read again by each request. Where x
+        grows by g with each of them, a request costs least on average if the next event comes at
+        x = sqrt(2 c g / read): the order quantity of Harris (Factory 10, 1913), an event being a setup, and a token
+        that is read again an item held. As x never falls until then, this is also where one more request costs more
+        than the mean: the best stopping rule where x grows by chance.
+        """
+        growth = (self.said + SUPPOSED_CALLS * SUPPOSED_TOKENS) / (self.calls + SUPPOSED_CALLS)
+        least = math.sqrt(2 * max(0.0, prices.write - prices.read) * self.written * growth)
+        if not self.taken or not prices.read:
+            return 0.0
+        return math.sqrt(prices.read) * self.taken / least if least else math.inf
+
+
+def pays(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
+    """Return whether going on would cost more than an event now, and that saves enough to be made.
+
+    Before the first event everything is sent raw up to the high-water mark, whatever it costs (promise 9).
+    """
+    if not settings.patience or not settings.chain or not standing.blocks:
+        return False
+    room = room_of(standing, moment).bound
+    upkeep = _upkeep(standing, room, settings)
+    whole = standing.history.plus(standing.fixed).plus(moment.outside(standing)).bound
+    enough = upkeep.saved >= settings.min_saving_fraction * whole
+    return enough and upkeep.pays_by(settings.prices) > settings.patience
+
+
+def _upkeep(standing: Standing, room: int, settings: HistorySettings) -> Upkeep:
+    said = standing.tail.cost.bound
+    prefix = standing.history.bound - said
+    notes = min(settings.note_rate * said, settings.notes_fraction * room)
+    keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
+    calls = passed = taken = 0
+    for atom in reversed(standing.tail.as_sent):
+        tokens = atom.sent_cost.bound
+        passed += tokens
+        calls += not atom.is_user
+        # The user's messages stay verbatim behind the notes.
+        taken += tokens if passed > keeps and not atom.is_user else 0
+    notes = settings.note_rate * taken
+    told = sum(block.segment.note_tokens for block in standing.blocks)
+    folds = told + notes > settings.notes_fraction * room
+    written = said - taken + notes + (prefix if folds else 0.0)
+    return Upkeep(said, calls, taken, written, taken - notes)
+
+
+# What breaking a prompt cache costs, and what it brings, in tokens weighed by their price.
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is expected after an event: requests grow by `growth_tokens` each until they reach `high_tokens`.
+
+    `read_price` and `write_price` are those of a cached and of a newly written input token, 1 being an uncached one
+    (decisions.md section 13).
+    """
+
+    high_tokens: float
+    growth_tokens: float
+    read_price: float
+    write_price: float
+
+    def cost_per_request(self, *, after: float, written: float) -> float:
+        """Return the mean price of a request from an event to the next one, the event's own rewriting shared out.
+
+        `after` is what history costs after the event, `written` the part of it that is written anew. An event that
+        leaves no room to grow into pays its rewriting on every request.
+        """
+        requests = max(1.0, (self.high_tokens - after) / max(1.0, self.growth_tokens))
+        rewriting = (self.write_price - self.read_price) * written / requests
+        return self.read_price * (after + self.high_tokens) / 2 + rewriting
+
+
+def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
+    """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
+    return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
+
+
+def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
+    """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
+    sent = {part.first_seq for part in before.sent if part.payload is not None}
+    back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
+    return back or record.tokens_after < record.tokens_before
+
+
+# The caps of document 001 on history: what of it stays raw, and what is cut, newest to oldest (Q-06,
+# Q-07).
+
+# What is left of a message that is cut as far as it may be, in the unit of the caps: the mark alone has 13 words.
+LEAST_UNITS = 40
+
+
+class Kept(NamedTuple):
+    """What the caps leave raw.
+
+    Attributes:
+        atoms: how many of the newest atoms, those of the current turn included.
+        limits: (seq, what it may cost in the unit of the caps) of each message that is cut, in order.
+        notes: what notes may cost, in that unit.
+    """
+
+    atoms: int
+    limits: tuple[tuple[int, int], ...]
+    notes: int
+
+
+def capped(
+    atoms: Sequence[Atom], behind_seq: int, caps: Capped | None, pinned: Collection[int], *, noted: bool
+) -> Kept | None:
+    """Return what the caps leave of atoms, oldest first; those from `behind_seq` on are outside of the caps.
+
+    None without caps. `noted` says that something stands for older ones.
+    """
+    if caps is None:
+        return None
+    earlier = [atom for atom in atoms if atom.last_seq < behind_seq]
+    items = [_item(atom, pinned) for atom in earlier]
+    most = caps.kept(items, noted=noted)
+    kept = sum(one is not None for one in most)
+    limits = [
+        limit
+        for atom, item, left in zip(earlier, items, most, strict=True)
+        if left is not None and left < item.cost
+        for limit in _limits(atom, item.cost - left, pinned)
+    ]
+    spare = caps.total - sum(one or 0 for one in most)
+    return Kept(kept + len(atoms) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
+
+
+def is_over(standing: Standing, behind_seq: int, caps: Capped) -> bool:
+    """Return whether more stands raw than the caps leave, and something of it can give way."""
+    cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
+    items = [
+        *(HistoryItem(spent(one.parts).estimate, one.segment.last_seq - one.segment.first_seq + 1) for one in cut),
+        *(_item(atom, standing.pins.seqs) for atom in standing.tail.as_sent if atom.last_seq < behind_seq),
+    ]
+    least = caps._replace(total=caps.total - standing.summaries.estimate, pointer=0)
+    return any(left != item.cost for item, left in zip(items, least.kept(items), strict=True))
+
+
+def floor_of(standing: Standing, behind_seq: int, caps: Capped) -> int:
+    """Return what the newest messages cost that stay whatever they cost, in the unit of the caps."""
+    least = caps._replace(history=1, total=1)
+    atoms = [atom for atom in standing.tail.as_sent if atom.last_seq < behind_seq]
+    return sum(one or 0 for one in least.kept([_item(atom, standing.pins.seqs) for atom in atoms]))
+
+
+def history_of(standing: Standing) -> int:
+    """Return what is sent raw, or cut, of what was said before the current turn, in the unit of the caps."""
+    cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
+    tail = (atom.sent_cost.estimate for atom in standing.tail.as_sent if atom.last_seq < standing.turn)
+    return sum(spent(one.parts).estimate for one in cut) + sum(tail)
+
+
+def _item(atom: Atom, pinned: Collection[int]) -> HistoryItem:
+    least = None
+    if not atom.is_user:
+        least = sum(row.sent_cost.estimate - _cuttable(row, pinned) for row in atom.messages)
+    return HistoryItem(atom.sent_cost.estimate, len(atom.messages), least=least)
+
+
+def _cuttable(row: StoredMessage, pinned: Collection[int]) -> int:
+    """Return by how much a message can be cut: its text, not what tools are called with."""
+    if row.seq in pinned or row.role not in {"assistant", "tool"} or row.call_ids:
+        return 0
+    return max(0, row.sent_cost.estimate - LEAST_UNITS)
+
+
+def _limits(atom: Atom, over: int, pinned: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield what the messages of an atom may cost that is to cost so much less, its oldest cut first."""
+    for row in atom.messages:
+        cut = min(over, _cuttable(row, pinned))
+        if cut > 0:
+            yield row.seq, row.sent_cost.estimate - cut
+            over -= cut
+
+
+# Pictures that give way: at an event the oldest of what is sent, before anything else does (P-10).
+
+
+def imageless(base: Standing, renderer: Renderer, most: int, pinned: Collection[int]) -> tuple[tuple[int, int], ...]:
+    """Return of which messages pictures are not to be sent: those beyond the `most` newest ones, counted one by one.
+
+    The message that opened the newest turn, the newest step and what is pinned keep theirs, whatever their number.
+    """
+    newest = base.tail.atoms[-1].first_seq if base.tail.atoms else base.messages
+    gone, left = dict(still_sent(base, renderer)), most
+    for part in reversed(base.sent):
+        shown = renderer.images(part)
+        fixed = part.first_seq == base.turn or part.first_seq >= newest or part.first_seq in pinned
+        kept = shown if fixed else min(shown, max(0, left))
+        left -= kept
+        if shown > kept:
+            gone[part.first_seq] = gone.get(part.first_seq, 0) + shown - kept
+    return tuple(sorted(gone.items()))
+
+
+def still_sent(made: Standing, renderer: Renderer) -> tuple[tuple[int, int], ...]:
+    """Return what a renderer leaves out of messages that are sent, in order of seq."""
+    sent = {part.first_seq for part in made.sent if part.payload is not None} if renderer.imageless else set()
+    return tuple(one for one in renderer.imageless if one[0] in sent)
+
+
+def lighter(atoms: Sequence[Atom], renderer: Renderer) -> tuple[Atom, ...]:
+    """Return atoms whose messages cost what is sent of them: without pictures, with long texts cut, or told as text."""
+    gone = {seq for seq, _ in (*renderer.imageless, *renderer.limits)}
+    return tuple(
+        atom._replace(messages=tuple(_lighter(atom, gone, renderer)))
+        if not atom.whole or any(row.seq in gone for row in atom.messages)
+        else atom
+        for atom in atoms
+    )
+
+
+def _lighter(atom: Atom, gone: AbstractSet[int], renderer: Renderer) -> Iterator[StoredMessage]:
+    # A call without its result, and a result without its call, are told as text, which costs more than they do.
+    told = {} if atom.whole else {part.first_seq: part.cost for part in renderer.raw([atom])}
+    for row in atom.messages:
+        cost = told.get(row.seq) or (renderer.sent_cost(row) if row.seq in gone else row.sent_cost)
+        yield row if cost == row.sent_cost else replace(row, sent_cost=cost)

@@ -1,0 +1,151 @@
+"""A plan that stood before is made to stand again: for an undo, and for a snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.compaction.planner import Change, first_changed
+from squidbot.core.compaction.pressure import Batch, too_much
+from squidbot.core.errors import NotFoundError
+from squidbot.core.messages import Cost
+from squidbot.core.plan import PlanRecord, price_of
+from squidbot.core.view.current import under
+from squidbot.core.view.renderer import spent
+from squidbot.core.view.steps import open_step
+
+if TYPE_CHECKING:
+    from squidbot.core.compaction.pressure import Moment
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.current import Shelf, Standing
+
+
+# What stands for the time before the first plan: everything was sent as it was said.
+RAW = -1
+# What fills a request with an earlier plan beside what has a name: notes, and more of what was said.
+STOOD = "what would stand again"
+_RAW_PLAN = PlanRecord(RAW, None, "", None, "opened")
+
+
+class Return(NamedTuple):
+    """What is to stand again.
+
+    Attributes:
+        cause: "undo" or "restore".
+        target: the plan as it was; one with the id -1 and without segments for everything raw.
+        later: the plans made since, oldest first.
+    """
+
+    cause: str
+    target: PlanRecord
+    later: tuple[PlanRecord, ...]
+
+
+def plan_of(shelf: Shelf, plan_id: int) -> PlanRecord:
+    """Return a plan of the session by its id; -1 is everything raw.
+
+    Raises:
+        NotFoundError: it is not stored, or no longer.
+        DamagedStoreError: it can't be read.
+    """
+    return _RAW_PLAN if plan_id == RAW else _from(shelf, plan_id)[0]
+
+
+def to_the_one_before(shelf: Shelf, newest: PlanRecord | None) -> Return:
+    """Return what an undo of the newest plan brings back: the plan before it, or before the one that it brought back.
+
+    Undoing again goes further back, in front of the first plan to everything raw. An undo is undone by no other one: a
+    snapshot made before it can be restored.
+
+    Raises:
+        NotFoundError: there is nothing to undo, or what would stand again is no longer stored.
+        DamagedStoreError: a plan can't be read.
+    """
+    undone = newest
+    while undone is not None and undone.repeats is not None:
+        undone = None if undone.repeats == RAW else plan_of(shelf, undone.repeats)
+    if undone is None or (undone.parent_plan_id is None and undone.made_at_seq == 0):
+        raise NotFoundError(f"there is nothing to undo in {shelf.session_id!a:.80}: nothing has been shortened before")
+    return to_plan(shelf, "undo", RAW if undone.parent_plan_id is None else undone.parent_plan_id)
+
+
+def to_plan(shelf: Shelf, cause: str, plan_id: int) -> Return:
+    """Return what makes a plan stand again by its id; -1 is everything raw.
+
+    Raises:
+        NotFoundError: it is not stored, or no longer.
+        DamagedStoreError: a plan can't be read.
+    """
+    if plan_id == RAW:
+        return Return(cause, _RAW_PLAN, tuple(_all(shelf, 0)))
+    plans = _from(shelf, plan_id)
+    return Return(cause, plans[0], tuple(plans[1:]))
+
+
+def _from(shelf: Shelf, plan_id: int) -> list[PlanRecord]:
+    plans = _all(shelf, plan_id)
+    if not plans or plans[0].plan_id != plan_id:
+        raise NotFoundError(f"plan {plan_id} of {shelf.session_id!a:.80} is not stored")
+    return plans
+
+
+def _all(shelf: Shelf, first: int) -> list[PlanRecord]:
+    return [PlanRecord.from_json(record.body) for record in shelf.transcripts.records(shelf.session_id, "plan", first)]
+
+
+def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Moment, back: Return) -> Change:
+    """Return the change after which an earlier plan stands again, with all that was said since raw behind it.
+
+    Its request is the former one byte for byte, and what came since. Steps that were said under a later plan are sent
+    without their reasoning, which holds behind that plan only (R4); but for the step whose tool loop is open (R3).
+
+    Raises:
+        BudgetError: that does not fit.
+        NotFoundError: a summary of the plan is no longer stored.
+    """
+    newest = before.plan
+    dropped_before, dropped = _stale(back, before)
+    record = replace(
+        back.target,
+        plan_id=newest.plan_id + 1 if newest else 0,
+        parent_plan_id=newest.plan_id if newest else None,
+        created_at=moment.now,
+        cause=back.cause,
+        held=True,
+        repeats=back.target.plan_id if back.cause == "undo" else None,
+        thinking_dropped_before_seq=dropped_before,
+        thinking_dropped=dropped,
+    )
+    limit = moment.limit
+    made = under(shelf, record, before, limit.bound)
+    cost = spent(made.parts(moment.system, shelf.renderer)).plus(moment.tools)
+    if made.opened:
+        # No more was read than shows that it is too much.
+        cost = Cost(max(cost.estimate, limit.estimate + 1), max(cost.bound, limit.bound + 1))
+    if cost.bound > limit.bound or cost.estimate > limit.estimate:
+        raise too_much(made, moment, cost, STOOD)
+    old = before.parts(moment.system, shelf.renderer)
+    changed = first_changed(old, made.parts(moment.system, shelf.renderer))
+    cost_before = spent(old).plus(moment.tools)
+    record = replace(
+        record,
+        tokens_before=cost_before.bound,
+        tokens_after=cost.bound,
+        certificate=shelf.renderer.meter.certificate,
+        first_changed=changed,
+        price=price_of(cost_before, cost, changed.token_offset + moment.tools.bound, settings.prices, cold=moment.cold),
+    )
+    return Change(record, made._replace(plan=record), Batch(record.segments, (), record.tail_from_seq, 0))
+
+
+def _stale(back: Return, before: Standing) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Return which steps are sent without their reasoning: those before a seq, and those in runs."""
+    target, later = back.target, back.later
+    loop = open_step([row for atom in before.tail.atoms for row in atom.messages])
+    end = before.messages if loop is None else loop
+    if any(plan.outside_changed for plan in later):
+        # What stood in front of all reasoning, system text or tools, is no longer what it was.
+        return end, ()
+    since = later[0].made_at_seq if later else end
+    runs = (*target.thinking_dropped, (since, end)) if since < end else target.thinking_dropped
+    return target.thinking_dropped_before_seq, runs

@@ -1,0 +1,392 @@
+"""What of memory stands in a request unasked: a tiny index, facts for a cold start, the sections on user and self.
+
+Texts for the head of a request tell no distances in time: they stay as they are until a memory comes or goes.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.memories import CARDS, CATEGORIES, Passage
+from squidbot.core.memory.extract import TRAIT
+from squidbot.core.memory.search import CANDIDATES, Candidate, Query, prepared, score
+from squidbot.core.memory.text import COUNTED, Teller, Told, counted, framed, safe, within
+from squidbot.core.memory.words import kin
+from squidbot.core.messages import Category
+from squidbot.core.plan import REMEMBERED, Section
+from squidbot.core.recall.history import searched_text
+from squidbot.core.recall.search import QUERY_WORDS, read_query
+from squidbot.core.view.renderer import fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.core.memories import FactCategory, Memory, View
+    from squidbot.core.memory.asking import Memories
+    from squidbot.core.messages import Cost, Found, StoredMessage
+    from squidbot.core.ports import Codec, MemoryStore, TranscriptStore
+    from squidbot.core.tokens.counters import Meter
+
+
+# B-33: facts at a cold start.
+COLD_FACTS = 3
+COLD_TOKENS = 200
+# Section 4 of the measurements of memory: about 200 tokens for the index.
+INDEX_TOKENS = 200
+SECTION_TOKENS = 300
+# The index names a few of each category; each in a few words.
+SUBJECTS, SUBJECT_CHARS = 5, 40
+COLD_CHARS, SECTION_CHARS = 160, 200
+COLD_QUERY_CHARS = 1_000
+# Who may speak in a request unasked: never what a tool printed.
+_UNASKED: Final = frozenset({"user", "assistant", "import"})
+_OF_USER: Final = frozenset({"user", "import"})
+INDEX, PROFILE, TRAITS = f"{REMEMBERED}index", f"{REMEMBERED}profile", f"{REMEMBERED}traits"
+
+
+class Caps(NamedTuple):
+    """What each may cost, in tokens as a bound, its fence included; 0 leaves it out."""
+
+    index_tokens: int = INDEX_TOKENS
+    profile_tokens: int = SECTION_TOKENS
+    cold_start_tokens: int = COLD_TOKENS
+
+
+class Overview(NamedTuple):
+    """What there is in a view: of each category the newest memories, newest first, at most 201 of each; and files.
+
+    Attributes:
+        found: the memories by their category.
+        files: how many files are indexed, at most 201.
+    """
+
+    found: Mapping[FactCategory, Sequence[Memory]]
+    files: int = 0
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything."""
+        return bool(self.files) or any(self.found.values())
+
+
+def overview(store: MemoryStore, view: View) -> Overview:
+    """Return what there is in a view, at most 201 of each category, and of files, looked at.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    cards = view._replace(scope=view.scope._replace(shelf=CARDS))
+    files = len(store.listed(cards, limit=COUNTED + 1))
+    return Overview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
+
+
+def sections(memories: Memories, caps: Caps, limit_tokens: int, *, searchable: bool) -> tuple[Section, ...]:
+    """Return the sections for the head of a request, what changes least first; they cost at most so much together.
+
+    The index is there only where the memories are `searchable`: where the model has the tool. It is the first to be
+    given room, up to half of it: it says what can be asked for, the others are answers already.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    meter = memories.meter
+    seen = overview(memories.store, memories.view)
+    given = [one for kind in CATEGORIES for one in seen.found[kind]]
+    shown = index(seen, meter, min(caps.index_tokens, limit_tokens // 2)) if searchable else None
+    left = limit_tokens - (shown.cost.bound if shown else 0)
+    mine = profile(given, meter, min(caps.profile_tokens, left))
+    left -= mine.cost.bound if mine else 0
+    own = traits(given, meter, min(caps.profile_tokens, left))
+    made = ((TRAITS, own), (PROFILE, mine), (INDEX, shown))
+    return tuple(Section(name, one.text, tuple(each.memory_id for each in one.memories)) for name, one in made if one)
+
+
+def index(seen: Overview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> Told | None:
+    """Return the index for a prompt: categories, counts and newest subjects; None where there is nothing, or no room.
+
+    It says that there is something to look for, not what: memories themselves come by the tool. Subjects that tools
+    printed are counted and not named, and so are files: whoever wrote one may have named it.
+    """
+    if not seen.any:
+        return None
+    for subjects in range(SUBJECTS, -1, -1):
+        named = {kind: _subjects(seen.found.get(kind, ()), subjects) for kind in CATEGORIES}
+        rows = [_row(kind, len(seen.found.get(kind, ())), named[kind]) for kind in CATEGORIES]
+        rows += [f"files: {counted(seen.files)}"] if seen.files else []
+        text = "\n".join(("what there is; the tool memory finds it", *rows))
+        cost = meter.message(fenced(INDEX, text))
+        if within(cost, limit_tokens):
+            return Told(text, cost, tuple(one for kind in CATEGORIES for one in named[kind]))
+    return None
+
+
+def _subjects(memories: Sequence[Memory], most: int) -> list[Memory]:
+    return [one for one in memories[:SUBJECTS] if one.trust in _UNASKED][:most]
+
+
+def _row(kind: FactCategory, count: int, named: Sequence[Memory]) -> str:
+    subjects = "; ".join(safe(one.text, SUBJECT_CHARS).rstrip(".") for one in named)
+    return f"{kind}: {counted(count)}" + (f", newest: {subjects}" if subjects else "")
+
+
+class Start(NamedTuple):
+    """The beginning of a conversation: what was asked, when, in seconds since 1970, and the ids of what is said."""
+
+    prompt: str
+    now: float
+    known: frozenset[str] = frozenset()
+
+
+def told_in(head: Sequence[Section]) -> frozenset[str]:
+    """Return the ids of memories that a head tells; those that the index only names are not."""
+    return frozenset(each for one in head if one.name != INDEX for each in one.memories)
+
+
+def cold_start(memories: Memories, start: Start, limit_tokens: int = COLD_TOKENS, *, searchable: bool) -> Told | None:
+    """Return two or three facts that answer the first words of a conversation, for the tail of that message.
+
+    None where nothing relevant is remembered or there is no room. What tools printed is never told unasked.
+    `searchable` says whether the model has the tool that finds more.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found = memories.relevant(start.prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, start.now)
+    facts = [one for one in found if one.trust in _UNASKED and one.memory_id not in start.known][:COLD_FACTS]
+    teller = Teller(memories.meter, start.now, memories.session_id)
+    about = "perhaps of use here, from before" + ("; the tool memory finds more" if searchable else "")
+
+    def text(count: int) -> str:
+        return framed(about, "\n".join(teller.line(one, COLD_CHARS) for one in facts[:count]))
+
+    return _most(facts, text, memories.meter.message, limit_tokens)
+
+
+def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> Told | None:
+    """Return the section "## About the User" of what users said of themselves; None where there is nothing, or no room.
+
+    Core facts come before preferences; where not all fit the newest of them stay. What the assistant noted and what
+    tools printed is left out, as is what was replaced.
+    """
+    mine = [one for one in memories if _holds(one, _OF_USER) and TRAIT not in one.tags]
+    ranked = [one for kind in ("core", "preferences") for one in _newest(mine) if one.category == kind]
+    return _section(PROFILE, "## About the User", ranked, meter, limit_tokens)
+
+
+def traits(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> Told | None:
+    """Return the section "## Your Developed Traits": how users want the assistant to be, newest kept; None as above."""
+    ranked = _newest([one for one in memories if _holds(one, _OF_USER) and TRAIT in one.tags])
+    return _section(TRAITS, "## Your Developed Traits", ranked, meter, limit_tokens)
+
+
+def _holds(memory: Memory, trusted: frozenset[str]) -> bool:
+    return memory.trust in trusted and not memory.superseded_by
+
+
+def _newest(memories: Sequence[Memory]) -> list[Memory]:
+    return sorted(memories, key=lambda one: (-one.time, one.memory_id))
+
+
+def _section(name: str, heading: str, ranked: Sequence[Memory], meter: Meter, limit_tokens: int) -> Told | None:
+    def text(count: int) -> str:
+        # Oldest first: what is new comes behind, and the text before it stays as it was sent.
+        kept = sorted(ranked[:count], key=lambda one: (CATEGORIES.index(one.category), one.time, one.memory_id))
+        return "\n".join([heading, *(f"- {safe(one.text, SECTION_CHARS)}" for one in kept)])
+
+    return _most(ranked, text, lambda made: meter.message(fenced(name, made)), limit_tokens)
+
+
+def _most(
+    memories: Sequence[Memory], text: Callable[[int], str], cost_of: Callable[[str], Cost], limit_tokens: int
+) -> Told | None:
+    """Return the text of as many memories as fit, the first before the later ones; None for not even one."""
+    counts = range(1, min(len(memories), COUNTED) + 1)
+    # A longer text never costs less by any counter that is in use; were one otherwise, fewer would be told.
+    most = bisect_right(counts, limit_tokens, key=lambda count: cost_of(text(count)).bound)
+    if not most:
+        return None
+    made = text(most)
+    return Told(made, cost_of(made), tuple(memories[:most]), len(memories) - most)
+
+
+# What was said in a session, found as memories are: a store knows whose words match, and what stands
+# around speaks.
+
+# How many are looked for by words of the query's subjects; beside how many of the best the neighbours are read: 64 of
+# these found no more.
+FELLOWS = 64
+BESIDE = 32
+STEPS = (-1, 1, -2, 2)
+# At 1,000,000 characters of payload, about 50 ms of reading, nothing more is read.
+READ_CHARS = 1_000_000
+READ_MESSAGES = 32  # at once
+# Of a longer message the piece with most of the words counts: about 1 ms of work.
+PIECE_CHARS = 1_600
+BEFORE_CHARS = 200  # of a piece, before the first word that was looked for
+# What is parted by a longer pause is another conversation.
+PAUSE_SECONDS = 4 * 3600.0
+# From so many messages on that were not looked for by their words, these tell how common a word is.
+SAMPLE = 20
+_GONE = frozenset((Category.RECALLED, Category.FORGOTTEN))
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """One session's messages, to be searched; `codec` returns the one of a tag."""
+
+    transcripts: TranscriptStore
+    session_id: str
+    codec: Callable[[str], Codec]
+
+    def found(self, query: str, now: float | None = None) -> Iterator[tuple[StoredMessage, float]]:
+        """Yield the messages that answer a query, with their scores, best first, ties newest first.
+
+        Scores are 0 to 1 and mean what those of memories do; 0: it has some word, and was not ranked. Copies,
+        tombstones and what only asks `history` are left out. Whoever gives a phrase, or one word, wants what has it:
+        what stands beside only speaks for it then. `now` is in seconds since 1970: "last week" is told from there.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+            StoreError: the store failed.
+        """
+        phrases = read_query(query).phrases
+        first = self.transcripts.search(self.session_id, query, CANDIDATES)
+        try:
+            asked = Query.of(query, now)
+        except ValueError:  # nothing but data, as hashes
+            yield from self._rest(query, first, set())
+            return
+        is_literal = bool(phrases) or len(asked.terms) == 1
+        rows, texts, having = self._read(first, () if is_literal else self._of_subjects(asked))
+        for seq, chance in self._ranked(query, now, rows, texts, having):
+            if seq in having or not is_literal:
+                yield rows[seq], chance
+        yield from self._rest(query, first, set(rows))
+
+    def _of_subjects(self, asked: Query) -> list[int]:
+        """Return the messages that have other words of the query's subjects."""
+        fellows = list(dict.fromkeys(each.word for term in asked.terms for each in kin(term)))[:QUERY_WORDS]
+        found = self.transcripts.search(self.session_id, " ".join(fellows), FELLOWS) if fellows else []
+        return [each.seq for each in found]
+
+    def _read(
+        self, first: Sequence[Found], others: Sequence[int]
+    ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
+        """Return the rows that are ranked and their texts, by seq, and which of them have words that are looked for."""
+        best = dict.fromkeys((*(each.seq for each in first), *others))
+        near = [seq + step for seq in list(best)[:BESIDE] for step in STEPS if seq + step >= 0]
+        wanted = list(dict.fromkeys((*list(best)[:BESIDE], *near, *best)))
+        rows: dict[int, StoredMessage] = {}
+        texts: dict[int, str] = {}
+        left = READ_CHARS
+        for start in range(0, len(wanted), READ_MESSAGES):
+            for row in self.transcripts.pick(self.session_id, wanted[start : start + READ_MESSAGES]):
+                left -= len(row.payload)
+                if (text := self._text(row)) is not None:
+                    rows[row.seq], texts[row.seq] = row, text
+            if left < 0:
+                break
+        return rows, texts, best.keys() & rows.keys()
+
+    def _text(self, row: StoredMessage) -> str | None:
+        """Return what of a message is searched, None where nothing is."""
+        return None if row.category in _GONE else searched_text(self.codec(row.codec).decode(row.payload))
+
+    def _ranked(
+        self,
+        query: str,
+        now: float | None,
+        rows: Mapping[int, StoredMessage],
+        texts: Mapping[int, str],
+        having: set[int],
+    ) -> list[tuple[int, float]]:
+        """Return the seqs of rows with their scores, best first, ties newest first."""
+        terms = [term for word in read_query(query).words for alternative in word for term in alternative]
+        passages = list(_passages(rows, texts, terms))
+        asked = Query.of(query, now, {each.speaker for each in passages})
+        candidates = [Candidate(each, prepared(each)) for each in passages]
+        known = _Known(candidates, having, self.transcripts.head(self.session_id)[0])
+        hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
+        return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
+
+    def _rest(self, query: str, page: Sequence[Found], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
+        """Yield what was found and not ranked, as the store orders it."""
+        size = CANDIDATES
+        while page:
+            picked = self.transcripts.pick(self.session_id, [each.seq for each in page if each.seq not in ranked])
+            rows = {row.seq: row for row in picked if self._text(row) is not None}
+            yield from ((rows[each.seq], 0.0) for each in page if each.seq in rows)
+            if len(page) < size:
+                return
+            size = READ_MESSAGES
+            page = self.transcripts.search(self.session_id, query, size, page[-1])
+
+
+class _Known:
+    """What the candidates tell of all messages: `matching.Statistics`.
+
+    Those that were read only for standing beside others are a sample of all: how common a word is, is told by them.
+    """
+
+    def __init__(self, candidates: Sequence[Candidate], having: set[int], messages: int) -> None:
+        self.passages = messages
+        self.average_terms = max(1.0, sum(len(each.prepared.terms) for each in candidates) / max(1, len(candidates)))
+        sample = [each for each in candidates if int(each.passage.key) not in having]
+        self._found = _counts(candidates)
+        self._sampled = _counts(sample) if len(sample) >= SAMPLE else {}
+        self._times = messages / max(1, len(sample))
+
+    def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
+        """Return in about how many messages terms are."""
+        return {term: self._count(term) for term in terms if term in self._found}
+
+    def _count(self, term: str) -> int:
+        sampled = self._sampled.get(term, 0)
+        about = int(sampled * self._times) if sampled > 1 else 0
+        return min(self.passages, max(self._found[term], about))
+
+
+def _counts(candidates: Iterable[Candidate]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in candidates:
+        for term in set(each.prepared.terms):
+            counts[term] = counts.get(term, 0) + 1
+    return counts
+
+
+def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms: Sequence[str]) -> Iterator[Passage]:
+    """Yield messages as passages: grouped by the pauses between them, neighbours by their seqs."""
+    group, before = 0, None
+    for seq in sorted(rows):
+        time = rows[seq].time
+        if time is not None:
+            group += before is not None and abs(time - before) > PAUSE_SECONDS
+            before = time
+        yield Passage(str(seq), _piece(texts[seq], terms), _name(rows[seq]), time, f"{group}", seq)
+
+
+def _piece(text: str, terms: Sequence[str]) -> str:
+    """Return a text, of a long one the piece in which most of the terms begin."""
+    if len(text) <= PIECE_CHARS:
+        return text
+    lower = text.lower()
+    places = sorted(place for term in terms if (place := lower.find(term.partition("_")[0])) >= 0)
+    within = PIECE_CHARS - BEFORE_CHARS
+    best = max(places, key=lambda one: sum(one <= other < one + within for other in places), default=0)
+    start = max(0, best - BEFORE_CHARS)
+    return text[start : start + PIECE_CHARS]
+
+
+def _name(row: StoredMessage) -> str:
+    """Return the name that a host gave who speaks, "" where it gave none."""
+    if '"name"' not in row.payload or row.role not in {"user", "assistant"}:
+        return ""
+    try:
+        root = json.loads(row.payload)
+    except (ValueError, RecursionError):  # a form of an extension
+        return ""
+    name = root.get("name") if isinstance(root, dict) else None
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,577 @@
+"""What of a text belongs together: paragraphs, lists, code, tables; and the headings that each stands under."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from math import isfinite
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from squidbot.core.memories import CARDS, JOURNAL, Memory, Source, memory_id_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.core.memories import Scope, Trust
+    from squidbot.core.messages import Message
+
+
+Kind = Literal["text", "list", "code", "table", "front"]
+
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?")
+_CLOSING: Final = re.compile(r"(?:\A|[ \t])#+\Z")
+_UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_RULE: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+|(?:-[ \t]*+){3,}+)")
+_FENCE: Final = re.compile(r" {0,8}(?:[-*+>] +)?(`{3,}|~{3,})([^`]*)")
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
+_TABLE: Final = re.compile(r"[ \t]*\|")
+_KEY: Final = re.compile(r"(?:- |[^\s#\-][^:]*:(?:\s|\Z)|---)")
+_TITLE: Final = re.compile(r"^title[^\S\n]*+[:=](.+)", re.MULTILINE | re.IGNORECASE)
+_FRONTS: Final = ("---", "+++")
+_MARKUP: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^\[)\n]*\)|[`*]+|<[^<>\n]*>")
+MOST_NAME_CHARS, MOST_HEADING_CHARS = 500, 120
+
+
+class Block(NamedTuple):
+    """Lines that belong together, and the headings above them, outermost first."""
+
+    text: str
+    headings: tuple[str, ...]
+    kind: Kind = "text"
+
+
+def markdown(text: str) -> list[Block]:
+    """Return the blocks of Markdown: paragraphs, items of lists with what is indented below, code in fences, tables.
+
+    A heading with nothing below it is one, too.
+    """
+    return list(_Reader(text.split("\n")).blocks())
+
+
+def paragraphs(text: str) -> list[Block]:
+    """Return what blank lines part."""
+    return [Block(part.strip("\n"), ()) for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
+
+
+def yaml(text: str) -> list[Block]:
+    """Return the entries of YAML that begin at the margin, with what is indented below each."""
+    entries: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if _KEY.match(line):
+            entries.append([])
+        if line.strip() and line.strip() not in {"---", "..."}:
+            entries[-1].append(line.rstrip())
+    return [Block("\n".join(lines), ()) for lines in entries if lines]
+
+
+class _Reader:
+    """Reads Markdown once, from its first line to its last."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._at = 0
+        self._above: list[tuple[int, str]] = []
+        self._is_bare = False  # nothing has come below the last heading
+
+    def blocks(self) -> Iterator[Block]:
+        yield from self._front()
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            heading = _HEADING.fullmatch(line)
+            if heading:
+                yield from self._enter(len(heading[1]), heading[2] or "")
+                self._at += 1
+            elif not line.strip() or _UNDERLINE.fullmatch(line) or _RULE.fullmatch(line):
+                self._at += 1
+            elif _FENCE.match(line):
+                yield self._block(self._fenced(), "code")
+            elif _TABLE.match(line):
+                yield self._block(self._while(lambda each: bool(_TABLE.match(each))), "table")
+            elif _ITEM.match(line):
+                yield self._block(self._item(), "list")
+            else:
+                yield from self._paragraph()
+        yield from self._enter(0, "")
+
+    def _block(self, lines: list[str], kind: Kind = "text") -> Block:
+        text = "\n".join(each.rstrip() for each in lines).strip("\n")
+        self._is_bare = self._is_bare and not any(map(str.isalnum, text))
+        return Block(text, tuple(name for _, name in self._above), kind)
+
+    def _enter(self, level: int, name: str) -> Iterator[Block]:
+        """Stand under another heading; yield the one before it where that has nothing below it."""
+        if self._is_bare and self._above and self._above[-1][0] >= level:
+            last = self._above.pop()
+            yield self._block([last[1]])
+        self._above = [each for each in self._above if each[0] < level]
+        cut = _CLOSING.sub("", name.strip()[:MOST_NAME_CHARS])
+        plain = " ".join(_MARKUP.sub(lambda found: found[1] or "", cut).split())[:MOST_HEADING_CHARS]
+        if plain:
+            self._above.append((level, plain))
+            self._is_bare = True
+
+    def _front(self) -> Iterator[Block]:
+        """Yield what stands before the text between two lines of dashes; its title is above all."""
+        mark = self._lines[0].rstrip()
+        if mark not in _FRONTS:
+            return
+        end = next((at for at, line in enumerate(self._lines[1:], 1) if line.rstrip() == mark), 0)
+        if not end or any(not line.strip() for line in self._lines[1:end]):
+            return
+        said = "\n".join(self._lines[1:end])
+        title = _TITLE.search(said)
+        if title:
+            yield from self._enter(0, title[1].strip().strip("\"'"))
+        self._at = end + 1
+        yield self._block([said], "front")
+
+    def _fenced(self) -> list[str]:
+        opened = _FENCE.match(self._lines[self._at])
+        mark = opened[1] if opened else "```"
+        start = self._at
+        self._at += 1
+        while self._at < len(self._lines):
+            inner = self._lines[self._at].strip().lstrip("> ")
+            self._at += 1
+            if inner.startswith(mark) and not inner.strip(mark[0]):
+                break
+        return self._lines[start : self._at]
+
+    def _while(self, belongs: Callable[[str], bool]) -> list[str]:
+        start = self._at
+        while self._at < len(self._lines) and belongs(self._lines[self._at]):
+            self._at += 1
+        return self._lines[start : self._at]
+
+    def _item(self) -> list[str]:
+        """Return an item of a list, with what is indented below it."""
+        start = self._at
+        indent = _indent(self._lines[start])
+        self._at += 1
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            if _FENCE.match(line) and _indent(line) > indent:
+                self._fenced()
+                continue
+            if not line.strip():
+                if self._indent_behind() <= indent:
+                    break
+            elif _HEADING.fullmatch(line) or (_ITEM.match(line) and _indent(line) <= indent):
+                break
+            self._at += 1
+        return self._lines[start : self._at]
+
+    def _indent_behind(self) -> int:
+        """Return how far the next line that says something is indented; 0 for none."""
+        at = self._at
+        while at < len(self._lines) and not self._lines[at].strip():
+            at += 1
+        return _indent(self._lines[at]) if at < len(self._lines) else 0
+
+    def _paragraph(self) -> Iterator[Block]:
+        lines = self._while(lambda each: bool(each.strip()) and not self._begins(each))
+        under = _UNDERLINE.fullmatch(self._lines[self._at]) if self._at < len(self._lines) else None
+        if under:
+            *lines, name = lines
+            if lines:
+                yield self._block(lines)
+            yield from self._enter(1 if under[1][0] == "=" else 2, name.strip())
+            self._at += 1
+        else:
+            yield self._block(lines)
+
+    def _begins(self, line: str) -> bool:
+        """Say whether something else than a paragraph begins at a line."""
+        if _UNDERLINE.fullmatch(line):
+            return True
+        return any(each.match(line) for each in (_FENCE, _TABLE, _ITEM)) or _HEADING.fullmatch(line) is not None
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+
+
+# What of a file is kept: a card that says in which state it was read, and its pieces; what is new,
+# stays and goes.
+
+# The shelf of pieces.
+FILES: Final = "files"
+# Raise it with every change of how files become pieces: all are read again then.
+RULES = 2
+# Why a piece is gone that nobody asked to forget; it may come back.
+OUTDATED: Final = "its file has changed, or is gone"
+# Between the headings above a piece.
+JOINT: Final = " > "
+_BY_HAND: Final = "asked for by hand"
+_CONFIGURED: Final = "memory.index_paths"
+# Under so many former names of a file it is looked up what of it was forgotten.
+MOST_FORMER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known of a file that is indexed.
+
+    Attributes:
+        path: where it is: from the folder of the settings on, with slashes; absolute where it is not below that.
+        digest: of its bytes, and of the rules by which they become pieces.
+        stamp: what it is known by without reading it; "" where it might change without showing it.
+        time: when it was changed last, in seconds since 1970.
+        asked: what was asked for by hand that it is part of; "" where the settings name it.
+        pieces: the ids of its pieces in order, forgotten ones, too.
+        former: names that it had before.
+    """
+
+    path: str
+    digest: str
+    stamp: str
+    time: float
+    asked: str = ""
+    pieces: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, memory: Memory) -> Card:
+        """Return what a memory on the shelf of cards says."""
+        source, *former = memory.sources
+        stamp, *pieces = memory.tags
+        asked = memory.reason.partition(": ")[2]
+        names = tuple(each.path for each in former)
+        return cls(source.path, source.digest, stamp, memory.time, asked, tuple(pieces), names)
+
+    def memory(self, scope: Scope) -> Memory:
+        """Return it as a memory; one of another state of the file has another id."""
+        shelf = scope._replace(shelf=CARDS)
+        source = Source(path=self.path, digest=self.digest)
+        return Memory(
+            memory_id_of(shelf, self.path, (source,)),
+            self.path,
+            "background",
+            shelf,
+            self.time,
+            trust="import",
+            tags=(self.stamp, *self.pieces),
+            sources=(source, *(Source(path=name) for name in self.former)),
+            reason=f"{_BY_HAND}: {self.asked}" if self.asked else _CONFIGURED,
+        )
+
+
+class Change(NamedTuple):
+    """What an exchange does: the ids that go, and the memories that come; of these, how many pieces are new and old."""
+
+    gone: tuple[str, ...]
+    memories: tuple[Memory, ...]
+    new_pieces: int = 0
+    old_pieces: int = 0
+
+
+def filed(pieces: Sequence[Piece], card: Card, scope: Scope) -> list[Memory]:
+    """Return pieces of a file as memories.
+
+    An id follows from whose it is, the path, the words, and how often these came before in the file: a piece keeps its
+    id while its words stay, wherever in the file they stand.
+    """
+    shelf = scope._replace(shelf=FILES)
+    ids = ids_of(pieces, card.path, scope)
+    return [
+        Memory(
+            memory_id,
+            _text(piece),
+            "background",
+            shelf,
+            card.time if piece.time is None else piece.time,
+            trust=piece.trust,
+            speaker=piece.speaker,
+            tags=(*piece.headings, piece.tag) if piece.tag else piece.headings,
+            sources=(Source(piece.talk, place, place, card.path, card.digest),),
+            reason="its file is indexed",
+        )
+        for place, (piece, memory_id) in enumerate(zip(pieces, ids, strict=True))
+    ]
+
+
+def ids_of(pieces: Iterable[Piece], path: str, scope: Scope) -> list[str]:
+    """Return the ids that pieces have in a file of that path."""
+    shelf = scope._replace(shelf=FILES)
+    seen: dict[tuple[str, str, str], int] = {}
+    found = []
+    for piece in pieces:
+        said = (piece.talk, piece.speaker, _text(piece))
+        seen[said] = seen.get(said, 0) + 1
+        found.append(memory_id_of(shelf, said[2], (Source(piece.talk, seen[said], -1, path, piece.speaker),)))
+    return found
+
+
+def change(
+    card: Card, scope: Scope, memories: Sequence[Memory], old: Iterable[Memory], there: Iterable[Memory]
+) -> Change:
+    """Return what makes a file's pieces those `memories`, and its card that one.
+
+    Args:
+        card: as it is to be.
+        scope: whose it is.
+        memories: its pieces as they are to be.
+        old: the cards that go: of its former states, or of its former names.
+        there: which of their pieces, and of the new ones, are in the store.
+    """
+    cards = {one.memory_id: one for one in old}
+    kept = {one.memory_id: one for one in there}
+    out = kept.keys() - {one.memory_id for one in memories}
+    outdated = [name for name in pieces_of(cards.values()) if name in out]
+    new = [one for one in memories if one.memory_id not in kept]
+    stay = [(kept[one.memory_id], one) for one in memories if one.memory_id in kept]
+    # What says no time of its own is as old as its words, not as the file.
+    aged = [(old, replace(now, time=old.time) if now.time == card.time else now) for old, now in stay]
+    moved = {now.memory_id: now for old, now in aged if _told(old) != _told(now)}
+    coming = (*moved.values(), *new, card.memory(scope))
+    return Change((*outdated, *moved, *cards), coming, len(new), len(outdated))
+
+
+def pieces_of(cards: Iterable[Memory]) -> list[str]:
+    """Return the ids of all pieces that cards name, each once, in order."""
+    return list(dict.fromkeys(memory_id for one in cards for memory_id in Card.of(one).pieces))
+
+
+def removal(old: Sequence[Memory], there: Iterable[Memory]) -> Change:
+    """Return what takes out files by their cards, with those of their pieces that are in the store."""
+    pieces = [one.memory_id for one in there]
+    return Change((*pieces, *(one.memory_id for one in old)), (), 0, len(pieces))
+
+
+def _told(memory: Memory) -> tuple[object, ...]:
+    """Return what makes a piece another one: not the state of its file in which its words came."""
+    places = tuple(each._replace(digest="") for each in memory.sources)
+    return (memory.text, memory.time, memory.tags, memory.speaker, memory.trust, places)
+
+
+def _text(piece: Piece) -> str:
+    """Return the words that a piece is found by: its headings, then its own."""
+    return f"{JOINT.join(piece.headings)}\n{piece.text}" if piece.headings else piece.text
+
+
+# What a piece of a file is, and how long it may be.
+
+# Of recorded talk, as one file, 87 % of questions had all their evidence within 1,000 tokens by turns, 86 by pieces of
+# 40 words, 84 of 80, 80 of 150; without their places, so that no neighbour speaks, 75, 77, 79 and 79. Prose is not
+# cut at 40: an argument is longer than a turn, and each piece carries its headings.
+PIECE_WORDS = 80
+# A paragraph or a turn up to this stays whole; code and tables do up to that.
+MOST_WORDS = 160
+MOST_CODE_WORDS = 400
+# A word of English and the space behind it; code and writing without spaces are counted by their bytes in UTF-8.
+WORD_BYTES = 7
+
+_SENTENCE_END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])")
+
+
+class Piece(NamedTuple):
+    """What of a file is found by itself.
+
+    Attributes:
+        text: its words.
+        headings: those it stands under, outermost first.
+        talk: the conversation in its file that it is of; "" for none.
+        speaker: who says it; "" where nobody does.
+        time: when it was said, in seconds since 1970; None where its file alone knows.
+        trust: who it is from.
+        tag: what its file is; "" for nothing by itself.
+    """
+
+    text: str
+    headings: tuple[str, ...] = ()
+    talk: str = ""
+    speaker: str = ""
+    time: float | None = None
+    trust: Trust = "import"
+    tag: str = ""
+
+
+def count_words(text: str) -> int:
+    """Return about how many words of English are as long as a text."""
+    return max(len(text.split()), len(text.encode("utf-8", "surrogatepass")) // WORD_BYTES)
+
+
+def packed(texts: Iterable[str], joint: str, most_words: int = PIECE_WORDS) -> Iterator[str]:
+    """Yield texts, as many in a row joined as are `most_words` long; a longer one alone."""
+    kept: list[str] = []
+    length = 0
+    for text in texts:
+        words = count_words(text)
+        if kept and length + words > most_words:
+            yield joint.join(kept)
+            kept, length = [], 0
+        kept.append(text)
+        length += words
+    if kept:
+        yield joint.join(kept)
+
+
+def cut(text: str, most_words: int = MOST_WORDS) -> Iterator[str]:
+    """Yield a text; one longer than `most_words` in parts of about `PIECE_WORDS`, by lines, sentences, words."""
+    if count_words(text) <= most_words:
+        yield text
+        return
+    yield from packed((part for line in text.split("\n") for part in _parts(line, most_words)), "\n")
+
+
+def _parts(line: str, most_words: int) -> Iterator[str]:
+    if count_words(line) <= most_words:
+        yield line
+        return
+    for sentence in packed(filter(None, _SENTENCE_END.split(line)), " "):
+        yield from (sentence,) if count_words(sentence) <= most_words else _word_runs(sentence)
+
+
+def _word_runs(text: str) -> Iterator[str]:
+    """Yield what has no sentences by its words, and a word that is too long by its characters."""
+    chars = PIECE_WORDS * WORD_BYTES // 2
+    words = (word[at : at + chars] for word in text.split() for at in range(0, len(word), chars))
+    yield from packed(words, " ")
+
+
+# Markdown, plain text and YAML in pieces: what stands under one heading together, code whole,
+# headings kept.
+
+_DAY: Final = re.compile(r"(?<!\d)(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)")
+_BARE_ROW: Final = re.compile(r"[|:\-\s]*")
+_FORMS: Final[Mapping[str, Callable[[str], list[Block]]]] = {
+    "md": markdown,
+    "markdown": markdown,
+    "mdx": markdown,
+    "rst": markdown,
+    "txt": markdown,
+    "yaml": yaml,
+    "yml": yaml,
+}
+
+
+def prose(text: str, name: str) -> list[Piece]:
+    """Return the pieces of a text; `name` is that of its file, which says its form, and what stands above it all.
+
+    A day in the name or in a heading is when it was said.
+    """
+    stem, _, suffix = name.rpartition(".")
+    read = _FORMS.get(suffix.lower(), paragraphs) if stem else markdown
+    title = stem or name
+    found = read(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return [
+        Piece(said, headings or (title,), time=_time((title, *headings)))
+        for headings, same in groupby(found, key=lambda block: block.headings)
+        for run in _runs(same)
+        for said in packed(_cuts(run), "\n")
+        if any(map(str.isalnum, said))
+    ]
+
+
+def _runs(found: Iterable[Block]) -> Iterator[list[Block]]:
+    """Yield blocks that may be one piece: code ends it, as what comes behind speaks of something else."""
+    run: list[Block] = []
+    for block in found:
+        run.append(block)
+        if block.kind in {"code", "table"}:
+            yield run
+            run = []
+    yield run
+
+
+def _cuts(found: Sequence[Block]) -> Iterator[str]:
+    for block in found:
+        if block.kind == "table" and count_words(block.text) > MOST_WORDS:
+            yield from _rows(block.text.split("\n"))
+        else:
+            yield from cut(block.text, MOST_CODE_WORDS if block.kind == "code" else MOST_WORDS)
+
+
+def _rows(lines: Sequence[str]) -> Iterator[str]:
+    """Yield a table in parts, each with the head of it."""
+    head, rows = lines[:1], [line for line in lines[1:] if not _BARE_ROW.fullmatch(line)]
+    for part in packed((part for row in rows for part in cut(row)), "\n"):
+        yield "\n".join((*head, part))
+
+
+def _time(names: Sequence[str]) -> float | None:
+    """Return the innermost day that is named, at noon, in seconds since 1970; None for none."""
+    for name in reversed(names):
+        for year, month, day in _DAY.findall(name):
+            try:
+                return datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
+            except ValueError:
+                continue
+    return None
+
+
+# Recorded messages and the entries of a journal in pieces: a turn or an entry each, longer ones in
+# several.
+
+# What journals call the time of an entry, who made it, and its words.
+_TIMES: Final = ("time", "timestamp", "ts", "date", "datetime", "created_at", "at")
+_SPEAKERS: Final = ("speaker", "author", "role", "from")
+_WORDS: Final = ("text", "content", "message", "entry", "note", "summary", "body")
+_NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
+# Later than the year 5000 in seconds: it is milliseconds.
+_MILLISECONDS_FROM: Final = 1e11
+# A call of a tool is told by its name and the beginning of its arguments.
+CALL_CHARS = 300
+
+
+def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str]) -> Iterator[Piece]:
+    """Yield the pieces of a conversation; what tools printed has their trust, and instructions are left out."""
+    for message in messages:
+        if message.role == "system":
+            continue
+        printed = message.role == "tool" or bool(message.results)
+        calls = (f"{call.name} {call.arguments[:CALL_CHARS]}" for call in message.calls)
+        said = redacted("\n".join(filter(None, (message.text, *calls))))
+        for part in cut(said):
+            if any(map(str.isalnum, part)):
+                speaker = "tool" if printed else message.role
+                yield Piece(part, (), name, speaker, _finite(message.time), "tool" if printed else "import")
+
+
+def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], str]) -> Iterator[Piece]:
+    """Yield the pieces of a journal: of each entry its words first, then its other fields by their names."""
+    for value in values:
+        when = next((name for name in _TIMES if _talk_time(value.get(name)) is not None), "")
+        who = _texts(value, _SPEAKERS)[:1]
+        words = _texts(value, _WORDS)
+        others = [name for name in value if name not in {when, *who, *words} and value[name] not in _NOTHING]
+        said = "\n".join(
+            (*(str(value[name]) for name in words), *(f"{name}: {_shown(value[name])}" for name in others))
+        )
+        speaker = redacted(str(value[who[0]])) if who else ""
+        trust: Trust = "tool" if speaker == "tool" else "import"
+        whole = Piece("", (), "", speaker, _talk_time(value.get(when)), trust, JOURNAL)
+        yield from (whole._replace(text=part) for part in cut(redacted(said)) if any(map(str.isalnum, part)))
+
+
+def _texts(value: Mapping[str, object], names: Iterable[str]) -> list[str]:
+    """Return which of these fields are texts that say something."""
+    return [name for name in names if isinstance(value.get(name), str) and value[name]]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _talk_time(value: object) -> float | None:
+    """Return a time in seconds since 1970; None for what is none. A text without a zone is read as UTC."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        if not isinstance(value, str):
+            seconds = float(value)
+            return _finite(seconds / 1000 if abs(seconds) >= _MILLISECONDS_FROM else seconds)
+        made = datetime.fromisoformat(value.strip())
+        return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _finite(seconds: float | None) -> float | None:
+    """Return a time that is one: JSON as Python reads it has NaN and Infinity."""
+    return seconds if seconds is not None and isfinite(seconds) else None

@@ -1,0 +1,518 @@
+"""What of a query is looked for: not the words that stand in every second sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from itertools import groupby, islice, pairwise
+from math import log
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from unicodedata import normalize
+
+from squidbot.core.messages import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+# Text as words to search by, and how a query is read. What is stored follows these rules: see
+# `RULES`.
+
+# Raise it with every change of what `sayings.payload_terms` returns: an index made by other rules is made anew.
+RULES = 2
+
+# Thai to Lao, Tibetan, Myanmar, Khmer, kana, bopomofo, Hangul, Han. By the Unicode block chart.
+_UNSPACED = (
+    "\u0e00-\u0e3a\u0e40-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3041-\u30fa"
+    "\u30fc-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+# To `re` the vowel signs of Indic scripts and marks that no letter took in are no letters: they'd cut words to bits.
+_MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u0dff\u3099\u309a"
+_LETTER = rf"[\w{_MARKS}{_UNSPACED}]"
+# What, beside `_`, joins the parts of names, paths, addresses, dates and contractions.
+_JOINT = r"[./\\:@'\u2019+\-]{1,3}"
+_TOKEN = re.compile(rf"{_LETTER}++(?:{_JOINT}{_LETTER}++)*+")
+_ASCII_PIECE = re.compile("[A-Za-z0-9]+")
+_PIECE = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))++")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
+_RAW = r"(?:\\++[bfnrt]?|[^\w\\]|_)"  # between words in JSON text, escapes and all
+_RAW_GAP = rf"(?:{_RAW}{{257}}|{_RAW}{{0,256}}"  # a gap that is longer rules nothing out
+_GAP, _GAP_OR_HUMP = r"[\W_]+", r"[\W_]*"
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, and what is not seen at all. The voicing marks of
+# kana and the signs of Indic scripts make other letters, and stay.
+_FOLDED_AWAY = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+    "\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff]"
+)
+_ENDINGS = ("ing", "ed", "es", "s", "e")
+# base64, hashes and signatures are data: a word of 256 characters or more is none.
+_BLOB = re.compile(r"[A-Za-z0-9+/=_\-]{256,}")
+_QUOTED = re.compile(
+    '"([^"]*)"|\u201c([^\u201c\u201d]*)\u201d|\u201e([^\u201c-\u201e]*)[\u201c\u201d]|\u00ab([^\u00ab\u00bb]*)\u00bb'
+)
+
+PIECE_CHARS = 64  # of a longer piece the first ones count, in texts and in queries
+HUMPS_CHARS = 200  # a longer token is not cut at humps: it is no name that somebody chose
+SAID_CHARS = 1_000_000  # of a longer text the first ones are found: about 0.1 s of work
+QUERY_WORDS = 32  # of a longer query the first different ones count
+
+Word = tuple[tuple[str, ...], ...]  # alternatives; each is terms that a text must have, all of them
+
+
+class Query(NamedTuple):
+    """What is looked for.
+
+    `words`: each by its alternatives; a text with all of them is preferred, one with any of them accepted. `phrases`:
+    pieces that must stand in a row.
+    """
+
+    words: tuple[Word, ...]
+    phrases: tuple[tuple[str, ...], ...]
+
+    @property
+    def required(self) -> tuple[Word, ...]:
+        """The terms without which no phrase of the query can be in a text, as words that must all be there."""
+        return tuple(((piece,),) for piece in dict.fromkeys(piece for phrase in self.phrases for piece in phrase))
+
+
+def terms(text: str) -> set[str]:
+    """Return the terms of a text: letters and digits, no NUL, no surrogates, lower case; and `_` inside of pairs."""
+    found: set[str] = set()
+    for token in set(_tokens(text)):
+        found.update(_known_terms(token) if len(token) <= PIECE_CHARS else _terms(token))
+    return found
+
+
+def has_phrase(text: str, phrase: tuple[str, ...]) -> bool:
+    """Say whether the pieces of a phrase stand in a row somewhere in a text."""
+    if text.isascii() and all(len(piece) < PIECE_CHARS for piece in phrase):  # most are: a tenth of the time
+        lower = text.lower()
+        if not re.search(_GAP_OR_HUMP.join(phrase), lower):
+            return False
+        if re.search(rf"(?<![a-z0-9]){_GAP.join(phrase)}(?![a-z0-9])", lower):
+            return True
+    tokens = list(_tokens(text))
+    wanted = f" {' '.join(phrase)} "
+    return any(wanted in f" {' '.join(piece for token in tokens for piece in cut(token))} " for cut in (_split, _plain))
+
+
+def may_have_phrase(payload: str, phrase: tuple[str, ...]) -> bool:
+    """Say without reading a payload as JSON whether any string in it can have a phrase; most are ruled out so."""
+    if not payload.isascii() or "\\u" in payload or any(len(piece) == PIECE_CHARS for piece in phrase):
+        return True
+    return re.search(_RAW_GAP.join(phrase) + ")" * (len(phrase) - 1), payload.lower()) is not None
+
+
+def read_query(text: str) -> Query:
+    """Return what a query looks for: its words, and its "quoted phrases", which must occur.
+
+    Everything else in it is no syntax: other signs are passed over. An identifier or path is one word. A run of
+    characters without spaces counts by its pairs. English words are found in other inflections, too.
+
+    Raises:
+        ValueError: there is no letter or digit in it to look for.
+    """
+    phrases: list[tuple[str, ...]] = []
+    for match in _QUOTED.finditer(text):
+        phrase = _phrase(next(filter(None, match.groups()), ""))
+        if phrase:
+            phrases.append(phrase)
+    words = dict.fromkeys(word for token in _tokens(_QUOTED.sub(" ", text)) for word in _words(token))
+    if not words and not phrases:
+        raise ValueError(f"nothing to look for in {text!a:.80}: give a word, a number or a name")
+    return Query(tuple(words)[:QUERY_WORDS], tuple(dict.fromkeys(phrases)))
+
+
+def _tokens(text: str) -> Iterable[str]:
+    if not text.isascii():
+        text = normalize("NFKC", text)
+    if len(text) >= 256:
+        text = _BLOB.sub(" ", text[:SAID_CHARS])
+    return _TOKEN.findall(text)
+
+
+def _phrase(text: str) -> tuple[str, ...]:
+    return tuple(piece for token in _tokens(text) for piece in _split(token))[:QUERY_WORDS]
+
+
+def _fold(piece: str) -> str:
+    bare = _FOLDED_AWAY.sub("", normalize("NFKD", piece.casefold()))
+    return normalize("NFC", bare).casefold()[:PIECE_CHARS]
+
+
+def _plain(token: str) -> list[str]:
+    """Return the pieces of a token, humps left in."""
+    if token.isascii():
+        return [piece.lower()[:PIECE_CHARS] for piece in _ASCII_PIECE.findall(token)]
+    return [folded for folded in map(_fold, _PIECE.findall(token)) if folded]
+
+
+def _split(token: str) -> list[str]:
+    """Return the pieces of a token, split at humps, too."""
+    return _plain(_HUMP.sub("_", token)) if len(token) <= HUMPS_CHARS else _plain(token)
+
+
+def _chain(pieces: list[str]) -> tuple[str, ...]:
+    """Return the terms that stand for pieces in a row: the pairs, or the one piece."""
+    return tuple(f"{first}_{second}" for first, second in pairwise(pieces)) or tuple(pieces)
+
+
+def _terms(token: str) -> tuple[str, ...]:
+    plain, split = _plain(token), _split(token)
+    found = dict.fromkeys((*plain, *_chain(plain)))
+    if split != plain:
+        found.update(dict.fromkeys((*split, *_chain(split))))
+    return tuple(found)
+
+
+_known_terms = lru_cache(16_384)(_terms)
+
+
+def _words(token: str) -> Iterator[Word]:
+    """Yield the words of a query's token: runs of unspaced characters by their pairs, what is between as one."""
+    for is_unspaced, run in groupby(_PIECE.findall(token), lambda piece: bool(_IS_UNSPACED(piece))):
+        if is_unspaced:
+            yield from (((term,),) for term in _chain(_plain("".join(run))))
+        else:
+            word = _alternatives("_".join(run))
+            if any(word):
+                yield word
+
+
+def _alternatives(token: str) -> Word:
+    plain, split = _plain(token), _split(token)
+    if split != plain:
+        return _chain(split), _chain(plain)
+    if len(plain) == 1:
+        return tuple((form,) for form in _forms(plain[0]))
+    return (_chain(plain),)
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """Return a word and, for one that may be English, what it may be inflected to."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return (word,)
+    stem = next((word[: -len(end)] for end in _ENDINGS if word.endswith(end) and not word.endswith("ss")), word)
+    if len(stem) < 3:
+        return (word,)
+    return tuple(dict.fromkeys((word, stem, *(stem + end for end in _ENDINGS))))
+
+
+# Words of English that stand in every second sentence and tell none from another.
+STOP_WORDS = frozenset(
+    (
+        "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
+        "been", "before", "being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don",
+        "during", "each", "for", "from", "had", "has", "have", "having", "he", "her", "here", "hers", "him",
+        "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "ll", "m", "me", "more", "most",
+        "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out",
+        "over", "own", "re", "s", "same", "she", "should", "so", "some", "such", "t", "than", "that", "the",
+        "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
+        "until", "up", "ve", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
+        "whom", "why", "will", "with", "would", "you", "your",
+    )
+)  # fmt: skip
+
+
+def telling(query: str) -> tuple[Word, ...]:
+    """Return the words of a query without those that tell nothing; all of them where no other is there.
+
+    Raises:
+        ValueError: there is no letter or digit in the query.
+    """
+    words = read_query(query).words
+    return tuple(word for word in words if not is_stop_word(word)) or words
+
+
+def is_stop_word(word: Word) -> bool:
+    """Say whether a word of a query tells nothing."""
+    return len(word[0]) == 1 and word[0][0] in STOP_WORDS
+
+
+# What of a message's payload is searched: all that somebody said or a tool was given, without the
+# structure.
+
+# Categories of messages that no search finds: copies that `history` brought back, and tombstones.
+UNSEARCHED = frozenset(("recalled", "forgotten"))
+# Keys of the known forms whose values nobody said.
+_STRUCTURE = frozenset(
+    (
+        "role", "type", "id", "tool_call_id", "call_id", "tool_use_id", "signature", "thoughtSignature",
+        "encrypted_content", "media_type", "mime_type", "model", "format", "detail", "status", "base64",
+        # Of pydantic-ai and LangChain: what they write of a run, of an answer, and into each request.
+        "kind", "part_kind", "run_id", "conversation_id", "provider_name", "provider_url", "provider_response_id",
+        "model_name", "model_id", "instructions", "identifier", "response_metadata", "usage_metadata",
+        # Of llm: what a provider wants back, and files.
+        "provider_metadata", "attachment", "attachments",
+    )
+)  # fmt: skip
+# A picture or a sealed thought where it is a text; what holds all of a message elsewhere.
+_SEALED = "data"
+_ARGUMENTS = frozenset(("arguments", "input", "args"))  # what a tool is given: all of it counts, keys and numbers too
+
+
+def payload_terms(payload: str) -> set[str]:
+    """Return the terms that a payload is found by."""
+    return terms("\n".join(said(payload)))
+
+
+def said(payload: str) -> list[str]:
+    """Return the strings that a message's payload says, in order: texts, names, and all that tools are given.
+
+    The forms that squidbot knows need no codec for it, and others lose nothing but their structure. A payload that is
+    not JSON is returned as it is.
+    """
+    try:
+        root: object = json.loads(payload)
+    except (ValueError, RecursionError):
+        return [payload]
+    return list(_strings(root))
+
+
+def _strings(root: object) -> Iterator[str]:
+    """Yield the strings of a JSON value in order."""
+    rest: list[tuple[object, bool]] = [(root, False)]
+    while rest:
+        value, given = rest.pop()
+        value = _unpacked(value) if given else value
+        if isinstance(value, dict):
+            rest += reversed(list(_entries(value, given=given)))
+        elif isinstance(value, list):
+            rest += ((each, given) for each in reversed(value))
+        elif isinstance(value, str):
+            yield value
+        elif given and type(value) in {int, float}:
+            yield str(value)
+
+
+def _entries(value: dict[str, object], *, given: bool) -> Iterator[tuple[object, bool]]:
+    for key, each in value.items():
+        if given:
+            yield key, False
+            yield each, True
+        elif key not in _STRUCTURE and not (key == _SEALED and isinstance(each, str)):
+            yield each, key in _ARGUMENTS
+
+
+def _unpacked(value: object) -> object:
+    """Return the value of a JSON text within arguments; any other value as it is."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+# Which messages answer a query best, in bounded time: the order of search results, the same for every
+# store.
+
+# Also how many messages of a word are looked at: all of a rare one, else enough to tell how common it is.
+CANDIDATES = 128
+# A word in more than this share of all messages tells little: beside one so many times rarer it does not count.
+COMMON_FRACTION = 1 / 8
+TIMES_RARER = 32
+# So many words beyond the drivers are looked up among the candidates, the rarest: 2 ms each at 1,000,000 messages.
+CHECKED_WORDS = 3
+# A message of so many tokens counts for three quarters of a very short one with the same words.
+HALF_WAY_TOKENS = 1000
+# How many texts behind the candidates are read for a phrase whose words stand apart nearly everywhere: about 0.3 s.
+PHRASE_TEXTS = 10_000
+READ_TEXTS = 16  # at once
+
+
+class Postings(Protocol):
+    """The messages of one session by their terms."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are, found or not: they are numbered below it."""
+
+    def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
+        """Return at most `limit` seqs under `below` of messages that have each of the words, newest first.
+
+        A message has a word if it has all terms of one of its alternatives.
+        """
+
+    def sizes(self, seqs: Sequence[int]) -> list[int]:
+        """Return the tokens of messages, in the order asked for."""
+
+    def payloads(self, seqs: Sequence[int]) -> list[str]:
+        """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
+
+
+class _Known(NamedTuple):
+    """A word and its newest messages, at most `CANDIDATES`; how many there are in all, an estimate above that."""
+
+    word: Word
+    hits: list[int]
+    messages: float
+
+    def is_found(self) -> bool:
+        """Say whether any message has the word."""
+        return bool(self.hits)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the hits are all there are."""
+        return len(self.hits) < CANDIDATES
+
+    def weight(self, messages: int) -> float:
+        """Return what having the word counts: its inverse document frequency, squared as in a cosine."""
+        return log(1 + messages / max(self.messages, 0.5)) ** 2
+
+
+class _Candidates(NamedTuple):
+    """The messages that are ranked; what each word counts, and which have it; what finds all others, if there are."""
+
+    seqs: set[int]
+    weights: list[tuple[float, set[int]]]
+    rest: list[Word]
+
+
+def best(query: Query, postings: Postings, limit: int, after: Found | None = None) -> list[Found]:
+    """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`."""
+    if limit <= 0:
+        return []
+    candidates = _candidates(query, postings)
+    ranked = (each for each in _ranked(candidates, postings) if after is None or _order(each) > _order(after))
+    page = list(islice(_kept(query, postings, ranked), limit))
+    if candidates.rest and len(page) < limit:
+        others = _others(candidates.rest, postings, candidates.seqs, after)
+        others = islice(others, PHRASE_TEXTS) if query.phrases else others
+        page += islice(_kept(query, postings, others), limit - len(page))
+    return page
+
+
+def _candidates(query: Query, postings: Postings) -> _Candidates:
+    messages, required = postings.messages, list(query.required)
+    known = [_probe(required, word, postings) for word in query.words]
+    found = sorted(filter(_Known.is_found, known), key=lambda each: each.messages)
+    drivers = _drivers(found)
+    base = required or _any_of(drivers)
+    if not base:
+        return _Candidates(set(), [], [])
+    seqs = set(postings.newest(base, messages, CANDIDATES))
+    is_cut = len(seqs) == CANDIDATES
+    weights, whole = _weights(known, _counted(found, len(drivers), messages), _Base(postings, required, base, is_cut))
+    weights.append((float(bool(required)), seqs | whole))
+    has_rest = is_cut or (not required and drivers != found)
+    return _Candidates(seqs | whole, weights, (required or _any_of(found)) if has_rest else [])
+
+
+class _Base(NamedTuple):
+    """What the candidates are found by, the words they must have, and whether there are more than were taken."""
+
+    postings: Postings
+    required: list[Word]
+    base: list[Word]
+    is_cut: bool
+
+    def newest(self, words: Iterable[Word]) -> set[int]:
+        """Return the newest messages that have all of these words."""
+        return set(self.postings.newest(list(words), self.postings.messages, CANDIDATES))
+
+
+def _weights(
+    known: Sequence[_Known], counted: Sequence[_Known], base: _Base
+) -> tuple[list[tuple[float, set[int]]], set[int]]:
+    """Return what each word counts and which candidates have it, and the messages that have every word that counts."""
+    messages = base.postings.messages
+    whole = set[int]()
+    if base.is_cut and len(counted) > 1:
+        whole = base.newest((*base.required, *(each.word for each in counted)))
+    weights = [(each.weight(messages), set[int]()) for each in known if not each.is_found()]
+    for each in counted:
+        is_known = each.is_complete or base.base == [each.word]
+        having = set(each.hits) if is_known else base.newest((*base.base, each.word))
+        weights.append((each.weight(messages), whole | having))
+    return weights, whole
+
+
+def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _Known:
+    hits = postings.newest([*required, word], postings.messages, CANDIDATES)
+    if len(hits) < CANDIDATES:
+        return _Known(word, hits, len(hits))
+    return _Known(word, hits, CANDIDATES * postings.messages / (postings.messages - hits[-1]))
+
+
+def _drivers(found: Sequence[_Known]) -> list[_Known]:
+    """Return the rarest word, and the next ones as long as all their messages are candidates."""
+    drivers: list[_Known] = []
+    total = 0.0
+    for each in found:
+        total += each.messages
+        if drivers and total > CANDIDATES:
+            break
+        drivers.append(each)
+    return drivers
+
+
+def _counted(found: Sequence[_Known], drivers: int, messages: int) -> list[_Known]:
+    """Return the words that count: the drivers, and the rarest others unless they are common."""
+    most = max(messages * COMMON_FRACTION, found[0].messages * TIMES_RARER) if found else 0.0
+    others = [each for each in found[drivers:] if each.is_complete or each.messages <= most]
+    return [*found[:drivers], *others[:CHECKED_WORDS]]
+
+
+def _any_of(known: Iterable[_Known]) -> list[Word]:
+    """Return the one word that each of these is a form of; none for none."""
+    alternatives = tuple(alternative for each in known for alternative in each.word)
+    return [alternatives] if alternatives else []
+
+
+def _ranked(candidates: _Candidates, postings: Postings) -> list[Found]:
+    """Return the candidates, best first.
+
+    A score is the share of the query's weight that a message has, times a factor that falls from 1 to 1/2 with its
+    length: a long text has many words by chance.
+    """
+    seqs = sorted(candidates.seqs, reverse=True)
+    total = sum(weight for weight, _ in candidates.weights)
+    had = dict.fromkeys(seqs, 0.0)
+    for weight, having in candidates.weights:
+        for seq in candidates.seqs & having:
+            had[seq] += weight
+    ranked = []
+    for seq, size_tokens in zip(seqs, postings.sizes(seqs), strict=True):
+        length_fraction = size_tokens / (size_tokens + HALF_WAY_TOKENS)
+        # Rounded so that a score survives being written down; 0 is for what was not ranked.
+        ranked.append(Found(seq, max(round(had[seq] / total * (1 - length_fraction / 2), 4), 0.0001)))
+    return sorted(ranked, key=_order)
+
+
+def _order(found: Found) -> tuple[float, int]:
+    return -found.score, -found.seq
+
+
+def _others(base: list[Word], postings: Postings, known: set[int], after: Found | None) -> Iterator[Found]:
+    """Yield the messages that were not ranked, newest first."""
+    below = after.seq if after is not None and after.score == 0 else postings.messages
+    while True:
+        seqs = postings.newest(base, below, CANDIDATES)
+        yield from (Found(seq, 0.0) for seq in seqs if seq not in known)
+        if len(seqs) < CANDIDATES:
+            return
+        below = seqs[-1]
+
+
+def _kept(query: Query, postings: Postings, found: Iterable[Found]) -> Iterator[Found]:
+    """Yield what has the query's phrases; texts are read when their turn comes."""
+    if not query.phrases:
+        yield from found
+        return
+    rest = iter(found)
+    while some := list(islice(rest, READ_TEXTS)):
+        payloads = postings.payloads([each.seq for each in some])
+        yield from (each for each, payload in zip(some, payloads, strict=True) if _has_all(payload, query.phrases))
+
+
+def _has_all(payload: str, phrases: Sequence[tuple[str, ...]]) -> bool:
+    if not all(may_have_phrase(payload, phrase) for phrase in phrases):
+        return False
+    texts = said(payload)
+    return all(any(has_phrase(text, phrase) for text in texts) for phrase in phrases)

@@ -1,0 +1,1 @@
+"""What a text costs, and how certain that is."""

@@ -1,0 +1,473 @@
+"""What reported usage has taught of a session: the real size of what was sent, and so of what is sent again (D5).
+
+A provider says how large a whole request was. The next one extends it, so the difference of two reports is what exactly
+the messages between them cost. Three things follow, and none of them trusts a text that was never billed:
+
+- a request that extends a billed one costs what was reported, and the bound of what was added ("anchored");
+- any run of billed messages, wherever a later request begins, costs at most what any run was above its bound
+  (`excess`): a statement about what was seen, not about what comes ("calibrated");
+- where messages cost more than their bound, so may those that come: as much above it as any run was so far.
+
+Answers are a class of their own: a provider reports each one's size, and what it has above its message (reasoning, the
+frame around tool calls) comes back as input with some providers, and with others never.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+# How far what was billed stood above what was counted, over any run of messages, at each of some
+# factors.
+
+PERCENT = 100
+# Factors on bounds, in percent. Real tokenizers stand at 60 to 110 % of the class estimator's bound; beyond both ends
+# a slack does the rest.
+GRID = (50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 100, 105, 110, 120, 135, 150, 200)
+WIDE = GRID.index(PERCENT)
+NOTHING = (0,) * len(GRID)
+
+
+class Excess(NamedTuple):
+    """What runs of messages cost above each factor of `GRID` x their bound, in tokens.
+
+    Attributes:
+        sums: of the run that ends with the newest message and is the most above it; at least 0.
+        slacks: of the run that was the most above it; at least 0.
+    """
+
+    sums: tuple[int, ...] = NOTHING
+    slacks: tuple[int, ...] = NOTHING
+
+    def grown(self, real_tokens: int, bound_tokens: int) -> Excess:
+        """Return it with messages behind that cost so much and are counted as so much, in tokens."""
+        over = [real_tokens - factor * bound_tokens // PERCENT for factor in GRID]
+        sums = tuple(max(0, held + one) for held, one in zip(self.sums, over, strict=True))
+        return Excess(sums, tuple(map(max, self.slacks, sums)))
+
+    def run_bound(self, bound_tokens: int) -> int:
+        """Return a bound of a run that was seen, from its bound as counted, in tokens."""
+        pairs = zip(GRID, self.slacks, strict=True)
+        return min(-(-factor * bound_tokens // PERCENT) + slack for factor, slack in pairs)
+
+    def run_limit(self, limit_tokens: int) -> int:
+        """Return the largest bound as counted that `run_bound` takes to at most `limit_tokens`; 0 or more."""
+        pairs = zip(GRID, self.slacks, strict=True)
+        return max(0, *((limit_tokens - slack) * PERCENT // factor for factor, slack in pairs))
+
+    def text_bound(self, bound_tokens: int) -> int:
+        """Return a bound of texts that may be as much above theirs as any run was: at least the bound as counted."""
+        return bound_tokens + self.above(bound_tokens)
+
+    def text_limit(self, limit_tokens: int) -> int:
+        """Return the largest bound as counted that `text_bound` takes to at most `limit_tokens`; may be below 0."""
+        if self.slacks == NOTHING:  # where nothing was reported, and each call asks several times
+            return limit_tokens
+        pairs = zip(GRID[WIDE:], self.slacks[WIDE:], strict=True)
+        return min(limit_tokens, max((limit_tokens - slack) * PERCENT // factor for factor, slack in pairs))
+
+    def above(self, bound_tokens: int) -> int:
+        """Return by how much texts may be above their bound, in tokens; 0 where no run was."""
+        pairs = zip(GRID[WIDE:], self.slacks[WIDE:], strict=True)
+        return min(-(-(factor - PERCENT) * bound_tokens // PERCENT) + slack for factor, slack in pairs)
+
+    @property
+    def stored(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Both tuples without the zeros at their end."""
+        return _trimmed(self.sums), _trimmed(self.slacks)
+
+    @classmethod
+    def of(cls, stored: object) -> Excess:
+        """Return what `stored` was of.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        try:
+            sums, slacks = cast("Iterable[Sequence[object]]", stored)
+            return cls(_whole(sums), _whole(slacks))
+        except TypeError as error:
+            raise ValueError(f"an excess can't be read: {error}") from error
+
+
+def _trimmed(values: tuple[int, ...]) -> tuple[int, ...]:
+    return values[: len(values) - next((place for place, one in enumerate(reversed(values)) if one), len(values))]
+
+
+def _whole(values: Sequence[object]) -> tuple[int, ...]:
+    sizes = tuple(one for one in values if isinstance(one, int) and one >= 0)
+    if len(sizes) < len(values) or len(values) > len(GRID):
+        raise ValueError(f"an excess is out of range: {values!r:.200}")
+    return (*sizes, *NOTHING[len(sizes) :])
+
+
+# What is kept above what was reported (D5): reminders that a host adds without telling, rounding by the provider.
+MARGIN_PERCENT = 2
+# A difference of more than this much of its bound is no text that was counted: a picture, or something never told.
+MOST_FACTOR, MOST_EXTRA_TOKENS = 3, 2048
+# Answers that were larger than their messages (reasoning), after which it is known whether that comes back as input.
+KEPT_SAMPLES = 3
+# No known tokenizer takes less than this share of the class estimator's bound for a text (`excess.GRID`); and so much
+# of what answers have above their messages comes back at least where a provider keeps it.
+LEAST_PERCENT = 50
+# The most by which the first reports widen bounds of texts: vocabularies of 32,000 words take 1.2 to 1.4 x the bound's.
+MOST_DOUBT_PERCENT = 150
+MOST_GAPS = 16
+# Of the stored form: another one is read as nothing.
+VERSION = 2
+NO_EXCESS = Excess()
+
+
+class Added(NamedTuple):
+    """What a request has behind the one before it.
+
+    Attributes:
+        appended_tokens: its bound; None where the request does not extend that one.
+        is_step: whether it is one answer and what came after.
+        first_seq: the message that it begins with.
+        outside_tokens: the bound of system text, tools and head, where the former two are others than before; else 0.
+        oldest_seq: the oldest answer that the request sends, whole or cut.
+    """
+
+    appended_tokens: int | None
+    is_step: bool
+    first_seq: int
+    outside_tokens: int = 0
+    oldest_seq: int = 0
+
+
+class Bill(NamedTuple):
+    """One report, and the request that it is for; sizes in tokens.
+
+    Attributes:
+        reported_tokens: the whole input, cached tokens included; output_tokens: the answer, reasoning included.
+        bound_tokens: of the request, as counted.
+        answer_tokens: the bound of the message that the answer became.
+        added: what it has behind the request before.
+        messages: it ends before this one.
+        certified_tokens: what it was to cost at most; 0 where by the counter alone.
+    """
+
+    reported_tokens: int
+    output_tokens: int
+    bound_tokens: int
+    answer_tokens: int
+    added: Added
+    messages: int
+    certified_tokens: int = 0
+
+    @property
+    def surplus_tokens(self) -> int:
+        """What the answer has that its message does not show, or shows as less."""
+        return max(0, self.output_tokens - self.answer_tokens)
+
+
+class Kept(NamedTuple):
+    """Which share of what answers have above their messages comes back as input: a provider keeps it, or does not.
+
+    Attributes:
+        samples: answers that had any.
+        least_percent, most_percent: the share that all of them allow, where what came with them cost between
+            `LEAST_PERCENT` of its bound and all of it.
+    """
+
+    samples: int = 0
+    least_percent: int = 0
+    most_percent: int = PERCENT
+
+    @property
+    def percent(self) -> int:
+        """The largest share that may come back; all, until some were seen, and where they contradict each other."""
+        known = self.samples >= KEPT_SAMPLES and self.least_percent <= self.most_percent
+        return self.most_percent if known else PERCENT
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether most of it has come back for sure: one dear text beside much reasoning shows a small share only."""
+        return min(self.least_percent, self.most_percent) >= LEAST_PERCENT
+
+    def of(self, surplus_tokens: int) -> int:
+        """Return what may come back of so many tokens."""
+        return -(-surplus_tokens * self.percent // PERCENT)
+
+    def surely_of(self, surplus_tokens: int) -> int:
+        """Return what has come back of so many tokens in any case."""
+        return surplus_tokens * min(self.least_percent, self.most_percent) // PERCENT
+
+    def seen(self, surplus_tokens: int, added_tokens: int, appended_tokens: int) -> Kept:
+        """Return it behind an answer with a surplus; it and what came with it, counted as `appended`, cost `added`."""
+        if not surplus_tokens:
+            return self
+        least = (added_tokens - appended_tokens) * PERCENT // surplus_tokens
+        most = -(-(added_tokens - appended_tokens * LEAST_PERCENT // PERCENT) * PERCENT // surplus_tokens)
+        return Kept(
+            self.samples + 1,
+            max(self.least_percent, min(PERCENT, least)),
+            min(self.most_percent, max(0, most)),
+        )
+
+
+class Era(NamedTuple):
+    """What messages from `first_seq` on have cost above their bounds: runs of whole steps, and answers alone.
+
+    `answers` has of each answer what was reported above its message, whether that comes back or not.
+    """
+
+    first_seq: int = 0
+    runs: Excess = NO_EXCESS
+    answers: Excess = NO_EXCESS
+
+
+class Bills(NamedTuple):
+    """What the reports of one session, with one model and one counter, have taught; immutable, sizes in tokens.
+
+    Attributes:
+        source: the model and the counter; another one's bills say nothing.
+        reported_tokens: of the newest request; 0 where nothing was reported for it.
+        surplus_tokens: what its answer has above its message's bound.
+        foot_tokens: at most so much do system text, tools, and what the host adds to them, cost; 0: not known.
+        hidden_tokens: the most that a report was above its bound: texts that the host sends and does not tell of.
+        messages: how many messages of the transcript the newest request ended with.
+        gaps: messages without a price, (first, behind the last) each.
+        kept: how much of what answers have above their messages comes back.
+        texts: what all messages were above their bound, without what answers have that no message shows.
+        answers: what all answers have of that.
+        older, newer: both for messages that are still sent. Once none is sent that is older than `newer`, that takes
+            the place of `older`: what nobody sends any more narrows nothing.
+        reports: how many there were.
+    """
+
+    source: str = ""
+    reported_tokens: int = 0
+    surplus_tokens: int = 0
+    foot_tokens: int = 0
+    hidden_tokens: int = 0
+    messages: int = 0
+    gaps: tuple[tuple[int, int], ...] = ()
+    kept: Kept = Kept()
+    texts: Excess = NO_EXCESS
+    answers: Excess = NO_EXCESS
+    older: Era = Era()
+    newer: Era = Era()
+    reports: int = 0
+
+    # -- what is known ----------------------------------------------------------------------------------------
+
+    def plain_bound(self, bound_tokens: int) -> int:
+        """Return a bound of any request from its bound as counted: wider only, where reports have shown that.
+
+        What answers have that no message shows is not in it: `answers_bound` says that.
+        """
+        return self.hidden_tokens + self.texts_bound(bound_tokens)
+
+    def plain_limit(self, limit_tokens: int) -> int:
+        """Return the largest bound as counted whose `plain_bound` is at most `limit_tokens`."""
+        left = limit_tokens - self.hidden_tokens
+        return min(left * PERCENT // self._doubt_percent, self.texts.text_limit(left))
+
+    def texts_bound(self, bound_tokens: int) -> int:
+        """Return a bound of texts that were not billed as they are sent now."""
+        doubted = -(-bound_tokens * self._doubt_percent // PERCENT)
+        return max(doubted, self.texts.text_bound(bound_tokens))
+
+    def answers_bound(self, bound_tokens: int, oldest_seq: int) -> int:
+        """Return what answers, the oldest of which is told, may cost above texts, from their bound as counted."""
+        if not bound_tokens:
+            return 0
+        answers = self.older.answers if oldest_seq >= self.older.first_seq else self.answers
+        return self.kept.of(answers.above(bound_tokens))
+
+    def extended_bound(self, appended_tokens: int) -> int:
+        """Return a bound of a request that extends the billed one, from the bound of what it has behind it."""
+        return self._standing_tokens + self.texts_bound(appended_tokens)
+
+    def extended_limit(self, limit_tokens: int) -> int:
+        """Return the largest bound of what is appended whose `extended_bound` is at most `limit_tokens`; may be < 0."""
+        left = limit_tokens - self._standing_tokens
+        return min(left * PERCENT // self._doubt_percent, self.texts.text_limit(left))
+
+    def run_bound(self, bound_tokens: int) -> int:
+        """Return a bound of a run of billed messages that begins with an answer, from its bound as counted."""
+        return inputs_kept(self.older.runs.run_bound(bound_tokens))
+
+    def run_limit(self, limit_tokens: int) -> int:
+        """Return the largest bound as counted of such a run that costs at most `limit_tokens`; 0 or more."""
+        return self.older.runs.run_limit(limit_tokens * PERCENT // (PERCENT + MARGIN_PERCENT))
+
+    def fixed_bound(self, bound_tokens: int) -> int:
+        """Return a bound of system text and tools, with what the host adds, from their bound as counted."""
+        counted = bound_tokens + self.hidden_tokens
+        return min(counted, inputs_kept(self.foot_tokens)) if self.foot_tokens else counted
+
+    def has_billed(self, seq: int) -> bool:
+        """Return whether it is known with others what a message costs."""
+        known = self.older.first_seq <= seq < self.messages
+        return known and not any(first <= seq < last for first, last in self.gaps)
+
+    @property
+    def knows_runs(self) -> bool:
+        """Whether there is a run of billed messages."""
+        return self.older.first_seq < self.messages
+
+    @property
+    def _doubt_percent(self) -> int:
+        """What texts may cost by their bound while the first reports do not say whether they, or hidden ones, do."""
+        counted = self.foot_tokens - self.hidden_tokens
+        if self.reports > KEPT_SAMPLES or counted <= 0:
+            return PERCENT
+        return min(MOST_DOUBT_PERCENT, -(-self.foot_tokens * PERCENT // counted))
+
+    @property
+    def _standing_tokens(self) -> int:
+        return inputs_kept(self.reported_tokens) + self.kept.of(self.surplus_tokens)
+
+    def beside_texts(self, bound_tokens: int) -> int:
+        """Return what a request can have cost at most beside its texts: answers' reasoning, and what nobody told of."""
+        return self.hidden_tokens + self.answers.above(bound_tokens) + MOST_EXTRA_TOKENS
+
+    # -- what a report teaches --------------------------------------------------------------------------------
+
+    def unreported(self) -> Bills:
+        """Return what is known behind a request for which nothing was reported, or nothing that is believed."""
+        return self._replace(reported_tokens=0, surplus_tokens=0)
+
+    def learn(self, bill: Bill) -> Bills:
+        """Return what is known after one more report, which is believed."""
+        learned = self._priced(bill) if self.reports else self._begun(bill)
+        # What is hidden comes with each request: one that costs little more than its texts has little of it.
+        texts_tokens = bill.bound_tokens * LEAST_PERCENT // PERCENT
+        hidden_tokens = min(learned.hidden_tokens, max(0, bill.reported_tokens - texts_tokens))
+        learned = learned._replace(hidden_tokens=hidden_tokens)
+        missed = _missed(learned, bill)
+        learned = learned._replace(
+            reported_tokens=bill.reported_tokens,
+            surplus_tokens=bill.surplus_tokens,
+            hidden_tokens=learned.hidden_tokens + missed,
+            foot_tokens=learned.foot_tokens + (missed if self.reports else 0),
+            reports=self.reports + 1,
+        )
+        older, newer = learned.older, learned.newer
+        if bill.added.oldest_seq >= newer.first_seq:
+            older, newer = newer, Era(bill.messages)
+        answer = (bill.answer_tokens + bill.surplus_tokens, bill.answer_tokens)
+        return learned._replace(
+            answers=learned.answers.grown(*answer),
+            older=older._replace(answers=older.answers.grown(*answer)),
+            newer=newer._replace(answers=newer.answers.grown(*answer)),
+        )
+
+    def _begun(self, bill: Bill) -> Bills:
+        era = Era(bill.messages)
+        return self._replace(foot_tokens=bill.reported_tokens, messages=bill.messages, older=era, newer=era)
+
+    def _priced(self, bill: Bill) -> Bills:
+        """Return what is known of the messages that came, and of what is sent beside them."""
+        added, appended = bill.reported_tokens - self.reported_tokens, bill.added.appended_tokens
+        grew = self.reported_tokens > 0 and appended is not None and bill.added.is_step
+        if grew and appended is not None and _is_text(added, appended + self.surplus_tokens):
+            learned = self._billed(bill, added, appended)
+        else:
+            learned = self._skipped(bill.messages)
+        return learned._replace(foot_tokens=learned.foot_tokens + bill.added.outside_tokens)
+
+    def _billed(self, bill: Bill, added: int, appended: int) -> Bills:
+        """Return what is known once messages have a price: `added` tokens for what is counted as `appended`."""
+        first = bill.added.first_seq
+        known = self if first == self.messages else self._skipped(first)
+        kept = self.kept.seen(self.surplus_tokens, added, appended)
+        return known._replace(
+            messages=bill.messages,
+            kept=kept,
+            texts=self.texts.grown(added - kept.surely_of(self.surplus_tokens), appended),
+            older=self.older._replace(runs=self.older.runs.grown(added, appended)),
+            newer=self.newer._replace(runs=self.newer.runs.grown(added, appended)),
+        )
+
+    def _skipped(self, messages: int) -> Bills:
+        """Return what is known where messages came, up to before `messages`, whose price is not."""
+        gaps = (*self.gaps, (self.messages, messages)) if messages > self.messages else self.gaps
+        # Too many at once is not worth it; an era of its own begins behind the oldest one.
+        first = gaps[-MOST_GAPS - 1][1] if len(gaps) > MOST_GAPS else self.older.first_seq
+        gaps = tuple(gap for gap in gaps[-MOST_GAPS:] if gap[1] > self.older.first_seq)
+        older = self.older._replace(first_seq=first)
+        return self._replace(older=older, gaps=gaps, messages=max(self.messages, messages))
+
+    # -- stored -----------------------------------------------------------------------------------------------
+
+    def to_json(self) -> list[object]:
+        """Return it as values that JSON holds; [] for nothing."""
+        if not self.reports:
+            return []
+        excesses = self.texts.stored, self.answers.stored, _stored(self.older), _stored(self.newer)
+        return [VERSION, *self[:8], *excesses, self.reports]
+
+    @classmethod
+    def from_json(cls, stored: Sequence[object]) -> Bills:
+        """Return what `to_json` wrote; nothing is known where another version did.
+
+        Raises:
+            ValueError: a value is missing or out of its range.
+        """
+        if not stored or stored[0] != VERSION:
+            return cls()
+        try:
+            _, source, *sizes, gaps, kept, texts, answers, older, newer, reports = stored
+            reported, surplus, foot, hidden, messages = map(_integer, sizes)
+            return cls(
+                source=str(source),
+                reported_tokens=reported,
+                surplus_tokens=surplus,
+                foot_tokens=foot,
+                hidden_tokens=hidden,
+                messages=messages,
+                gaps=tuple(map(_pair, cast("Iterable[object]", gaps))),
+                kept=Kept(*map(_integer, cast("Iterable[object]", kept))),
+                texts=Excess.of(texts),
+                answers=Excess.of(answers),
+                older=_era(older),
+                newer=_era(newer),
+                reports=_integer(reports),
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"bills can't be read: {error}") from error
+
+
+def inputs_kept(tokens: int) -> int:
+    """Return what was reported, with the margin above it."""
+    return -(-tokens * (PERCENT + MARGIN_PERCENT) // PERCENT)
+
+
+def _missed(learned: Bills, bill: Bill) -> int:
+    """Return how much of a report nothing explains, in tokens."""
+    plain = learned.plain_bound(bill.bound_tokens) + learned.kept.of(learned.answers.above(bill.bound_tokens))
+    missed = bill.reported_tokens - plain
+    if bill.certified_tokens and not bill.added.is_step:
+        missed = max(missed, bill.reported_tokens - bill.certified_tokens)
+    return max(0, missed)
+
+
+def _is_text(added_tokens: int, bound_tokens: int) -> bool:
+    return 0 <= added_tokens <= MOST_FACTOR * bound_tokens + MOST_EXTRA_TOKENS
+
+
+def _stored(era: Era) -> list[object]:
+    return [era.first_seq, era.runs.stored, era.answers.stored]
+
+
+def _era(stored: object) -> Era:
+    first, runs, answers = cast("Iterable[object]", stored)
+    return Era(_integer(first), Excess.of(runs), Excess.of(answers))
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"bills have no size {value!r:.80}")
+    return value
+
+
+def _pair(values: object) -> tuple[int, int]:
+    first, second = map(_integer, cast("Iterable[object]", values))
+    return first, second

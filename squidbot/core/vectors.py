@@ -1,0 +1,516 @@
+"""Vectors of memories as values, the stamp by which an index is known to be whole, and the two ports."""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import reduce
+from hashlib import blake2b
+from operator import mul, xor
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from squidbot.core.errors import ConfigError, DamagedStoreError
+from squidbot.core.ports import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from squidbot.core.memories import Hit, Memory, View
+
+
+FLOAT_BYTES = 4
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    products: Iterable[float] = map(mul, one, other)
+    return sum(products)
+
+
+# The sum of the products of two vectors: the cosine, where both have length 1. Python 3.12 brings it, and faster.
+dot: Callable[[Sequence[float], Sequence[float]], float] = getattr(math, "sumprod", _dot)
+
+
+class Stamp(NamedTuple):
+    """What a set of vectors is: two with the same stamp hold the same ones.
+
+    Attributes:
+        model: who made the vectors; those of two models are never compared.
+        dimensions: how many numbers each has.
+        vectors: how many there are.
+        digest: the marks of all of them, by exclusive or: whatever their order, and with one more or less at no cost.
+    """
+
+    model: str
+    dimensions: int
+    vectors: int = 0
+    digest: int = 0
+
+    def plus(self, marks: Iterable[int]) -> Stamp:
+        """Return the stamp with the entries of these marks taken in."""
+        new = list(marks)
+        return self._replace(vectors=self.vectors + len(new), digest=reduce(xor, new, self.digest))
+
+    def minus(self, marks: Iterable[int]) -> Stamp:
+        """Return the stamp with the entries of these marks taken out."""
+        old = list(marks)
+        return self._replace(vectors=self.vectors - len(old), digest=reduce(xor, old, self.digest))
+
+
+class Entry(NamedTuple):
+    """One memory's vector.
+
+    Attributes:
+        place: a number from 1 on that grows with each vector that the truth gets, and is never used again.
+        mark: what tells it from any other: see `mark_of`.
+        memory_id: whose vector it is.
+        views: numbers of the views that see it, four at most, as the truth makes them.
+        vector: its numbers, 32-bit floats, little-endian; of length 1.
+        holds: False where the memory has been superseded; an index does not keep it.
+    """
+
+    place: int
+    mark: int
+    memory_id: str
+    views: tuple[int, ...]
+    vector: bytes
+    holds: bool = True
+
+
+class Near(NamedTuple):
+    """What an index found: the place of an entry, and its cosine to what was asked for, -1 to 1, higher is closer."""
+
+    place: int
+    cosine: float
+
+
+def dots(vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+    """Return `dot` of a vector and each of some others as entries have them, of as many numbers, in order."""
+    return [dot(vector, unpacked(each)) for each in others]
+
+
+class Meant(NamedTuple):
+    """What a query means, for a search in which vectors have a say.
+
+    Attributes:
+        model: who made the query's vector; it is compared with those of the same model alone.
+        vector: the query's, of length 1.
+        nearest: the places of the vectors that are nearest, as an index found them: their memories are looked at
+            whatever their words are.
+        even: how far the nearest stands out that is as likely as not an answer (`ports.Calibrated`); None if unknown.
+        dots: what compares it with many others: `dots`, or faster.
+    """
+
+    model: str
+    vector: tuple[float, ...]
+    nearest: Sequence[int]
+    even: float | None = None
+    dots: Callable[[Sequence[float], Sequence[bytes]], list[float]] = dots
+
+
+def mark_of(place: int, memory_id: str, digest: bytes) -> int:
+    """Return the mark of a vector, 63 bits: of its place, its memory, and the digest of the text it was made from."""
+    name = memory_id.encode("utf-8", "surrogatepass")
+    said = b"%d %d %b%b" % (place, len(name), name, digest)
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+
+
+def unit(vector: Sequence[float]) -> tuple[float, ...]:
+    """Return a vector made one long.
+
+    Raises:
+        ValueError: it has no direction: it is zero, or a number of it is not finite.
+    """
+    length = math.hypot(*vector)
+    if not length or not math.isfinite(length):
+        raise ValueError(f"a vector of length {length} has no direction")
+    return tuple(value / length for value in vector)
+
+
+def packed(vector: Sequence[float]) -> bytes:
+    """Return a vector, made one long, as an entry has it.
+
+    Raises:
+        ValueError: it has no direction.
+    """
+    return struct.pack(f"<{len(vector)}f", *unit(vector))
+
+
+def unpacked(vector: bytes) -> tuple[float, ...]:
+    """Return the numbers of an entry's vector.
+
+    Raises:
+        ValueError: these are no whole numbers of 4 bytes.
+    """
+    if len(vector) % FLOAT_BYTES:
+        raise ValueError(f"{len(vector)} bytes are no vector: each number has {FLOAT_BYTES}")
+    return struct.unpack(f"<{len(vector) // FLOAT_BYTES}f", vector)
+
+
+class Vectors(Protocol):
+    """The truth: the vectors that one model made of the memories of a store."""
+
+    def stamp(self) -> Stamp:
+        """Return what there is now. Cheap at any number of vectors: it is asked for before every search.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+    def view(self, view: View) -> int:
+        """Return the number that stands for a view in `Entry.views`: 63 bits, the same for ever."""
+
+    def behind(self, place: int, limit: int) -> list[Entry]:
+        """Return the entries behind a place, in order of their places, at most `limit`; 0 is before the first.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+
+    def places(self) -> Sequence[int]:
+        """Return the places of all entries, ascending."""
+
+    def picked(self, places: Sequence[int]) -> list[Entry]:
+        """Return the entries at these places, in any order; where there is none, nothing comes.
+
+        Raises:
+            DamagedStoreError: one does not match its checksum.
+        """
+
+    def holding(self, places: Sequence[int]) -> list[int]:
+        """Return those of these places whose memories hold, in the same order; where there is no entry, not that one.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+
+class VectorIndex(Protocol):
+    """What finds the nearest of many vectors, of one model: a view of the truth, which may be made anew from it.
+
+    One that is kept in a file opens empty where the file is missing, cut, damaged, or of another model: what it holds
+    is whole, or nothing. Threads may share one.
+    """
+
+    @property
+    def fault(self) -> str:
+        """Why the file that was there could not be used, in one line; "" where it could, or none was there."""
+
+    @property
+    def last(self) -> int:
+        """The highest place that was taken in since it was empty; 0 for none."""
+
+    def stamp(self) -> Stamp:
+        """Return what it holds."""
+
+    def places(self) -> Sequence[int]:
+        """Return the places of what it holds, ascending."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Take entries in, all or nothing, and find them from then on. A place that is there stays as it is.
+
+        Raises:
+            StoreError: nothing was taken in: a vector has another number of dimensions, or a number that is not finite.
+        """
+
+    def remove(self, places: Sequence[int]) -> int:
+        """Take entries out, find them no longer from then on, and return how many were there."""
+
+    def clear(self, expected: int = 0) -> None:
+        """Take all out. `expected`: how many are about to be taken in, for what is laid out by their number."""
+
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
+
+        An index that is not exact may miss some, and be a few hundredths wrong in a cosine, but returns `limit` where
+        the view has as many.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+        """
+
+    def save(self) -> None:
+        """Write it to its file, whole or not at all; nothing where it has none, or nothing has changed.
+
+        Raises:
+            StoreError: the disk failed; the file is as it was.
+        """
+
+    def close(self) -> None:
+        """Give back what is held; a second call does nothing. It does not save."""
+
+
+@runtime_checkable
+class Multiplying(Protocol):
+    """What an index may have beside its port: it compares many vectors faster than plain Python does."""
+
+    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+        """Return the sum of the products of a vector and each of some others, as entries have them, in order.
+
+        All have as many numbers; products are summed with 64 bits.
+        """
+
+
+@runtime_checkable
+class VectorStore(MemoryStore, Protocol):
+    """A MemoryStore that keeps vectors of its memories, too, those of each model apart.
+
+    What is forgotten has no vector from then on, and neither has a file beside the store's own.
+    """
+
+    def search(  # noqa: PLR0913  # as `MemoryStore` has it, and what the query means
+        self,
+        query: str,
+        view: View,
+        *,
+        limit: int = 20,
+        now: float,
+        past: bool = False,
+        meant: Meant | None = None,
+    ) -> list[Hit]:
+        """Return the memories of a view that answer a query, as `MemoryStore` has it; with `meant` vectors speak, too.
+
+        Raises:
+            ValueError: there is no letter or digit in the query.
+        """
+
+    def models(self) -> dict[str, int]:
+        """Return how many dimensions the vectors of each model have that are kept, in the order of their coming."""
+
+    def vectors_of(self, model: str, dimension: int) -> Vectors:
+        """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+    def put_vectors(self, model: str, dimension: int, of: Mapping[str, Sequence[float]]) -> int:
+        """Keep vectors that a model made of memories, by id, made one long; return how many were still there.
+
+        One that is kept already, number for number, stays as it is.
+
+        Raises:
+            StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`, or
+                it has no direction.
+        """
+
+    def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
+        """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
+
+        One that can't be read is left out, and so are cards of files (`memories.CARDS`).
+        """
+
+    def newest_without(self, model: str, limit: int) -> list[Memory]:
+        """Return the first memories behind the last one of which a model's vector is kept; cheap at any number.
+
+        One that can't be read is left out, and so are cards of files.
+        """
+
+    def waiting(self, model: str) -> int:
+        """Return how many memories there are, but for cards of files, of which no vector of a model is kept."""
+
+    def drop_vectors(self, model: str) -> None:
+        """Remove a model and its vectors, for good; nothing for an unknown one."""
+
+
+# An index kept up with its truth, and searched: it may be wrong in any way, a hit may not.
+
+# How many vectors are read at once: 8 MB at 1,024 dimensions.
+READ_ENTRIES = 2_000
+# How many vectors a search takes in before it looks: about a fifth of a second. More wait for `refresh`.
+SEARCH_ENTRIES = 2_000
+# How often an index is brought to what the truth holds while others change that.
+TRIES = 5
+# Of these more than are wanted the exact cosine decides: one byte a number makes cosines a hundredth wrong.
+SPARE = 16
+# An index that has grown by this share since it was saved is saved again: opening it takes in the rest.
+SAVED_FRACTION = 0.1
+SAVED_ENTRIES = 1_000
+
+
+class Alike(NamedTuple):
+    """A memory whose vector is near: its id, and the cosine, -1 to 1, higher is closer."""
+
+    memory_id: str
+    cosine: float
+
+
+class Nearest:
+    """Searches the vectors of one model, in the truth's own words.
+
+    The index's stamp is compared before each search, so that what any process put into the truth, or took out, counts
+    at once; each hit is then confirmed by the truth, and ranked by its exact cosine.
+    """
+
+    def __init__(self, index: VectorIndex, truth: Vectors) -> None:
+        """Set an index beside its truth.
+
+        Raises:
+            ConfigError: they are of two models, or of different dimensions.
+        """
+        ours, due = index.stamp(), truth.stamp()
+        if ours[:2] != due[:2]:
+            raise ConfigError(
+                f"an index of {ours.model!a:.80}, {ours.dimensions} dimensions, can't stand beside vectors of "
+                f"{due.model!a:.80}, {due.dimensions}: open it for that model"
+            )
+        self._index = index
+        self._truth = truth
+        # What compares many vectors: the index, where it is fast at that.
+        self.dots = index.dots if isinstance(index, Multiplying) else dots
+        self._saved = ours.vectors
+        # Whether its file may hold what the truth holds no more.
+        self._has_gone = bool(index.fault)
+
+    @property
+    def fault(self) -> str:
+        """Why the index was not as it was left, in one line; "" where it was."""
+        return self._index.fault
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors the index has."""
+        return self._index.stamp().vectors
+
+    def behind(self) -> int:
+        """Return how many vectors of the truth the index has less; 0 where it is up with it, or has too many."""
+        return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
+
+    def refresh(self, told: Callable[[int, int], None] | None = None) -> bool:
+        """Bring the index to what the truth holds, save it where much has changed, and return whether it is there.
+
+        It is not where others changed the truth all the while. `told` gets how many are in, of how many. What was
+        taken out of the truth is not in the index's file when this returns.
+
+        Raises:
+            DamagedStoreError: a vector of the truth does not match its checksum, or its stamp is not of its vectors.
+            StoreError: the disk failed.
+        """
+        done = self._catch_up(told)
+        count = self._index.stamp().vectors
+        if self._has_gone or abs(count - self._saved) >= max(SAVED_ENTRIES, SAVED_FRACTION * count):
+            self._save()
+        return done
+
+    def save(self) -> None:
+        """Bring the index to what the truth holds, and write it to its file.
+
+        Raises:
+            DamagedStoreError: as for `refresh`.
+            StoreError: the disk failed; the file is as it was.
+        """
+        self._catch_up(None)
+        self._save()
+
+    def close(self) -> None:
+        """Give back what the index holds; it does not save."""
+        self._index.close()
+
+    def places(self, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
+        """Return the places of the vectors that are nearest by the index, best first; with `past` of history, too.
+
+        Whoever reads what is there confirms who sees it. Where the index is far behind, it is searched as it is: see
+        `behind`.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+            DamagedStoreError: as for `refresh`.
+            StoreError: the disk failed.
+        """
+        asked, seen = self._ready(vector, view)
+        wanted = max(limit, 0) + SPARE
+        while True:
+            found = [near.place for near in self._index.search(asked, wanted, seen)]
+            held = found if past else self._truth.holding(found)
+            if len(held) >= limit or len(found) < wanted:
+                return held[: max(limit, 0)]
+            wanted *= 4
+
+    def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> list[Alike]:
+        """Return the memories of a view whose vectors are nearest, best first, ties newest first; with `past` history.
+
+        Where the index is far behind, it is searched as it is: see `behind`.
+
+        Raises:
+            ValueError: the vector has another number of dimensions, or no direction.
+            DamagedStoreError: as for `refresh`.
+            StoreError: the disk failed.
+        """
+        asked, seen = self._ready(vector, view)
+        wanted = max(limit, 0) + min(max(limit, 0), SPARE) + SPARE
+        while True:
+            found = self._index.search(asked, wanted, seen)
+            alike = self._confirmed(asked, found, seen, past=past)
+            if len(alike) >= limit or len(found) < wanted:
+                return alike[: max(limit, 0)]
+            wanted *= 4
+
+    def _ready(self, vector: Sequence[float], view: View) -> tuple[tuple[float, ...], int]:
+        """Return what an index is asked for a vector and a view, once it has what it lacked, if that is little."""
+        asked, seen = unit(vector), self._truth.view(view)
+        if self.behind() <= SEARCH_ENTRIES:
+            self._catch_up(None)
+        return asked, seen
+
+    def _confirmed(self, vector: Sequence[float], found: Sequence[Near], view: int, *, past: bool) -> list[Alike]:
+        """Return what of the found is still there, is seen by the view, and holds unless history is wanted, too."""
+        entries = self._truth.picked([near.place for near in found])
+        seen = [each for each in entries if view in each.views and (past or each.holds)]
+        cosines = self.dots(vector, [each.vector for each in seen])
+        ranked = sorted(zip(cosines, seen, strict=True), key=_order)
+        return [Alike(each.memory_id, max(-1.0, min(1.0, cosine))) for cosine, each in ranked]
+
+    def _save(self) -> None:
+        self._index.save()
+        self._saved, self._has_gone = self._index.stamp().vectors, False
+
+    def _catch_up(self, told: Callable[[int, int], None] | None) -> bool:
+        """Bring the index to what the truth holds, and return whether it is there.
+
+        Raises:
+            DamagedStoreError: it can't be: the truth's stamp is not of its vectors.
+        """
+        due = self._truth.stamp()
+        if due == self._index.stamp():
+            return True
+        if not self._index.stamp().vectors:
+            self._index.clear(due.vectors)
+        for made_anew in (False, True):
+            for _ in range(TRIES):
+                due = self._truth.stamp()
+                for step in (self._add_new, self._reconcile):
+                    step(due.vectors, told)
+                    if self._truth.stamp() == self._index.stamp():
+                        return True
+                if self._truth.stamp() == due:  # nobody changed it meanwhile: the index is not of this truth
+                    break
+            else:
+                return False
+            if not made_anew:
+                self._index.clear(due.vectors)
+                self._has_gone = True
+        raise DamagedStoreError(
+            f"the vectors of {due.model!a:.80} are not those that their stamp tells of ({due.vectors}): drop them, and "
+            "let them be made again"
+        )
+
+    def _add_new(self, count: int, told: Callable[[int, int], None] | None) -> None:
+        while entries := self._truth.behind(self._index.last, READ_ENTRIES):
+            self._index.add(entries)
+            if told is not None:
+                told(self._index.stamp().vectors, count)
+
+    def _reconcile(self, count: int, told: Callable[[int, int], None] | None) -> None:
+        """Take out what the truth has no more, and in what came before the newest and was missed."""
+        due, ours = {*self._truth.places()}, {*self._index.places()}
+        if self._index.remove(sorted(ours - due)):
+            self._has_gone = True
+        missed = sorted(due - ours)
+        for first in range(0, len(missed), READ_ENTRIES):
+            self._index.add(sorted(self._truth.picked(missed[first : first + READ_ENTRIES])))
+            if told is not None:
+                told(self._index.stamp().vectors, count)
+
+
+def _order(scored: tuple[float, Entry]) -> tuple[float, int]:
+    cosine, entry = scored
+    return -cosine, -entry.place

@@ -1,0 +1,581 @@
+"""What a session sends right now, in memory: bounded by what is sent, and the same whoever loads it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.contexts import KIND as CONTEXT
+from squidbot.core.contexts import documents_of
+from squidbot.core.contexts import sections as told_of
+from squidbot.core.errors import NotFoundError
+from squidbot.core.goals.head import sections
+from squidbot.core.goals.records import GOAL, goals_of
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.markers import Markers
+from squidbot.core.messages import Cost, Kind
+from squidbot.core.pins import KIND as PIN
+from squidbot.core.pins import Pins
+from squidbot.core.plan import PlanRecord, Representation, Segment
+from squidbot.core.view.renderer import born, is_note, spent, unanswerable
+from squidbot.core.view.steps import Atom, atoms_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from squidbot.core.memories import Scope
+    from squidbot.core.messages import Opening, Part, Record, StoredMessage, Summary
+    from squidbot.core.ports import SummaryStore, TranscriptStore
+    from squidbot.core.trying import Wait
+    from squidbot.core.view.renderer import Renderer
+
+
+# The raw end of a request: atoms behind the last segment, their parts, their cost; grows without
+# being rebuilt.
+
+NOTHING = Cost(0, 0)
+
+
+class Tail(NamedTuple):
+    """Atoms sent as they were born, oldest first.
+
+    Attributes:
+        atoms: the atoms, in order.
+        parts: what is sent for them, in order.
+        cost: tokens of the parts.
+        last_parts: how many of the parts belong to the newest atom, which may still grow.
+        after_assistant: whether nobody can answer the part in front of the tail (`view.unanswerable`).
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    parts: tuple[Part, ...] = ()
+    cost: Cost = NOTHING
+    last_parts: int = 0
+    after_assistant: bool = False
+
+    @property
+    def messages(self) -> int:
+        """How many messages of the transcript it is made of."""
+        return sum(len(atom.messages) for atom in self.atoms)
+
+    @property
+    def as_sent(self) -> tuple[Atom, ...]:
+        """The atoms, their messages costing what is sent of them: less than at birth where a plan cuts them."""
+        costs = {part.first_seq: part.cost for part in self.parts if part.payload is not None}
+        return tuple(_costing(atom, costs) for atom in self.atoms)
+
+    def extended(
+        self,
+        messages: Sequence[StoredMessage],
+        renderer: Renderer,
+        dropped_before: int,
+        dropped: Sequence[tuple[int, int]] = (),
+    ) -> Tail:
+        """Return the tail with messages behind it; only the newest atom is rendered again, since it may take them.
+
+        Reasoning is left out of steps before the seq `dropped_before`, and of those in the runs `dropped`: (first seq,
+        first seq behind).
+        """
+        if not messages:
+            return self
+        open_messages = self.atoms[-1].messages if self.atoms else ()
+        atoms, parts = self.atoms[:-1], self.parts[: len(self.parts) - self.last_parts]
+        cost = self.cost if not self.atoms else _less(self.cost, spent(self.parts[len(parts) :]))
+        grown = atoms_of((*open_messages, *messages))
+        made: list[Part] = []
+        last = 0
+        for atom in grown:
+            behind = made or parts
+            after = unanswerable(behind[-1]) if behind else self.after_assistant
+            seq = atom.first_seq
+            stale = seq < dropped_before or any(first <= seq < behind for first, behind in dropped)
+            rendered = renderer.raw([atom], after_assistant=after, drop_thinking=stale)
+            made.extend(rendered)
+            last = len(rendered)
+        return Tail((*atoms, *grown), (*parts, *made), cost.plus(spent(made)), last, self.after_assistant)
+
+
+def _costing(atom: Atom, costs: Mapping[int, Cost]) -> Atom:
+    if all(costs.get(row.seq, row.sent_cost) == row.sent_cost for row in atom.messages):
+        return atom
+    rows = (replace(row, sent_cost=costs.get(row.seq, row.sent_cost)) for row in atom.messages)
+    return atom._replace(messages=tuple(rows))
+
+
+def _less(cost: Cost, part: Cost) -> Cost:
+    return Cost(cost.estimate - part.estimate, cost.bound - part.bound)
+
+
+# How many messages are read at once where it is not known how many are needed.
+READ_BACK_MESSAGES = 64
+NO_PINS = Pins()
+NO_MARKERS = Markers()
+
+
+class Block(NamedTuple):
+    """A segment of the plan as it is sent now."""
+
+    segment: Segment
+    parts: tuple[Part, ...]
+
+    @property
+    def cost(self) -> Cost:
+        """Tokens of all that is sent for it."""
+        return spent(self.parts)
+
+
+class Standing(NamedTuple):
+    """The parts of a session's next request that are stored already.
+
+    Attributes:
+        plan: the plan in force; None while there is none.
+        lead: the system messages that open the transcript, verbatim.
+        head: the plan's frozen sections.
+        blocks: the plan's segments.
+        tail: everything behind them.
+        prefix: lead, head and blocks as parts, in order.
+        fixed: what lead and head cost; history: what blocks and tail cost; in tokens.
+        messages, records: how many the store holds.
+        turn: the seq that opened the newest turn.
+        newest_time: when the newest message was said, in seconds since 1970; None where unknown.
+        pins: what is pinned.
+        markers: the goals and decisions that messages in the store mark.
+        opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
+        asked: what the message that opened the newest turn costs, where it is not sent.
+        withdrawn: the newest record of facts that were taken out of what was told; None where none ever was.
+    """
+
+    plan: PlanRecord | None
+    lead: tuple[Part, ...]
+    head: tuple[Part, ...]
+    blocks: tuple[Block, ...]
+    tail: Tail
+    prefix: tuple[Part, ...]
+    fixed: Cost
+    history: Cost
+    messages: int
+    records: int
+    turn: int
+    newest_time: float | None = None
+    opened: bool = False
+    pins: Pins = NO_PINS
+    markers: Markers = NO_MARKERS
+    asked: Cost = NOTHING
+    withdrawn: Record | None = None
+
+    def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
+        """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
+        said = self.prefix[self.lead_count :] + self.tail.parts
+        return (*system, *self.lead, *renderer.opening(said), *said, *renderer.closing(said))
+
+    @property
+    def summaries(self) -> Cost:
+        """Tokens of what stands for messages that are not sent: notes and pointers."""
+        return spent(part for part in self.prefix[self.lead_count + len(self.head) :] if is_note(part))
+
+    @property
+    def generations(self) -> int:
+        """How often what stands for messages was told anew: 1 for notes, made from what was said; 0 for none."""
+        whole = {Representation.RAW, Representation.SLIMMED}
+        return int(any(block.segment.representation not in whole for block in self.blocks))
+
+    @property
+    def needs_notices(self) -> tuple[bool, bool]:
+        """Whether a request of these parts needs a notice in front, and one behind, to be valid (R5)."""
+        prefix, parts, lead = self.prefix, self.tail.parts, len(self.lead)
+        if len(prefix) == lead and not parts:
+            return True, False
+        first, last = prefix[lead] if len(prefix) > lead else parts[0], parts[-1] if parts else prefix[-1]
+        return unanswerable(first), unanswerable(last)
+
+    @property
+    def sent(self) -> tuple[Part, ...]:
+        """What stands, in order, without the host's system text and without notices."""
+        return (*self.prefix, *self.tail.parts)
+
+    @property
+    def at_turn(self) -> bool:
+        """Whether the newest message opens a turn."""
+        return bool(self.tail.atoms) and self.tail.atoms[-1].is_user
+
+    @property
+    def in_flight(self) -> Cost:
+        """Tokens of the message that opened the newest turn, sent or not: what comes behind it is cut by them."""
+        for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
+            if part.first_seq == self.turn and part.payload is not None:
+                return part.cost
+        return self.asked
+
+    @property
+    def dropped_before(self) -> int:
+        """Steps before this seq are sent without their reasoning."""
+        return self.plan.thinking_dropped_before_seq if self.plan else 0
+
+    @property
+    def lead_count(self) -> int:
+        """How many messages of the transcript open it as system text."""
+        return len(self.lead)
+
+    def extended(self, messages: Sequence[StoredMessage], renderer: Renderer) -> Standing:
+        """Return what stands with messages behind it, stored or about to be."""
+        if not messages:
+            return self
+        opening = 0 if self.blocks or self.tail.atoms else _opening(messages)
+        dropped = self.plan.thinking_dropped if self.plan else ()
+        # The newest atom is rendered again, and the plan may cut it.
+        renderer = renderer.showing(self.plan)
+        tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
+        added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
+        last, history = messages[-1], self.history.plus(added)
+        grown = self._replace(tail=tail, turn=last.turn, messages=last.seq + 1, newest_time=last.time, history=history)
+        if self.asked != NOTHING and last.turn != self.turn:
+            grown = grown._replace(asked=NOTHING)
+        if not opening:
+            return grown
+        lead = (*self.lead, *(born(message) for message in messages[:opening]))
+        return standing(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
+
+
+def _opening(messages: Sequence[StoredMessage]) -> int:
+    """Return how many messages open a transcript as system text."""
+    return next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
+
+
+class Pieces(NamedTuple):
+    """What a standing is made of, in the order in which it is sent."""
+
+    lead: tuple[Part, ...]
+    head: tuple[Part, ...]
+    blocks: tuple[Block, ...]
+    tail: Tail
+
+
+def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = None) -> Standing:
+    """Return the standing of these pieces; counts, turn and time are those of `counts`."""
+    counts = counts or bare(plan)
+    lead, head, blocks, tail = pieces
+    sent = tuple(part for block in blocks for part in block.parts)
+    return Standing(
+        plan=plan,
+        lead=lead,
+        head=head,
+        blocks=blocks,
+        tail=tail,
+        prefix=(*lead, *head, *sent),
+        fixed=spent((*lead, *head)),
+        history=spent(sent).plus(tail.cost),
+        messages=counts.messages,
+        records=counts.records,
+        turn=counts.turn,
+        newest_time=counts.newest_time,
+        opened=counts.opened,
+        pins=counts.pins,
+        markers=counts.markers,
+        asked=counts.asked,
+        withdrawn=counts.withdrawn,
+    )
+
+
+def bare(plan: PlanRecord | None) -> Standing:
+    """Return the standing of a session in which nothing has been said; `plan` is the one in force."""
+    return Standing(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
+
+
+class Shelf(NamedTuple):
+    """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before.
+
+    `tells_users` says that notes tell of the user's messages, too; `says_notes`, that the model is asked to say when it
+    answers from them; `wait`, how to wait for others who write, None: not at all.
+    """
+
+    session_id: str
+    transcripts: TranscriptStore
+    summaries: SummaryStore
+    renderer: Renderer
+    scope: Scope | None = None
+    tells_users: bool = False
+    says_notes: bool = False
+    wait: Wait | None = None
+
+    def showing(self, plan: PlanRecord | None) -> Shelf:
+        """Return the shelf whose messages are rendered as a plan sends them; None: without one."""
+        renderer = self.renderer.showing(plan)
+        return self if renderer is self.renderer else self._replace(renderer=renderer)
+
+    def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        """Return messages first_seq..last_seq with their costs by this session's counter."""
+        rows = self.transcripts.read(self.session_id, first_seq, last_seq)
+        return [self.renderer.counted(row) for row in rows]
+
+    def blocks(
+        self,
+        segments: Sequence[Segment],
+        slim_tokens: int,
+        markers: Markers,
+        made: Sequence[Summary] = (),
+        kept: Sequence[Block] = (),
+    ) -> list[Block]:
+        """Return segments as they are sent behind `kept` blocks, whose last part may be one that nobody can answer.
+
+        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them.
+        """
+        texts = self._texts(segments, made)
+        rows = self._picked(segments)
+        blocks: list[Block] = []
+        told = any(one.segment.summary_id for one in kept)
+        after = bool(kept) and unanswerable(kept[-1].parts[-1])
+        for segment in segments:
+            said = self._rows(segment, rows)
+            summary = texts.get(segment.summary_id or "")
+            parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
+            line = [self.renderer.saying] if self.says_notes and summary is not None and not told else []
+            told = told or summary is not None
+            blocks.append(Block(segment, (*line, *self.marked(segment, markers), *parts)))
+            after = unanswerable(parts[-1])
+        return blocks
+
+    def marked(self, segment: Segment, markers: Markers) -> list[Part]:
+        """Return the parts that say what the messages of a segment mark that are not sent."""
+        if not markers.said or segment.representation in {Representation.RAW, Representation.SLIMMED}:
+            return []
+        lines = markers.between(segment.first_seq, segment.last_seq, frozenset(segment.verbatim))
+        return self.renderer.marked(lines)
+
+    def check_summaries(self, segments: Sequence[Segment]) -> None:
+        """Check that the summaries of segments are stored.
+
+        Raises:
+            NotFoundError: one is not; the text names it.
+        """
+        wanted = [one.summary_id for one in segments if one.summary_id]
+        found = {one.summary_id for one in self.summaries.by_id(self.session_id, wanted)} if wanted else set()
+        for summary_id in wanted:
+            if summary_id not in found:
+                raise NotFoundError(f"summary {summary_id} is no longer stored: what showed it can't be rebuilt")
+
+    def _texts(self, segments: Sequence[Segment], made: Sequence[Summary]) -> dict[str, Summary]:
+        texts = {summary.summary_id: summary for summary in made}
+        wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
+        stored = self.summaries.by_id(self.session_id, wanted) if wanted else []
+        return texts | {one.summary_id: one for one in stored}
+
+    def _picked(self, segments: Sequence[Segment]) -> dict[int, StoredMessage]:
+        seqs = sorted({seq for segment in segments for seq in segment.verbatim})
+        found = self.transcripts.pick(self.session_id, seqs) if seqs else []
+        return {row.seq: self.renderer.counted(row) for row in found}
+
+    def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
+        """Return the messages of the atoms in which the named ones stand, in order, each once."""
+        wanted = sorted(seqs)
+        found = self._alone(wanted) if wanted else {}
+        for seq in wanted:
+            if seq not in found:
+                near = self.read(max(0, seq - READ_BACK_MESSAGES), seq + READ_BACK_MESSAGES)
+                step = next((atom for atom in atoms_of(near) if atom.first_seq <= seq <= atom.last_seq), None)
+                found.update({row.seq: row for row in (step.messages if step else ())})
+        return [found[seq] for seq in sorted(found)]
+
+    def _alone(self, seqs: Sequence[int]) -> dict[int, StoredMessage]:
+        """Return those of these messages that are steps of their own: they neither call a tool nor answer one."""
+        named = self.transcripts.pick(self.session_id, seqs)
+        return {row.seq: self.renderer.counted(row) for row in named if not row.call_ids and not row.result_ids}
+
+    def _rows(self, segment: Segment, rows: dict[int, StoredMessage]) -> list[StoredMessage]:
+        if segment.representation in {Representation.RAW, Representation.SLIMMED}:
+            return self.read(segment.first_seq, segment.last_seq)
+        return [rows[seq] for seq in segment.verbatim if seq in rows]
+
+    def lead(self, before_seq: int | None) -> list[StoredMessage]:
+        """Return the system messages that open the transcript; at most those before `before_seq` where it is given."""
+        found: list[StoredMessage] = []
+        while before_seq is None or len(found) < before_seq:
+            row = self.read(len(found), len(found))
+            if not row or row[0].role != "system":
+                break
+            found.extend(row)
+        return found
+
+
+# What stands, read from a session's store: the same whichever process reads it.
+
+# A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
+# first notes; what is older is absent, with a pointer.
+READ_BACK_WINDOWS = 4
+# More tokens than any session has.
+EVERYTHING = 10**12
+PLAN, WITHDRAWN = "plan", "withdrawn"
+# The kinds of records that say what stands.
+STOOD_WITH = (PIN, GOAL, CONTEXT, MARKED, PLAN, WITHDRAWN)
+_SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
+
+
+def load(
+    shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | None = None, *, reads_all: bool = False
+) -> Standing:
+    """Return what stands for a session as its store has it.
+
+    `window_tokens` bounds documents, and what is read without a plan, unless `reads_all`.
+
+    A plan made under another lease is not in force: detail may come back in a larger window. `opening`, with the newest
+    records of at least the kinds `STOOD_WITH`, is read where it is not given.
+    """
+    opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
+    stored = opening.newest.get(PLAN)
+    plan = PlanRecord.from_json(stored.body) if stored else None
+    valid = plan if plan and plan.lease_id == lease_id else None
+    other = plan is not None and valid is None
+    shelf = shelf.showing(valid)
+    counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
+    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(WITHDRAWN))
+    if not counts.messages:
+        return _stood(shelf, valid, ((), ()), (), counts)
+    if valid and valid.segments:
+        return _planned(shelf, valid, counts)
+    return _read_back(shelf, valid, counts, EVERYTHING if reads_all else READ_BACK_WINDOWS * window_tokens)
+
+
+def _with_kept(shelf: Shelf, counts: Standing, opening: Opening, window_tokens: int) -> Standing:
+    """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
+    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
+    markers = marked(shelf) if MARKED in opening.newest else NO_MARKERS
+    if GOAL in opening.newest:
+        goals = goals_of(shelf.transcripts.records(shelf.session_id, GOAL), markers.said)
+        pins = replace(pins, goals=sections(goals))
+    if CONTEXT in opening.newest:
+        documents = documents_of(shelf.transcripts.records(shelf.session_id, CONTEXT))
+        bound = shelf.renderer.meter.text
+        pins = replace(pins, documents=told_of(documents, window_tokens, lambda text: bound(text).bound))
+    return counts._replace(pins=pins, markers=markers)
+
+
+def marked(shelf: Shelf) -> Markers:
+    """Return what the messages of a session mark.
+
+    Raises:
+        DamagedStoreError: it can't be read.
+    """
+    return Markers.of(shelf.transcripts.records(shelf.session_id, MARKED))
+
+
+def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) -> Standing:
+    """Return what stands once a plan is stored: as `load` would read it, made of what is held.
+
+    `stored` stood before, `made` is what the plan sends with what came with its call.
+    """
+    shelf = shelf.showing(plan)
+    rows = [row for atom in made.tail.atoms for row in atom.messages if row.seq < stored.messages]
+    counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
+    return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
+
+
+def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
+    """Return what stands where a new turn has come behind what was read back: the question of the turn `asked` may go.
+
+    It was held since it might have been the one that is being answered.
+    """
+    shelf = shelf.showing(opened.plan)
+    first = opened.blocks[0].segment if opened.blocks else None
+    if first is None or opened.turn == asked or not first.first_seq <= asked <= first.last_seq:
+        return opened
+    segment = _absent(shelf, first.first_seq, first.last_seq, opened.pins.seqs)
+    rows = [row for atom in opened.tail.atoms for row in atom.messages]
+    return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0, opened.markers))), rows, opened)
+
+
+def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:
+    """Return what stands under a plan, or (None) without one, whatever its lease, for the messages of `counts`.
+
+    No more is read than what passes `most_tokens`; where there is more, `Standing.opened` is set, and the oldest
+    messages are missing.
+
+    Raises:
+        NotFoundError: a summary of the plan is no longer stored.
+    """
+    shelf = shelf.showing(plan)
+    counts = counts._replace(plan=plan, opened=False)
+    if plan is not None and plan.segments:
+        shelf.check_summaries(plan.segments)
+        return _planned(shelf, plan, counts, most_tokens)
+    lead = shelf.lead(counts.messages)
+    rows = _behind(shelf, len(lead), counts, most_tokens)
+    counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
+    return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
+
+
+def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | None) -> list[StoredMessage]:
+    if most_tokens is None:
+        return shelf.read(first_seq, counts.messages - 1)
+    return _newest(shelf, first_seq, most_tokens) if counts.messages else []
+
+
+def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing, most_tokens: int | None = None) -> Standing:
+    """Return what stands under a plan that has segments: these, and the messages behind them, as for `under`."""
+    lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
+    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens, counts.markers))
+    rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
+    counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
+    return _stood(shelf, plan, (lead, blocks), rows, counts)
+
+
+def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_tokens: int) -> Standing:
+    """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
+    lead = shelf.lead(None)
+    rows = _newest(shelf, len(lead), budget_tokens)
+    unread = bool(rows) and rows[0].seq > len(lead)
+    absent = [_absent(shelf, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
+    counts = counts._replace(opened=True) if unread else counts
+    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0, counts.markers))
+    return _stood(shelf, plan, pieces, rows, counts)
+
+
+def _stood(
+    shelf: Shelf,
+    plan: PlanRecord | None,
+    pieces: tuple[tuple[Part, ...], tuple[Block, ...]],
+    rows: Sequence[StoredMessage],
+    counts: Standing,
+) -> Standing:
+    lead, blocks = pieces
+    head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
+    behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
+    grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
+    if not rows and counts.messages:
+        newest = shelf.read(counts.messages - 1, counts.messages - 1)[0]
+        grown = grown._replace(turn=newest.turn, newest_time=newest.time)
+    return _with_asked(shelf, grown) if counts.messages else grown
+
+
+def _with_asked(shelf: Shelf, stood: Standing) -> Standing:
+    """Return what stands with the cost of the message that opened the newest turn, where that is not sent.
+
+    What opens it and is told as text where it is sent, a step with a call that nothing answers or a result without its
+    call, counts for nothing there, either.
+    """
+    if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
+        return stood
+    opened = atoms_of(shelf.steps_with([stood.turn]))[:1]
+    return stood._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else stood
+
+
+def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
+    """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
+    rows = shelf.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
+    verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
+    return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
+
+
+def _newest(shelf: Shelf, lead: int, budget_tokens: int) -> list[StoredMessage]:
+    """Return the newest messages behind the lead until what is sent of them passes the budget."""
+    rows = [shelf.renderer.counted(row) for row in shelf.transcripts.newest(shelf.session_id, budget_tokens)]
+    sent = sum(row.sent_cost.bound for row in rows)
+    while rows[0].seq > lead and sent <= budget_tokens:
+        more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
+        sent += sum(row.sent_cost.bound for row in more)
+        rows = more + rows
+    rows = [row for row in rows if row.seq >= lead]
+    if rows and rows[0].seq > lead:
+        # The oldest rows read may stand inside an atom whose beginning was not: start at a message that opens one.
+        opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)
+        rows = rows[opening:]
+    return rows

@@ -1,0 +1,246 @@
+"""Groups a transcript into what must stay together: atoms, turns, session blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.errors import InvalidRequestError
+from squidbot.core.messages import Category, Cost, Kind, Media
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.core.messages import Message, Part, StoredMessage
+    from squidbot.core.ports import Codec
+
+
+class Atom(NamedTuple):
+    """A user message, or an assistant step with the tool results directly behind it, in order of seq.
+
+    `whole` says that each of its calls is answered in it and that it holds no answer without its call.
+    """
+
+    messages: tuple[StoredMessage, ...]
+    whole: bool
+
+    @property
+    def first_seq(self) -> int:
+        """The seq of its first message."""
+        return self.messages[0].seq
+
+    @property
+    def last_seq(self) -> int:
+        """The seq of its last message."""
+        return self.messages[-1].seq
+
+    @property
+    def is_user(self) -> bool:
+        """Whether it is a message of the user, and not one that carries tool results."""
+        return opens_turn(self.messages[0])
+
+    @property
+    def sent_cost(self) -> Cost:
+        """Tokens of what is sent for it when raw."""
+        return total(message.sent_cost for message in self.messages)
+
+    @property
+    def cost(self) -> Cost:
+        """Tokens of all that was said in it."""
+        return total(message.cost for message in self.messages)
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """Return the sum of costs, in tokens; nothing costs nothing."""
+    estimate = bound = 0
+    for cost in costs:
+        estimate += cost.estimate
+        bound += cost.bound
+    return Cost(estimate, bound)
+
+
+def opens_turn(message: StoredMessage) -> bool:
+    """Return whether a message opens a turn: the user speaks, and neither tool results nor what was recalled."""
+    return message.role == "user" and not message.result_ids and message.category is not Category.RECALLED
+
+
+def open_step(messages: Sequence[StoredMessage]) -> int | None:
+    """Return the seq of the step whose tool loop is open: the newest one, with calls, and no user spoke since.
+
+    None where there is none: then no provider asks for any reasoning (R3).
+    """
+    for message in reversed(messages):
+        if opens_turn(message):
+            return None
+        if message.role == "assistant":
+            return message.seq if message.call_ids else None
+    return None
+
+
+def atoms_of(messages: Sequence[StoredMessage]) -> list[Atom]:
+    """Return the atoms of messages in order of seq.
+
+    A step takes the results that stand directly behind it; a result that comes later, or twice, or without a call,
+    is an atom of its own that is not whole. `messages` must not begin inside an atom.
+    """
+    return [Atom(tuple(group), whole) for group, whole in _groups(messages)]
+
+
+def _groups(messages: Iterable[StoredMessage]) -> Iterator[tuple[list[StoredMessage], bool]]:
+    group: list[StoredMessage] = []
+    pending: set[str] = set()
+    for message in messages:
+        if group and message.result_ids and pending.issuperset(message.result_ids):
+            group.append(message)
+            pending.difference_update(message.result_ids)
+            continue
+        if group:
+            yield group, not pending
+        if message.result_ids:
+            yield [message], False
+            group, pending = [], set()
+            continue
+        group, pending = [message], set(message.call_ids)
+    if group:
+        yield group, not pending
+
+
+def session_blocks(atoms: Sequence[Atom], *, gap_seconds: float, max_tokens: int) -> list[list[Atom]]:
+    """Return session blocks: runs of atoms, closed by a pause or by size, oldest first.
+
+    A pause is `gap_seconds` or more between two messages whose times are known. A block is closed by size before the
+    turn that would take it past `max_tokens` (a bound, of what was said); a turn longer than that is closed between
+    atoms. A clock that steps back is no pause.
+    """
+    blocks: list[list[Atom]] = []
+    size = 0
+    for place, atom in enumerate(atoms):
+        cost = atom.cost.bound
+        after = _turn_tokens(atoms, place, max_tokens) if atom.is_user else cost
+        if blocks and size + after <= max_tokens and not _pause(blocks[-1][-1], atom, gap_seconds):
+            blocks[-1].append(atom)
+            size += cost
+        else:
+            blocks.append([atom])
+            size = cost
+    return blocks
+
+
+def _turn_tokens(atoms: Sequence[Atom], place: int, enough: int) -> int:
+    """Return what the turn that opens at `place` costs; stops counting where it passes `enough`.
+
+    A turn that can't fit any block is cut between atoms, so only its first atom asks for room.
+    """
+    tokens = atoms[place].cost.bound
+    for atom in atoms[place + 1 :]:
+        if atom.is_user:
+            break
+        tokens += atom.cost.bound
+        if tokens > enough:
+            return atoms[place].cost.bound
+    return tokens
+
+
+def _pause(before: Atom, after: Atom, gap_seconds: float) -> bool:
+    earlier, later = before.messages[-1].time, after.messages[0].time
+    return earlier is not None and later is not None and later - earlier >= gap_seconds
+
+
+# What a message is for (P-01): by its kind and its place; by words in its text only where settings
+# ask for that.
+
+# Words by which document 003 takes a system text for what a tool has put out.
+OUTPUT_WORDS: Final = ("action executed", "code saved to", "result", "status")
+
+
+def categorized(message: Message, codec: Codec, *, opens: bool, by_words: bool = False) -> Message:
+    """Return a message with what it is for, where that is more than its codec can tell; a hook's word goes before.
+
+    `opens` says that nothing but system text stands in front of it: such a system text is the system prompt, a later
+    one is context. What says nothing that anybody knows is unknown. `by_words`: a later system text with `OUTPUT_WORDS`
+    in it is output, as document 003 has it.
+    """
+    category = message.category
+    if category is Category.SYSTEM and message.role == "system" and not opens:
+        category = Category.SYSTEM_OUTPUT if by_words and _sounds_put_out(message.text) else Category.CONTEXT
+    elif category is Category.DIALOG and _says_nothing(message, codec):
+        category = Category.UNKNOWN
+    return message if category is message.category else replace(message, category=category)
+
+
+def _sounds_put_out(text: str) -> bool:
+    lowered = text.lower()
+    return any(words in lowered for words in OUTPUT_WORDS)
+
+
+def _says_nothing(message: Message, codec: Codec) -> bool:
+    """Return whether a message has no words, no calls, no results, and shows nothing: all of it is of unknown kinds."""
+    if message.text.strip() or message.calls or message.results:
+        return False
+    try:
+        pieces = codec.portable(message.payload).pieces
+    except ValueError:
+        return True
+    return not any(isinstance(piece, Media) for piece in pieces)
+
+
+# The rules a request must keep so that no provider refuses it (R1 to R11 of decisions.md section 9).
+
+_MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MARKED, Kind.MEMORY, Kind.NOTICE})
+# Options of provider APIs under which the server has, cuts or adds what nobody here can count (R10).
+_SERVER_STATE = {
+    **dict.fromkeys(
+        ("previous_response_id", "conversation", "conversation_id", "thread_id", "thread", "store", "background"),
+        "keeps the history at the provider",
+    ),
+    **dict.fromkeys(("truncation", "context_management"), "has the provider leave parts of the history out"),
+    "container": "keeps files at the provider",
+    "prompt": "adds texts that the provider keeps",
+}
+_OFF = (None, False, "disabled")
+
+
+def check_request(parts: Sequence[Part]) -> None:
+    """Check a request against R1, R5 and R6.
+
+    Raises:
+        InvalidRequestError: a rule is broken; the text names the rule, the place and the message.
+    """
+    _check_pairs(parts)
+    said = [part for part in parts if part.role != "system"]
+    if not said or parts[-1].role not in {"user", "tool"}:
+        raise InvalidRequestError("R5", "the request does not end with a user message or a tool result")
+    if said[0].role != "user":
+        raise InvalidRequestError("R5", f"m{said[0].first_seq} opens the conversation with the role {said[0].role}")
+    for place, part in enumerate(parts):
+        if part.kind in _MADE and part.role != "user":
+            raise InvalidRequestError("R6", f"part {place} is squidbot's own and has the role {part.role}")
+
+
+def _check_pairs(parts: Sequence[Part]) -> None:
+    pending: set[str] = set()
+    for place, part in enumerate(parts):
+        if pending or part.result_ids:
+            pending = _answered(place, part, pending)
+        if part.call_ids:
+            pending = set(part.call_ids)
+    if pending:
+        raise InvalidRequestError("R1", f"the last step's calls {sorted(pending)} have no result")
+
+
+def _answered(place: int, part: Part, pending: set[str]) -> set[str]:
+    if not pending.issuperset(part.result_ids) or not part.result_ids:
+        wanted = sorted(pending) or "no call"
+        raise InvalidRequestError("R1", f"part {place} (m{part.first_seq}) stands where results of {wanted} belong")
+    return pending.difference(part.result_ids)
+
+
+def refuse_server_state(options: Mapping[str, object]) -> None:
+    """Refuse request options under which the provider keeps the history (R10).
+
+    Raises:
+        InvalidRequestError: such an option is set; the text names the switch.
+    """
+    for name, does in _SERVER_STATE.items():
+        if options.get(name) not in _OFF:
+            raise InvalidRequestError("R10", f"{name} {does}; unset it to use squidbot")

@@ -1,0 +1,266 @@
+"""How a message enters the transcript: counted once, its turn named, oversized output cut before it is first sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from squidbot.core.messages import Category, Labels, StoredMessage, labelled
+from squidbot.core.view.marks import answers, is_ours
+from squidbot.core.view.renderer import Renderer, slim, slim_arguments, with_marked
+from squidbot.core.view.steps import categorized, opens_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from squidbot.core.messages import Message
+    from squidbot.core.ports import Codec
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.core.view.current import Standing
+
+
+# A cut below this says nothing but its own marker.
+LEAST_TOKENS = 48
+
+
+class Place(NamedTuple):
+    """Where the next message stands.
+
+    Its seq, its turn, what its step costs so far as a bound, and whether nothing but system text is in front of it.
+    """
+
+    seq: int
+    turn: int
+    step_tokens: int = 0
+    opens: bool = False
+
+
+class Frozen(NamedTuple):
+    """What is frozen around a message at its birth: the notice behind it, None for none, its label, "" for its own."""
+
+    notice: str | None = None
+    label: str = ""
+
+
+UNFROZEN = Frozen()
+
+
+class Birth(NamedTuple):
+    """Makes stored messages.
+
+    `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
+    outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut. `labels` says who speaks;
+    None: no message is labelled.
+    """
+
+    meter: Meter
+    codecs: Mapping[str, Codec]
+    output_tokens: int
+    step_tokens: int
+    labels: Labels | None = None
+
+    def born(
+        self, message: Message, place: Place, frozen: Frozen = UNFROZEN, now: float | None = None
+    ) -> StoredMessage:
+        """Return the message as it is stored at `place`, with what is frozen around it.
+
+        `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
+        """
+        extra = self.codecs[message.codec].extra_tokens(message.payload)
+        label = frozen.label or self._label(message)
+        cost = self.meter.said(message, extra)
+        sent = self.meter.said(message, extra, text=labelled(label, message.text)) if label else cost
+        stored = StoredMessage(
+            seq=place.seq,
+            turn=place.turn,
+            role=message.role,
+            category=message.category,
+            codec=message.codec,
+            payload=message.payload,
+            call_ids=tuple(call.id for call in message.calls),
+            result_ids=message.results,
+            cost=cost,
+            sent_cost=sent,
+            counter=self.meter.name,
+            time=now if message.time is None else message.time,
+            sender=message.sender,
+            label=label,
+        )
+        if frozen.notice is not None and opens_turn(stored):
+            return Renderer(self.meter, self.codecs).noticed(stored, frozen.notice, extra)
+        if message.results:
+            room = max(LEAST_TOKENS, min(self.output_tokens, (self.step_tokens - place.step_tokens) * 2 // 3))
+            return self._cut_output(message, stored, room, extra)
+        if message.role == "assistant" and cost.bound > self.step_tokens:
+            return self._cut_reply(message, stored, self.step_tokens, extra)
+        return stored
+
+    def _label(self, message: Message) -> str:
+        return self.labels.label(message) if self.labels else ""
+
+    def _cut_output(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
+        if stored.cost.bound - extra <= room_tokens:
+            return stored
+        text = slim(message.text, room_tokens, self.meter, f"m{stored.seq}")
+        if text == message.text:
+            return stored
+        return replace(stored, sent_text=text, sent_cost=self.meter.said(message, extra, text=text))
+
+    def _cut_reply(self, message: Message, stored: StoredMessage, room_tokens: int, extra: int) -> StoredMessage:
+        handle = f"m{stored.seq}"
+        share = max(LEAST_TOKENS, room_tokens // (len(message.calls) + 1))
+        text = with_marked(slim(message.text, share, self.meter, handle), message.text)
+        given = tuple(call.arguments for call in message.calls)
+        cut = tuple(slim_arguments(one, share, self.meter, handle) for one in given)
+        if (text, cut) == (message.text, given):
+            return stored
+        return replace(
+            stored,
+            sent_text=text if text != message.text else None,
+            sent_arguments=cut if cut != given else None,
+            sent_cost=self.meter.said(message, extra, text=labelled(stored.label, text), arguments=cut),
+        )
+
+
+class _Step(NamedTuple):
+    """What the next tool result stands behind.
+
+    Attributes:
+        made: the message whose calls are being answered; None for none.
+        missing: the ids of its calls that are not answered yet.
+        tokens: what has to be sent with a result that comes next, as a bound.
+    """
+
+    made: StoredMessage | None = None
+    missing: frozenset[str] = frozenset()
+    tokens: int = 0
+
+    def awaits(self, results: Sequence[str]) -> bool:
+        """Return whether a message with these results belongs to the step (`atoms.atoms_of`)."""
+        return bool(results) and self.missing.issuperset(results)
+
+    def behind(self, row: StoredMessage) -> _Step:
+        """Return the step behind a message; a result that it does not await closes it, and adds to what is sent."""
+        cost = row.sent_cost.bound
+        if not row.result_ids:
+            return _Step(row, frozenset(row.call_ids), cost)
+        left = self.missing.difference(row.result_ids) if self.awaits(row.result_ids) else frozenset[str]()
+        return self._replace(missing=left, tokens=self.tokens + cost)
+
+
+NO_STEP = _Step()
+
+
+class Births(NamedTuple):
+    """Places messages behind what stands, each at its seq and in its turn.
+
+    `by_words` says that words tell what a system text is for (`categories.categorized`).
+    """
+
+    birth: Birth
+    by_words: bool = False
+
+    @classmethod
+    def within(cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: Standing) -> Births:
+        """Return what places messages where lead and history may cost `input_tokens` as a bound.
+
+        The user message in flight is sent whole, so outputs share what it leaves, or a fifth where it leaves less.
+        """
+        room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
+        left = max(room // 5, room - stored.in_flight.bound)
+        output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
+        birth = Birth(
+            renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step), settings.labels
+        )
+        return cls(birth, settings.categories_by_words)
+
+    def placed(
+        self,
+        messages: Sequence[Message | StoredMessage],
+        stored: Standing,
+        now: float | None,
+        notice: str | None = None,
+    ) -> tuple[StoredMessage, ...]:
+        """Return the messages as they are stored behind `stored`, the notice behind the newest of the user's.
+
+        Messages that were placed before come out as they are, unless others have taken their place since.
+
+        What a result shares the room of a step with is what no event can take from beside it: the step that it
+        answers, and what came with it. So a call that brought an event is cut the same when it is tried again.
+        """
+        newest = max((place for place, one in enumerate(messages) if _speaks(one)), default=-1)
+        rows: list[StoredMessage] = []
+        step = _step(stored.tail.atoms[-1].messages if stored.tail.atoms else ())
+        turn = stored.turn
+        for number, given in enumerate(messages):
+            seq = stored.messages + number
+            turn = _turn(given, seq, turn)
+            if not rows and not step.awaits(_results(given)):
+                step = NO_STEP
+            told = notice if number == newest else None
+            place = Place(seq, turn, step.tokens, opens=seq <= len(stored.lead) and _opens(rows))
+            row = self._kept(given, seq) or self._made(given, place, step, told, now)
+            rows.append(row)
+            step = step.behind(row)
+        return tuple(rows)
+
+    def _made(
+        self, given: Message | StoredMessage, place: Place, step: _Step, notice: str | None, now: float | None
+    ) -> StoredMessage:
+        """Return a message as it is stored at its place, behind a step."""
+        message, frozen = self._said(given)
+        if step.awaits(message.results) and answers(message.text):
+            message = self._recalled(message, step)
+        codec = self.birth.codecs[message.codec]
+        message = categorized(message, codec, opens=place.opens, by_words=self.by_words)
+        return self.birth.born(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
+
+    def _recalled(self, message: Message, step: _Step) -> Message:
+        """Return the answer to calls of a step, flagged where all of these are calls of our tools (D4).
+
+        Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
+        """
+        maker = step.made
+        calls = self.birth.codecs[maker.codec].decode(maker.payload).calls if maker else ()
+        names = {call.id: call.name for call in calls}
+        ours = all(is_ours(names.get(one, "")) for one in message.results)
+        return replace(message, category=Category.RECALLED) if ours else message
+
+    def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
+        """Return a message that stands in its place already, counted by this counter; else None."""
+        if not isinstance(given, StoredMessage) or given.seq != seq or given.counter != self.birth.meter.name:
+            return None
+        return given
+
+    def _said(self, message: Message | StoredMessage) -> tuple[Message, Frozen]:
+        if not isinstance(message, StoredMessage):
+            return message, UNFROZEN
+        said = self.birth.codecs[message.codec].decode(message.payload)
+        said = replace(said, time=message.time, category=message.category, sender=message.sender)
+        return said, Frozen(message.notice, message.label)
+
+
+def _opens(rows: Sequence[StoredMessage]) -> bool:
+    return all(row.role == "system" for row in rows)
+
+
+def _step(stored: Sequence[StoredMessage]) -> _Step:
+    """Return the step that the messages of an atom make."""
+    step = NO_STEP
+    for row in stored:
+        step = step.behind(row)
+    return step
+
+
+def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:
+    """Return the seq that opened the turn of a message that stands at `seq`, the one before being in `turn`."""
+    return seq if _speaks(message) or not seq else turn
+
+
+def _speaks(message: Message | StoredMessage) -> bool:
+    return message.role == "user" and not _results(message) and message.category is not Category.RECALLED
+
+
+def _results(message: Message | StoredMessage) -> tuple[str, ...]:
+    return message.result_ids if isinstance(message, StoredMessage) else message.results

@@ -1,0 +1,423 @@
+"""Durable facts as the settings want them kept: the store, opened at first use, and whose memories are seen."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from squidbot.adapters.common.embeddings import known_even
+from squidbot.core import events
+from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
+from squidbot.core.events import Event
+from squidbot.core.forgetting import TOLD, Finds
+from squidbot.core.memories import Scope, View
+from squidbot.core.ports import Calibrated
+from squidbot.wiring.registry import make
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from squidbot.config import Loaded
+    from squidbot.core.forgetting import Withdrawn
+    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.meaning import ByMeaning
+    from squidbot.core.ports import Embedder, MemoryStore, Observer
+    from squidbot.core.redaction import Redactor
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.core.vectors import VectorIndex
+    from squidbot.wiring.extensions import Hooks
+    from squidbot.wiring.registry import Registry
+
+
+# Vectors of durable facts, made behind the writing: by a thread that waits for work, and never holds
+# anybody up.
+
+_LOG = logging.getLogger("squidbot")
+# After a failure: a server that is down is not asked at every fact that is stored.
+RETRY_SECONDS = 60.0
+
+
+class Guarded:
+    """An embedder whose foreign errors become ours, chained."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._even: list[float | None] = []
+
+    @property
+    def name(self) -> str:
+        """Which model made the vectors."""
+        return self._embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self._embedder.dimensions
+
+    @property
+    def even(self) -> float | None:
+        """By how much the nearest stands out that answers as likely as not; None where nobody measured it.
+
+        A model that is known is recognised by a vector, whoever runs it.
+
+        Raises:
+            LLMError: there is none now.
+        """
+        if not self._even:
+            said = self._embedder.even if isinstance(self._embedder, Calibrated) else None
+            self._even = [known_even(self) if said is None else said]
+        return self._even[0]
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        """Return a vector for each text.
+
+        Raises:
+            ContextOverflowError: a text is too long for it.
+            LLMError: there are no vectors.
+        """
+        try:
+            return self._embedder.embed(texts)
+        except SquidbotError:
+            raise
+        except Exception as error:
+            raise LLMError("unreachable", f"{type(error).__name__}: {error}"[:300]) from error
+
+    def close(self) -> None:
+        """Give back what it holds, where it holds anything."""
+        close = getattr(self._embedder, "close", None)
+        if callable(close):
+            close()
+
+
+class Behind:
+    """A thread that does a piece of work each time it is poked, and once more a minute after a failure."""
+
+    def __init__(
+        self,
+        work: Callable[[Callable[[], bool]], object],
+        told: Callable[[str], None],
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
+        """Take the work, which ends soon when what it is given says so, and who is told in a line that it failed."""
+        self._work = work
+        self._told = told
+        self._retry_seconds = retry_seconds
+        self._due = threading.Event()
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def poke(self) -> None:
+        """Have the work done soon; returns at once. Nothing after `stop`."""
+        self._due.set()
+        with self._lock:
+            if self._thread is None and not self._stopping.is_set():
+                self._thread = threading.Thread(target=self._run, name="squidbot-vectors", daemon=True)
+                self._thread.start()
+
+    def stop(self, timeout_seconds: float | None = 5.0) -> bool:
+        """End the thread, and return whether it has ended within the time; it never keeps the process from ending."""
+        with self._lock:
+            self._stopping.set()
+            self._due.set()
+            thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return True
+        thread.join(timeout_seconds)
+        return not thread.is_alive()
+
+    def _run(self) -> None:
+        while self._due.wait() and not self._stopping.is_set():
+            self._due.clear()
+            if not self._is_done():
+                self._stopping.wait(self._retry_seconds)
+                self._due.set()
+
+    def _is_done(self) -> bool:
+        try:
+            self._work(self._stopping.is_set)
+        except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is told
+            if not self._stopping.is_set():  # else the store was closed under an embedder that answered too late
+                _LOG.debug("vectors of memories could not be made", exc_info=error)
+                self._told(f"vectors could not be made: {type(error).__name__}: {error}")
+            return False
+        return True
+
+
+NOBODY = Scope()
+LOST = (
+    "facts are gone when this process ends: the store {adapter!r} keeps sessions alone; name a file for facts @ {place}"
+)
+# Of a model's name in the name of a file.
+NAME_CHARS = 48
+
+
+def provider_of(loaded: Loaded) -> tuple[str, str]:
+    """Return which provider keeps durable facts, and its file, absolute, or "".
+
+    "auto" is SQLite in `memory.path`, else beside the sessions in `store.path`; without either they live in memory.
+    "file" is one of JSON lines, which no sessions are in.
+    """
+    memory, store = loaded.settings.memory, loaded.settings.store
+    sessions = store.path if store.adapter in {None, "sqlite3"} else ""
+    path = memory.path or sessions
+    name = memory.provider
+    if name == "auto":
+        name = "sqlite3" if path else "stdlib"
+    if name == "stdlib":
+        return name, ""
+    if name == "file":
+        path = memory.path
+    return name, loaded.absolute(path) if path else ""
+
+
+def vectors_path(path: str, model: str) -> str:
+    """Return where the index of a model's vectors lies: beside the file of the memories; "" where these have none."""
+    if not path:
+        return ""
+    digest = blake2b(model.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{path}.{re.sub('[^A-Za-z0-9_-]+', '-', model)[:NAME_CHARS]}-{digest}.vectors"
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """What a store may have beside its port: it can list its sessions."""
+
+    def sessions(self) -> list[tuple[str, int]]:
+        """Return the sessions of a store, each with how many messages it has."""
+
+
+def withdraw(
+    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Withdrawn | None], observer: Observer
+) -> list[str]:
+    """Take facts out of the sessions of a store that were told of one of these; return the ids of these sessions.
+
+    A store that can't find them is asked to list all; of one that can't do that either, none is looked at. What fails
+    is told.
+    """
+    found: list[str] = []
+    sessions: list[str] = []
+    if isinstance(store, Finds):
+        sessions = store.sessions_with(TOLD, [json.dumps(each) for each in memory_ids])
+    elif isinstance(store, Lists):
+        sessions = [session_id for session_id, _ in store.sessions()]
+    for session_id in sessions:
+        try:
+            if out_of(session_id) is not None:
+                found.append(session_id)
+        except StoreError as error:
+            cause = f"what was forgotten is not yet taken out of what was told of it: {error}"
+            observer.notify(Event(events.DEGRADED, session_id, cause))
+    return found
+
+
+class Vectors(NamedTuple):
+    """What makes vectors, and what finds the nearest: by its path ("" for none), the model's name and dimensions."""
+
+    embedder: Callable[[], Embedder | None]
+    index_of: Callable[[str, str, int], VectorIndex]
+
+
+class Remembering:
+    """The durable facts of one engine. Threads may share it."""
+
+    def __init__(  # what the wiring has
+        self, loaded: Loaded, registry: Registry, vectors: Vectors, observer: Observer, hooks: Hooks
+    ) -> None:
+        """Take what the settings say, who is told of what fails, and extensions' hooks; nothing is opened yet."""
+        self._hooks = hooks
+        self._loaded = loaded
+        self._registry = registry
+        self._vectors = vectors
+        self._observer = observer
+        self._store: MemoryStore | None = None
+        self._words: MemoryStore | None = None
+        self._meaning: ByMeaning | None = None
+        self._behind: Behind | None = None
+        self._works_behind = False
+        self._lock = threading.Lock()
+
+    @property
+    def store(self) -> MemoryStore:
+        """What keeps them.
+
+        Raises:
+            ConfigError: they are switched off, the provider is unknown, or its package is not installed.
+            StoreError: the store can't be opened.
+        """
+        if not self._loaded.settings.memory.enabled:
+            raise ConfigError(f"memory is switched off; set enabled @ {self._loaded.source}.memory")
+        return self._opened()
+
+    def kept(self) -> MemoryStore | None:
+        """Return what keeps facts where there may be any, or messages were read for some; None else.
+
+        Memory may be switched off by now.
+
+        Raises:
+            ConfigError: as `store` does.
+            StoreError: the store can't be opened.
+        """
+        if self._store is None and not self._is_there():
+            from squidbot.adapters.sqlite3.memory.store import are_in  # noqa: PLC0415  # only where it is used
+
+            name, path = provider_of(self._loaded)
+            if name != "sqlite3" or not are_in(path):
+                return None
+        return self._opened()
+
+    @property
+    def learns(self) -> bool:
+        """Whether facts are read out of sessions."""
+        memory = self._loaded.settings.memory
+        return memory.enabled and memory.extract != "off"
+
+    def learns_of(self, scope: Scope) -> bool:
+        """Return whether facts are read out of the messages of a scope: of one without a user where it is asked for."""
+        return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """What takes secrets out before anything is kept; a pattern of the settings that takes too long is told of.
+
+        Raises:
+            ConfigError: a pattern of `memory.redact_patterns` is none.
+        """
+        from squidbot.core.redaction import NAMES  # noqa: PLC0415  # no turn needs it
+        from squidbot.wiring.extensions import HookedRedactor  # noqa: PLC0415  # as above
+
+        memory, hooks = self._loaded.settings.memory, self._hooks if self._hooks.has("redact") else None
+        names = NAMES if memory.redact_names is None else memory.redact_names
+
+        def slow(pattern: str) -> None:
+            cause = (
+                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
+                f"secrets out; write it simpler @ {self._loaded.source}.memory.redact_patterns"
+            )
+            self._observer.notify(Event(events.DEGRADED, "", cause))
+
+        return HookedRedactor(names, memory.redact_patterns, clock=time.thread_time, slow=slow, hooks=hooks)
+
+    def _opened(self) -> MemoryStore:
+        with self._lock:
+            if self._store is None:
+                name, path = provider_of(self._loaded)
+                place = f"{self._loaded.source}.memory.provider"
+                made = make("memory provider", self._registry.memories, name, path, place)
+                self._warn_of_loss(name)
+                if self._loaded.settings.memory.embedder != "none":
+                    self._meaning = self._by_meaning(made, name, path)
+                self._words, self._store = made, self._meaning or made
+            return self._store
+
+    def _warn_of_loss(self, name: str) -> None:
+        """Say where sessions last and facts do not: a store of an extension keeps sessions alone."""
+        memory, adapter = self._loaded.settings.memory, self._loaded.settings.store.adapter
+        if name == "stdlib" and memory.provider == "auto" and adapter not in {None, "sqlite3", "stdlib"}:
+            cause = LOST.format(adapter=adapter, place=f"{self._loaded.source}.memory.path")
+            _LOG.warning("%s", cause)
+            self._observer.notify(Event(events.DEGRADED, "", cause))
+
+    def may_hold(self) -> bool:
+        """Return whether anything may be remembered; looks, and makes no file and no table for it."""
+        if self._store is not None:
+            return True
+        return self._loaded.settings.memory.enabled and self._is_there()
+
+    def _is_there(self) -> bool:
+        """Return whether there is a place in which anything may be."""
+        name, path = provider_of(self._loaded)
+        if name == "sqlite3":
+            from squidbot.adapters.sqlite3.memory.rows import holds_any  # noqa: PLC0415  # only where it is used
+
+            return holds_any(path)
+        return Path(path).exists() if name == "file" and path else name != "stdlib"
+
+    @property
+    def meaning(self) -> ByMeaning | None:
+        """The same store, where vectors are made; None where `memory.embedder` is "none". Raises as `store` does."""
+        return self._meaning if self.store else None
+
+    def work_behind(self) -> None:
+        """From now on make vectors in a thread of its own, behind what is stored; none is begun before it is needed."""
+        self._works_behind = True
+
+    def _by_meaning(self, store: MemoryStore, name: str, path: str) -> ByMeaning:
+        """Return a store that is searched by vectors, too.
+
+        Raises:
+            ConfigError: it keeps none.
+        """
+        from squidbot.core.memory.meaning import ByMeaning  # noqa: PLC0415  # few need it
+        from squidbot.core.vectors import VectorStore  # noqa: PLC0415  # as above
+
+        if not isinstance(store, VectorStore):
+            raise ConfigError(
+                f'the memory provider {name!r} keeps no vectors; set memory.embedder to "none", or another provider'
+                f" @ {self._loaded.source}.memory.embedder"
+            )
+        beside = path if name == "sqlite3" else ""  # the others have no vectors of their own when they are opened again
+        made = ByMeaning(
+            store,
+            self._embedder,
+            lambda model, dimensions: self._vectors.index_of(vectors_path(beside, model), model, dimensions),
+            self._failed,
+            threading.Lock(),
+        )
+        if self._works_behind:
+            self._behind = Behind(lambda stopping: made.embed(stopping=stopping), self._failed)
+            made.added = self._behind.poke
+            self._behind.poke()  # what waits since the last time, or since the embedder was changed
+        return made
+
+    def _embedder(self) -> Embedder:
+        made = self._vectors.embedder()
+        if made is None:
+            raise ConfigError(f"no embedder is named; set one @ {self._loaded.source}.memory.embedder")
+        return Guarded(made)
+
+    def _failed(self, line: str) -> None:
+        _LOG.warning("%s", line)
+        self._observer.notify(Event(events.DEGRADED, "", line))
+
+    def memories(
+        self, meter: Meter, scope: Scope = NOBODY, session_id: str = "", *, by_words: bool = False
+    ) -> Memories:
+        """Return what of the store a scope sees, told as text that `meter` counts.
+
+        `by_words`: searched without vectors. A request waits for no embedder.
+
+        Raises:
+            ConfigError: as `store` does, or a pattern of `memory.redact_patterns` is none.
+            StoreError: the store can't be opened.
+        """
+        from squidbot.core.memory.asking import Memories  # noqa: PLC0415  # no turn needs it
+        from squidbot.wiring.extensions import chosen  # noqa: PLC0415  # as above
+
+        memory = self._loaded.settings.memory
+        store = self.store
+        return Memories(
+            self._words if by_words and self._words is not None else store,
+            View(scope, memory.isolation),  # type: ignore[arg-type]  # one of them, checked when it was read
+            meter,
+            self.redactor,
+            session_id,
+            memory.min_relevance,
+            chosen=chosen(self._hooks, session_id),
+        )
+
+    def close(self) -> None:
+        """Close the store, if it was opened and is one that can be closed, and end what makes vectors."""
+        if self._behind is not None:
+            self._behind.stop()
+        with self._lock:
+            close = getattr(self._store, "close", None)
+            if callable(close):
+                close()

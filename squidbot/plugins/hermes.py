@@ -1,0 +1,864 @@
+"""squidbot in hermes-agent: its context engine, found by its entry point, and active where config.yaml says so twice.
+
+    plugins: {enabled: [squidbot]}
+    context: {engine: squidbot}
+    squidbot: {store: squid.db, budget: 32000}
+
+hermes's own list of messages, and its state.db, stay as they are: what the model sees of it is decided before each
+call, inside of tool loops, too.
+
+| file   | holds |
+|--------|-------|
+| engine | `Squidbot`: hermes's context engine, one for each agent: tools, `/compress`, requests that are too long |
+| inside | `Inside`: what all agents of a process share: before each call of a model, and behind it |
+| wire   | requests as they go out: chat completions, and what hermes makes of them for other providers |
+| lists  | hermes's messages: what tells one from another, replies, shorter lists |
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import OrderedDict
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from weakref import WeakValueDictionary
+
+from agent.agent_runtime_helpers import strip_think_blocks
+from agent.context_engine import ContextEngine
+from agent.prompt_caching import apply_anthropic_cache_control
+from agent.redact import redact_sensitive_text
+from agent.transports import get_transport
+from tools.skill_provenance import is_background_review
+
+from squidbot.adapters.common.packages import missing
+from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Usage
+from squidbot.plugins import toolkit
+from squidbot.plugins.host import REQUEST, Hosted, Made
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from squidbot.plugins.host import Conversation
+
+
+# hermes's own list of messages: what tells one from another, what a reply becomes, and how a list
+# gets shorter.
+
+Native: TypeAlias = "Mapping[str, Any]"
+
+# So much of a tool's result tells it from others: hermes may add what the user says meanwhile, or we take off, behind.
+TELLING_CHARS: Final = 200
+# What reasoning models write into their answers, and hermes takes out.
+_OPENING: Final = re.compile(r"<(think|thinking|reasoning|thought|REASONING_SCRATCHPAD)>", re.IGNORECASE)
+# What a reply has beside words and calls, by hermes's own names.
+BESIDE: Final = (
+    "reasoning",
+    "reasoning_details",
+    "anthropic_content_blocks",
+    "codex_reasoning_items",
+    "codex_message_items",
+)
+CUT: Final = " […]"
+
+
+def own(message: Native) -> dict[str, Any]:
+    """Return a message of hermes's list as it is recorded: without the marks of the running process."""
+    return {key: value for key, value in message.items() if not key.startswith("_")}
+
+
+def sent_text(message: Native) -> str:
+    """Return the words that are sent of a message, in one line; pictures and the like stand as their type."""
+    sent = message.get("api_content")
+    content = sent if isinstance(sent, str) and sent else message.get("content")
+    parts = content if isinstance(content, list) else [content or ""]
+    shown = [part if isinstance(part, str) else str(part.get("text") or part.get("type")) for part in parts]
+    return " ".join(" ".join(shown).split())
+
+
+def telling(message: Native) -> object:
+    """Return what tells a message from others: hermes mends and trims the rest."""
+    if calls := message.get("tool_calls"):
+        # Of several hermes may leave some out.
+        return "assistant", calls[0].get("id"), _arguments(calls[0].get("function") or {})
+    said = sent_text(message)
+    if message.get("role") == "tool":
+        return "tool", message.get("tool_call_id"), said[:TELLING_CHARS]
+    return message.get("role"), " ".join(" ".join(_unthought(said)).split())
+
+
+def _unthought(said: str) -> Iterator[str]:
+    """Yield what stands beside thoughts. A tag that is never closed is looked up once, and opens nothing."""
+    at, unclosed = 0, set[str]()
+    for opening in _OPENING.finditer(said):
+        tag = opening[1].lower()
+        if opening.start() < at or tag in unclosed:
+            continue
+        closing = re.compile(f"</{tag}>", re.IGNORECASE).search(said, opening.end())
+        if closing is None:
+            unclosed.add(tag)
+        else:
+            yield said[at : opening.start()]
+            at = closing.end()
+    yield said[at:]
+
+
+def _arguments(function: Mapping[str, Any]) -> object:
+    given = function.get("arguments") or "{}"
+    try:
+        return json.loads(given) if isinstance(given, str) else given
+    except ValueError:
+        return None
+
+
+def reply(said: object, finish_reason: str, visible: Callable[[str], str]) -> dict[str, Any] | None:
+    """Return the message that hermes will list for a model's reply; None where it lists none, and asks again.
+
+    `said` is hermes's own form of a reply of any provider; `visible` takes off what hermes takes off its words.
+    """
+    calls, words = _calls(said), visible(str(getattr(said, "content", None) or ""))
+    if not (words or calls) or any(_arguments(call["function"]) is None for call in calls):
+        return None
+    beside = {key: value for key in BESIDE if (value := getattr(said, key, None))}
+    if thought := getattr(said, "reasoning_content", None):
+        beside = {"reasoning": thought, **beside}
+    made = {"role": "assistant", "content": words, "finish_reason": finish_reason}
+    made |= json.loads(json.dumps(beside, default=_plain))
+    return {**made, "tool_calls": calls} if calls else made
+
+
+def _calls(said: object) -> list[dict[str, Any]]:
+    """Return the calls of a reply; of those that are the same hermes makes one."""
+    named: dict[tuple[str, str], str] = {}
+    for each in getattr(said, "tool_calls", None) or ():
+        named.setdefault((each.function.name, each.function.arguments or "{}"), each.id)
+    return [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": given}}
+        for (name, given), call_id in named.items()
+    ]
+
+
+def _plain(value: Any) -> object:  # noqa: ANN401  # of any provider's package
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else vars(value)
+
+
+def merged(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a list in which no two messages of the user follow each other: many providers answer nothing then."""
+    made: list[dict[str, Any]] = []
+    for each in messages:
+        if made and each.get("role") == "user" == made[-1].get("role"):
+            made[-1] = {**made[-1], "content": _joined(made[-1].get("content"), each.get("content"))}
+        else:
+            made.append(dict(each))
+    return made
+
+
+def _joined(first: object, second: object) -> object:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: object) -> list[object]:
+    return content if isinstance(content, list) else [{"type": "text", "text": str(content or "")}]
+
+
+def shortened(messages: Sequence[Any], is_wanted: Callable[[Native], bool]) -> list[Any]:
+    """Return hermes's list with less in it, valid: what is wanted, and in any case less than it was.
+
+    Of a turn that is alone and has no step to spare the largest result is cut. What can't be made shorter, one message
+    of the user, comes back as it is.
+    """
+    groups = list(_groups(messages))
+    turn = max((place for place, group in enumerate(groups) if group[0].get("role") == "user"), default=0)
+    fixed = {turn, len(groups) - 1}
+    kept = [place for place, group in enumerate(groups) if place in fixed or all(map(is_wanted, group))]
+    if len(kept) == len(groups):
+        spare = [place for place in kept if place not in fixed]
+        if not spare:
+            return _cut(messages)
+        # The older half of what can go.
+        kept = sorted({*kept} - {*spare[: (len(spare) + 1) // 2]})
+    return [message for place in _valid(groups, kept, turn) for message in groups[place]]
+
+
+def _valid(groups: Sequence[Sequence[Native]], kept: Sequence[int], turn: int) -> list[int]:
+    """Return places that begin with the user, or with what stands in front of all."""
+    first = next((place for place in kept if groups[place][0].get("role") == "user"), turn)
+    return [place for place in kept if place >= first or groups[place][0].get("role") == "system"]
+
+
+def _groups(messages: Sequence[Native]) -> Iterator[list[Native]]:
+    """Yield messages that stay together: an answer with the results of its calls, any other by itself."""
+    group: list[Native] = []
+    for each in messages:
+        if each.get("role") != "tool" and group:
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
+
+
+def _cut(messages: Sequence[Any]) -> list[Any]:
+    """Return a list whose largest result is half as long."""
+    sizes = {
+        place: len(each["content"])
+        for place, each in enumerate(messages)
+        if each.get("role") == "tool" and isinstance(each.get("content"), str)
+    }
+    place = max(sizes, key=lambda each: sizes[each], default=-1)
+    if sizes.get(place, 0) < 4 * TELLING_CHARS:
+        return list(messages)
+    cut = {**messages[place], "content": messages[place]["content"][: sizes[place] // 2] + CUT}
+    return [*messages[:place], cut, *messages[place + 1 :]]
+
+
+def split(messages: Sequence[Native], halves: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:
+    """Return a list with the messages of the user apart that hermes has merged, by their joined text."""
+    made: list[dict[str, Any]] = []
+    for each in map(own, messages):
+        texts = halves.get(each["content"], ()) if isinstance(each.get("content"), str) else ()
+        made += [{**each, "content": text} for text in texts] or [each]
+    return made
+
+
+# Requests of hermes as they go out: which of its messages are sent, in the form of the provider that
+# is asked.
+
+Json: TypeAlias = dict[str, Any]
+
+# hermes marks the last three for a provider's cache; and looks for what it sends among so many more than are sent.
+MOST_MARKED: Final = 4
+MOST_BESIDE: Final = 32
+# What a provider is sent of a model's thoughts, and by what of a message it is told that they are still sent.
+THOUGHTS: Final = {
+    "reasoning_content": ("reasoning_content", "reasoning"),
+    "reasoning_details": ("reasoning_details",),
+}
+CHAT: Final = "chat_completions"
+# What hermes makes other requests of; what it sends as `input`, to OpenAI's Responses, is left alone.
+CONVERTED: Final = ("anthropic_messages", "bedrock_converse")
+# Beside what the codec knows: what is no part of a chat completion.
+_NEVER_SENT: Final = KEPT_KEYS | {SENT_KEY, "timestamp"}
+_CALL_KEYS: Final = ("call_id", "extra_content", "response_item_id")
+# What Anthropic wants in front of the names of tools, where one asks with a subscription.
+_PREFIX: Final = "mcp__"
+# So many payloads stay read: those of some conversations at once. hermes's own text is in one piece, or a few.
+MOST_READ: Final = 2_048
+MOST_TEXTS: Final = 8
+
+
+class Shown(dict[str, Any]):
+    """A message that the model was shown before, most often; nobody changes it, nor what is made of it here."""
+
+    @cached_property
+    def key(self) -> str:
+        """What it is known by among hermes's own."""
+        return _made_key(self)
+
+    @cached_property
+    def bare(self) -> Json:
+        """The message as any provider takes it."""
+        return _bare(self)
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """What hermes may still have of it that is not sent: what was thought before a change of what is sent."""
+        is_answer = self.get("role") == "assistant"
+        return frozenset(key for key, held in THOUGHTS.items() if is_answer and not any(map(self.get, held)))
+
+
+@lru_cache(maxsize=MOST_READ)
+def read(payload: str) -> Shown | list[Shown]:
+    """Return the message of a payload that is sent, or the messages, always the same."""
+    made = json.loads(payload)
+    return [*map(Shown, made)] if isinstance(made, list) else Shown(made)
+
+
+def is_bounded(request: Mapping[str, Any], api_mode: str) -> bool:
+    """Say whether squidbot can bound such requests."""
+    return api_mode in (CHAT, *CONVERTED) and isinstance(request.get("messages"), list)
+
+
+def tools(request: Mapping[str, Any]) -> list[Json]:
+    """Return the tools that are sent."""
+    config = request.get("toolConfig")
+    given = config.get("tools") if isinstance(config, dict) else request.get("tools")
+    return [each for each in given or () if isinstance(each, dict)]
+
+
+def names(sent: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the names of tools, in the form of any provider."""
+    inner = (each.get("function") or each.get("toolSpec") or each for each in sent)
+    return {str(each.get("name")) for each in inner}
+
+
+def system_text(request: Mapping[str, Any]) -> str:
+    """Return what is sent in front of the conversation."""
+    system = request.get("system")
+    parts = [system] if isinstance(system, str) else [*(system or ())]
+    texts = [part if isinstance(part, str) else str(part.get("text", "")) for part in parts]
+    return "\n\n".join([*texts, *(_front_text(each) for each in _front(request["messages"]))])
+
+
+def _front_text(message: Json) -> str:
+    content = message.get("content")
+    return _in_line(content) if isinstance(content, str) else sent_text(message)
+
+
+@lru_cache(maxsize=MOST_TEXTS)
+def _in_line(text: str) -> str:
+    """Return a text of hermes, tens of kilobytes that are the same in each call, as `sent_text` does."""
+    return " ".join(text.split())
+
+
+def echoes(request: Mapping[str, Any]) -> bool:
+    """Say whether a provider is sent back what it thought, as some demand: then with each answer."""
+    answers = (each for each in reversed(request.get("messages") or ()) if each.get("role") == "assistant")
+    return "reasoning_content" in next(answers, {})
+
+
+def bounded(
+    request: Json, listed: Sequence[Mapping[str, Any]], seen: Sequence[Mapping[str, Any]], *, api_mode: str, url: str
+) -> Json:
+    """Return a request for what the model is to see, in place of all that hermes has listed."""
+    ours = [each for each in seen if each.get("role") == "system"]
+    said = [each for each in seen if each.get("role") != "system"]
+    marker = _marker([request.get("system"), request["messages"][-MOST_MARKED:]])
+    added = "\n\n".join(map(sent_text, ours))
+    if api_mode == CHAT:
+        front = _front(request["messages"])
+        rest = request["messages"][len(front) :]
+        known = _known(listed, rest, len(said) + MOST_BESIDE)
+        chat = merged([*_prefill(listed, rest), *_sent(said, known, is_echoed=echoes(request))])
+        is_top_level = any("cache_control" in each for each in rest[-MOST_MARKED:])
+        return {**request, "messages": [*_with_text(front, added), *_marked(chat, marker, is_native=is_top_level)]}
+    chat = _marked(merged([_bare(each) for each in said]), marker, is_native=True)
+    made = get_transport(api_mode).convert_messages(chat, base_url=url)[1]
+    system = request.get("system")
+    return {**request, "messages": _renamed(made, request), **({"system": _more(system, added)} if added else {})}
+
+
+def _front(messages: Sequence[Json]) -> list[Json]:
+    """Return the messages in front of the conversation: hermes's own text."""
+    count = 0
+    while count < len(messages) and messages[count].get("role") in ("system", "developer"):
+        count += 1
+    return list(messages[:count])
+
+
+def _key(message: Mapping[str, Any]) -> str:
+    return message.key if isinstance(message, Shown) else _made_key(message)
+
+
+def _made_key(message: Mapping[str, Any]) -> str:
+    return json.dumps([telling(message), sent_text(message)], default=str)
+
+
+def _known(listed: Sequence[Mapping[str, Any]], sent: Sequence[Json], newest: int) -> dict[str, Json]:
+    """Return what hermes sends for its newest messages: it has fitted them to the provider."""
+    named, sent = listed[-newest:], sent[-newest:]
+    if _roles(named) != _roles(sent):
+        named = sent
+    return {_key(name): _unmarked(each) for name, each in zip(named, sent, strict=True)}
+
+
+def _prefill(listed: Sequence[Mapping[str, Any]], sent: Sequence[Json]) -> list[Json]:
+    """Return what hermes sends in front of each conversation, as an example of one."""
+    more = len(sent) - len(listed)
+    return [*map(_unmarked, sent[:more])] if more > 0 and _roles(sent[more:]) == _roles(listed) else []
+
+
+def _roles(messages: Sequence[Mapping[str, Any]]) -> list[object]:
+    return [each.get("role") for each in messages]
+
+
+def _sent(said: Sequence[Mapping[str, Any]], known: Mapping[str, Json], *, is_echoed: bool) -> Iterator[Json]:
+    for each in said:
+        shown = each if isinstance(each, Shown) else Shown(each)
+        made = known.get(shown.key) or shown.bare
+        if not shown.gone.isdisjoint(made):
+            made = {key: value for key, value in made.items() if key not in shown.gone}
+        # Some demand that a word stands for what was thought.
+        yield {"reasoning_content": " ", **made} if is_echoed and each.get("role") == "assistant" else made
+
+
+def _bare(message: Mapping[str, Any]) -> Json:
+    """Return a message as any provider takes it."""
+    sent = message.get(SENT_KEY) or message.get("content")
+    made = {key: value for key, value in message.items() if key not in _NEVER_SENT}
+    made["content"] = sent.strip() if isinstance(sent, str) else sent
+    if calls := message.get("tool_calls"):
+        made["tool_calls"] = [_call(each) for each in calls]
+    return made
+
+
+def _call(call: Mapping[str, Any]) -> Json:
+    function = call.get("function") or {}
+    try:
+        given = json.dumps(json.loads(function["arguments"]), separators=(",", ":"), sort_keys=True)
+    except (KeyError, TypeError, ValueError):
+        given = "{}"
+    kept = {key: value for key, value in call.items() if key not in _CALL_KEYS}
+    return {**kept, "function": {**function, "arguments": given}}
+
+
+def _marker(value: object) -> Json | None:
+    """Return how hermes marks where a provider is to cache; None where it does not."""
+    if isinstance(value, dict):
+        if isinstance(found := value.get("cache_control"), dict):
+            return found
+        value = list(value.values())
+    found_in = (_marker(each) for each in value) if isinstance(value, list) else ()
+    return next((each for each in found_in if each), None)
+
+
+def _unmarked(message: Mapping[str, Any]) -> Json:
+    """Return a message without marks; one that was put into a part for the sake of its mark becomes a string again."""
+    made = {key: value for key, value in message.items() if key != "cache_control"}
+    content = made.get("content")
+    if isinstance(content, list):
+        was_marked = any("cache_control" in part for part in content if isinstance(part, dict))
+        bare = [_without(part, "cache_control") for part in content]
+        alone = bare[0] if was_marked and len(bare) == 1 else None
+        made["content"] = alone["text"] if isinstance(alone, dict) and set(alone) == {"type", "text"} else bare
+    return made
+
+
+def _without(part: object, key: str) -> object:
+    return {name: value for name, value in part.items() if name != key} if isinstance(part, dict) else part
+
+
+def _marked(chat: list[Json], marker: Json | None, *, is_native: bool) -> list[Json]:
+    """Return messages marked as hermes marks them: the last three, behind its own text."""
+    if marker is None:
+        return chat
+    front = {"role": "system", "content": "-"}
+    made = apply_anthropic_cache_control([front, *chat], str(marker.get("ttl", "5m")), native_anthropic=is_native)
+    return list(made[1:])
+
+
+def _with_text(front: list[Json], added: str) -> list[Json]:
+    if not added:
+        return front
+    if not front:
+        return [{"role": "system", "content": added}]
+    return [*front[:-1], {**front[-1], "content": _more(front[-1].get("content"), added)}]
+
+
+def _more(system: object, added: str) -> object:
+    """Return hermes's text with ours behind it."""
+    if isinstance(system, list):
+        is_converse = any(isinstance(part, dict) and "type" not in part for part in system)
+        return [*system, {"text": added} if is_converse else {"type": "text", "text": added}]
+    return f"{system}\n\n{added}" if system else added
+
+
+def _renamed(messages: list[Json], request: Mapping[str, Any]) -> list[Json]:
+    """Give calls the names that the tools of a request have, where hermes has put something in front of them."""
+    known = names(tools(request))
+    for message in messages:
+        for block in message["content"] if isinstance(message.get("content"), list) else ():
+            if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("name") not in known:
+                sent = _PREFIX + str(block.get("name")).removeprefix("mcp_")
+                block["name"] = sent if sent in known else block.get("name")
+    return messages
+
+
+# squidbot in a process of hermes: what each request sends, and what is recorded of it, whichever
+# agent makes it.
+
+_LOG: Final = logging.getLogger("squidbot")
+FORM: Final = "hermes/1"
+# Lists of calls that hermes never made: it was broken off behind the hook.
+MOST_LISTS: Final = 64
+NOT_OURS: Final = "squidbot is not active in an agent of hermes: it has another context engine; see docs/hosts.md"
+NOT_BOUNDED: Final = "squidbot records requests of hermes as {}, and does not bound them"
+NO_TOOLS: Final = "the model of hermes has no tools of squidbot: enabled_toolsets lacks context_engine"
+
+
+class Leads(Protocol):
+    """What stands for one agent: its context engine.
+
+    Attributes:
+        conversation_id: the session of hermes where the conversation began.
+        model, context_length: what is asked, and its window in tokens; 0 for one that is not known.
+        asked: what the newest request had beside the conversation: hermes's text, and the tools.
+        is_echoed: whether the provider is sent back what it thought.
+    """
+
+    conversation_id: str
+    model: str
+    context_length: int
+    asked: tuple[str, list[dict[str, Any]]]
+    is_echoed: bool
+
+    def seen(self, listed: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
+        """Record what is new in a list, and return what the model is to see."""
+
+    def answered(self) -> None:
+        """Take note that the model has said something."""
+
+
+class Inside:
+    """What all agents of a process share. Threads may share it; none of its methods raises."""
+
+    def __init__(self, store: str | Path | None, *, budget: float | str | None = None, settings: Any = None) -> None:  # noqa: ANN401  # what a file says
+        """Nothing is opened yet.
+
+        Raises:
+            ConfigError: the budget is none.
+        """
+        self.hosted = Hosted(
+            store,
+            host="hermes",
+            form=FORM,
+            telling=telling,
+            is_whole=True,
+            read=read,
+            budget=budget,
+            settings=settings,
+            budget_key="squidbot.budget in config.yaml: ",
+        )
+        self._engines: WeakValueDictionary[str, Leads] = WeakValueDictionary()
+        self._lists: OrderedDict[str, Sequence[Mapping[str, Any]]] = OrderedDict()
+        self._said: set[str] = set()
+        # Why nothing is done at all; "" where something is.
+        self.inactive = ""
+
+    def leads(self, engine: Leads, session_id: str) -> None:
+        """Have an agent's engine stand for a session of hermes."""
+        self._engines[session_id] = engine
+
+    def conversation(self, engine: Leads) -> Conversation:
+        """Return the conversation of an agent.
+
+        Raises:
+            ConfigError: a setting is wrong.
+            StoreError: the store can't be opened.
+        """
+        return self.hosted.conversation(engine.conversation_id, engine.model, engine.context_length or None)
+
+    def listed(self, *, api_request_id: str = "", conversation_history: Sequence[Any] = (), **_: object) -> None:
+        """Take hermes's own list, just before each attempt of a call."""
+        self._lists[api_request_id] = conversation_history
+        while len(self._lists) > MOST_LISTS:
+            self._lists.popitem(last=False)
+
+    def asked(  # noqa: PLR0913  # what hermes tells
+        self,
+        *,
+        request: dict[str, Any],
+        next_call: Callable[[dict[str, Any]], Any],
+        session_id: str = "",
+        api_request_id: str = "",
+        api_mode: str = "",
+        base_url: str = "",
+        **_: object,
+    ) -> Any:  # noqa: ANN401  # an answer of any provider's package
+        """Ask a model, with what fits; what is new is recorded before."""
+        messages = self._lists.pop(api_request_id, None)
+        engine = self._engine(session_id)
+        if engine is None or messages is None:
+            return next_call(request)
+        seen = self.hosted.safely(
+            REQUEST,
+            engine.conversation_id,
+            lambda: self._seen(engine, request, messages, api_mode, str(base_url or "")),
+            request,
+        )
+        return next_call(seen)
+
+    def replied(
+        self,
+        *,
+        session_id: str = "",
+        assistant_message: object = None,
+        finish_reason: str = "",
+        usage: Mapping[str, Any] | None = None,
+        **_: object,
+    ) -> None:
+        """Record a model's reply."""
+        engine = self._engine(session_id)
+        if engine is None:
+            return
+        self.hosted.safely(
+            "record a reply",
+            engine.conversation_id,
+            lambda: self._recorded(engine, reply(assistant_message, finish_reason, _visible), usage),
+            None,
+        )
+
+    def _engine(self, session_id: str) -> Leads | None:
+        """Return the engine of the agent that asks; None for what hermes asks beside a conversation, under its id."""
+        if self.inactive or is_background_review():
+            return None
+        engine = self._engines.get(session_id)
+        if engine is None:
+            self.say_once(NOT_OURS)
+        return engine
+
+    def _seen(
+        self, engine: Leads, request: dict[str, Any], messages: Sequence[Any], api_mode: str, url: str
+    ) -> dict[str, Any]:
+        if not is_bounded(request, api_mode):
+            self.say_once(NOT_BOUNDED.format(f"`input` ({api_mode})" if "input" in request else api_mode))
+            return request
+        sent = tools(request)
+        if not any(name.endswith(toolkit.SEARCH) for name in names(sent)):
+            self.say_once(NO_TOOLS)
+        engine.asked = system_text(request), sent
+        engine.is_echoed = echoes(request)
+        return bounded(request, messages, engine.seen(messages), api_mode=api_mode, url=url)
+
+    def _recorded(self, engine: Leads, reply: dict[str, Any] | None, usage: Mapping[str, Any] | None) -> None:
+        if reply is None:
+            return
+        if engine.is_echoed and reply.get("reasoning"):
+            reply["reasoning_content"] = reply["reasoning"]
+        self.conversation(engine).after(reply, _usage(usage or {}))
+        engine.answered()
+
+    def say_once(self, text: str) -> None:
+        """Log what a user has to know, the first time."""
+        if text not in self._said:
+            self._said.add(text)
+            _LOG.warning("%s", text)
+
+
+def _usage(told: Mapping[str, Any]) -> Usage | None:
+    """Return what the provider reported; hermes counts what was cached apart."""
+    asked = int(told.get("prompt_tokens") or 0)
+    cached = int(told.get("cache_read_tokens") or 0)
+    return Usage(asked, int(told.get("output_tokens") or 0), cached) if asked else None
+
+
+def _visible(text: str) -> str:
+    """Return the words of an answer as hermes lists them."""
+    return str(redact_sensitive_text(strip_think_blocks(None, text).strip()))
+
+
+# hermes's context engine, of which each agent has one: tools, `/compress`, and requests that were too
+# long.
+
+# How hermes ends a session whose list it has made shorter, and goes on under another id.
+COMPRESSION: Final = "compression"
+# So many sessions stand behind each other at most: more than anybody compresses one.
+MOST_PARENTS: Final = 1_000
+
+
+class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not read
+    """The context engine of one agent. It never asks hermes for a shorter list: requests are made short one by one."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+        self.model = ""
+        # Under this name, without the lead, hermes itself looks for the session that an engine is bound to.
+        self._session_id = ""
+        # The session where the conversation began.
+        self.conversation_id = ""
+        # What the newest request had beside the conversation: hermes's text, and the tools.
+        self.asked: tuple[str, list[dict[str, Any]]] = "", []
+        self.is_echoed = False
+        # What the user has said and nobody has answered; and messages that hermes has made of two, by their text.
+        self._unanswered = ""
+        self._halves: dict[str, tuple[str, str]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name for `context.engine`."""
+        return "squidbot"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Squidbot:
+        """Return an engine for another agent: what it keeps is shared."""
+        return type(self)(self._inside)
+
+    # -- hermes tells -------------------------------------------------------------------------------------------------
+
+    def update_from_response(self, usage: Mapping[str, Any]) -> None:
+        """Keep what hermes shows in its status line."""
+        self.last_prompt_tokens = usage.get("prompt_tokens", 0)
+        self.last_completion_tokens = usage.get("completion_tokens", 0)
+        self.last_total_tokens = usage.get("total_tokens", 0)
+
+    def update_model(self, model: str, context_length: int, *further: Any, **named: Any) -> None:  # noqa: ANN401  # hermes's
+        """Take the model and its window, in tokens."""
+        super().update_model(model, context_length, *further, **named)
+        self.model = model
+
+    def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401  # hermes's
+        """Take the session that an agent goes on with, and find where its conversation began."""
+        if session_id and session_id != self._session_id:
+            began = self._inside.hosted.safely("find a session", session_id, lambda: _began(session_db, session_id), "")
+            self._begin(session_id, began or session_id)
+
+    def on_session_start(self, session_id: str, **told: Any) -> None:  # noqa: ANN401  # hermes's
+        """Take the session that begins; one that only goes on under another id is the same conversation."""
+        goes_on = told.get("boundary_reason") == COMPRESSION and told.get("old_session_id") == self._session_id
+        if session_id and (session_id != self._session_id or goes_on):
+            self._begin(session_id, self.conversation_id if goes_on else session_id)
+
+    def _begin(self, session_id: str, conversation_id: str) -> None:
+        if conversation_id != self.conversation_id:
+            self._unanswered, self._halves = "", {}
+        self._session_id, self.conversation_id = session_id, conversation_id
+        self._inside.leads(self, session_id)
+
+    # -- tools --------------------------------------------------------------------------------------------------------
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        """Return the tools for the model."""
+        hosted = self._inside.hosted
+        return [
+            {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
+            for each in hosted.safely("offer its tools", "", lambda: hosted.tools, toolkit.TOOLS)
+        ]
+
+    def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:
+        """Return what a tool answers: as text, which costs less than the JSON that hermes takes, too."""
+        return self._inside.hosted.answer(name, self.conversation_id, self._talk, args)
+
+    # -- shorter ------------------------------------------------------------------------------------------------------
+
+    def should_compress(self, prompt_tokens: int | None = None) -> bool:
+        """Say no: what a request costs is seen to when it is made, and hermes's list stays whole."""
+        del prompt_tokens
+        return False
+
+    def compress(
+        self,
+        messages: Sequence[Any],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        force: bool = False,  # noqa: FBT001, FBT002  # hermes's
+        memory_context: str = "",
+    ) -> list[Any]:
+        """Return a shorter list, valid: hermes asks where a provider calls a request too long, or the user wants one.
+
+        All that was said is recorded before. What is left out of hermes's list is sent as far as there is room,
+        and found, as before.
+        """
+        del current_tokens, focus_topic, memory_context
+        kept = self._inside.hosted.safely(
+            "shorten the list", self.conversation_id, lambda: self._kept(messages, by_hand=force), None
+        )
+        made = shortened(messages, lambda each: kept is None or str(telling(each)) in kept)
+        if made != list(messages):
+            self.compression_count += 1
+        return made
+
+    def _kept(self, messages: Sequence[Any], *, by_hand: bool) -> set[str]:
+        """Record what is new, and return what tells the messages that a shorter request has."""
+        talk = self._talk()
+        seen = self.seen(messages)
+        if by_hand:
+            with talk.session.lock:
+                talk.session.compact()
+                return {str(telling(each)) for each in talk.session.preview().messages}
+        return {str(telling(each)) for each in talk.shorter() or seen}
+
+    # -- the conversation ---------------------------------------------------------------------------------------------
+
+    def seen(self, listed: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
+        """Record what is new in a list, and return what the model is to see.
+
+        Raises:
+            SquidbotError: it can't be done; see `Conversation.before`.
+            ValueError: a message is none.
+        """
+        last = listed[-1] if listed else {}
+        if last.get("role") == "user" and isinstance(text := last.get("content"), str):
+            first = self._unanswered
+            if first and text.startswith(f"{first}\n\n"):
+                self._halves[text] = first, text[len(first) + 2 :]
+            self._unanswered = text
+        system, tools = self.asked
+        told = split(listed, self._halves) if self._halves else Made(len(listed), lambda at: own(listed[at]))
+        return self._talk().before(told, system=system, tools=tools)
+
+    def answered(self) -> None:
+        """Take note that the model has said something."""
+        self._unanswered = ""
+
+    def _talk(self) -> Conversation:
+        return self._inside.conversation(self)
+
+
+def _began(session_db: Any, session_id: str) -> str:  # noqa: ANN401  # hermes's
+    """Return the session where a conversation began that hermes has gone on with under other ids."""
+    for _ in range(MOST_PARENTS if session_db is not None else 0):
+        session = session_db.get_session(session_id) or {}
+        parent = session.get("parent_session_id")
+        before = session_db.get_session(parent) if parent else None
+        if not before or before.get("end_reason") != COMPRESSION:
+            break
+        session_id = str(parent)
+    return session_id
+
+
+try:
+    from hermes_cli.config import load_config
+    from hermes_constants import get_hermes_home
+
+
+except ImportError as error:
+    raise ImportError(f"squidbot.plugins.hermes: {error}; {missing('hermes')}") from error
+
+
+STORE: Final = "squidbot.db"
+KEYS: Final = ("budget", "settings", "store")
+
+
+def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin, which it does not type
+    """Take part in hermes; it calls this where `plugins.enabled` names squidbot.
+
+    Raises:
+        ConfigError: the key `squidbot` of config.yaml is wrong; hermes then says so, and goes on without squidbot.
+    """
+    inside = opened(load_config().get("squidbot"))
+    ctx.register_context_engine(Squidbot(inside))
+    ctx.register_hook("pre_api_request", inside.listed)
+    ctx.register_hook("post_api_request", inside.replied)
+    ctx.register_middleware("llm_execution", inside.asked)
+    inside.inactive = inactive()
+    if inside.inactive:
+        inside.say_once(f"squidbot is not active in hermes: {inside.inactive}")
+        return
+    try:
+        inside.hosted.open()
+    except Exception as error:  # noqa: BLE001  # hermes goes on without squidbot, and each request tries again
+        inside.say_once(f"squidbot can't keep conversations of hermes: {error}")
+
+
+def inactive() -> str:
+    """Return why squidbot is not active in hermes; "" where it is."""
+    config = load_config()
+    plugins, context = (value if isinstance(value := config.get(key), dict) else {} for key in ("plugins", "context"))
+    if "squidbot" not in (plugins.get("enabled") or ()) or "squidbot" in (plugins.get("disabled") or ()):
+        return "config.yaml lacks plugins.enabled: [squidbot]"
+    if (engine := context.get("engine") or "compressor") != "squidbot":
+        return (
+            f"context.engine is {engine!r}, which takes messages out of hermes's list: set it to squidbot, or take "
+            "squidbot out of plugins.enabled"
+        )
+    return ""
+
+
+def opened(given: object) -> Inside:
+    """Return squidbot as config.yaml wants it.
+
+    Raises:
+        ConfigError: it wants what there is not.
+    """
+    told: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    if unknown := sorted(set(told) - set(KEYS)):
+        raise ConfigError(f"config.yaml: squidbot.{unknown[0]} is unknown; there are {', '.join(KEYS)}")
+    store, settings = told.get("store"), told.get("settings")
+    # A relative path is hermes's, not that of the folder where hermes happens to be started.
+    where = Path(get_hermes_home()) / str(store or STORE) if store or not settings else None
+    return Inside(where, budget=told.get("budget"), settings=settings)

@@ -1,0 +1,1 @@
+"""What an engine does beside turns: one file for each service."""

@@ -1,0 +1,505 @@
+"""Documents of the project and of a folder, as what a session keeps in its head (P-02, P-13).
+
+| file    | does |
+|---------|------|
+| sources | which documents settings and a session want, read and kept; loaded and dropped on demand |
+| folder  | the files below a folder, and which of them its configuration names |
+| project | the documents of a project, cut to their caps |
+| reading | a file's text, or why it is none |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from squidbot.core import events
+from squidbot.core.arguments import takes, text
+from squidbot.core.budget import dedupe, measure_for, truncate_newest
+from squidbot.core.compaction.pressure import floor_of, history_of
+from squidbot.core.compaction.turn import speaks
+from squidbot.core.contexts import KIND, Document
+from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
+from squidbot.core.events import Event
+from squidbot.core.plan import Section
+from squidbot.wiring.registry import read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.config import Loaded
+    from squidbot.core.budget import Capped, Caps, TrimRule
+    from squidbot.core.contexts import Documents
+    from squidbot.core.engine import Inputs, Session
+    from squidbot.core.messages import Message
+    from squidbot.core.ports import Observer
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.core.view.assembly import Assembly
+
+
+# A file's text, read safely: below a folder, of a size, and text at all.
+
+# More than any window that takes a quarter of it has room for is no document.
+MOST_BYTES: Final = 1024 * 1024
+MOST_NAME_CHARS: Final = 200
+# What would end the line that names a document in a request, and what no path has.
+_REFUSED: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
+
+
+def named(path: str) -> str:
+    """Return a path below a folder as it is kept: with "/" between its parts, without "." in front.
+
+    Raises:
+        ConfigError: it leads elsewhere, or can't be the name of a document.
+    """
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in {"", "."}]
+    if not parts or ".." in parts or Path(path).is_absolute() or path.startswith(("/", "~")) or ":" in parts[0]:
+        raise ConfigError(f"{path!a:.80} is no path below the folder; write for example docs/api.md")
+    name = "/".join(parts)
+    if len(name) > MOST_NAME_CHARS or _REFUSED.search(name):
+        raise ConfigError(f"{path!a:.80} is no name of a document: up to {MOST_NAME_CHARS} characters, none of < and >")
+    return name
+
+
+def below(folder: Path, name: str) -> Path:
+    """Return the file of a name below a folder, with all links followed.
+
+    Raises:
+        NotFoundError: there is no such file.
+        ConfigError: a link leads out of the folder.
+    """
+    try:
+        root = folder.resolve(strict=True)
+        file = (root / name).resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise NotFoundError(f"there is no file {name!a:.120} below {folder}") from error
+    if not file.is_relative_to(root):
+        raise ConfigError(f"{name!a:.120} leads out of {folder}; put the file itself there")
+    return file
+
+
+def text_of(file: Path, name: str) -> str:
+    """Return the text of a file; line ends are made those of Unix. `name` is what errors call it.
+
+    Raises:
+        NotFoundError: it is not there, or no file.
+        ConfigError: it can't be read, is larger than 1 MiB, or no text in UTF-8.
+    """
+    try:
+        # A pipe would wait for its writer.
+        with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise NotFoundError(f"{name!a:.120} is no file")
+            content = opened.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"there is no file {name!a:.120}") from error
+    except IsADirectoryError as error:
+        raise NotFoundError(f"{name!a:.120} is a folder; name a file in it") from error
+    except OSError as error:
+        raise ConfigError(f"{name!a:.120} can't be read: {error.strerror or error}") from error
+    if len(content) > MOST_BYTES:
+        raise ConfigError(f"{name!a:.120} is larger than {MOST_BYTES:,} bytes; take a part of it")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name!a:.120} is no text in UTF-8: byte {error.start:,}") from error
+    if "\x00" in text:
+        raise ConfigError(f"{name!a:.120} is no text: it has a NUL character")
+    return text.replace("\r\n", "\n").strip("\n")
+
+
+# The files below a context folder, and which of them its configuration names (P-02).
+
+CONFIGS: Final = ("context_config.yml", "context_config.yaml")
+# How many files are listed at most.
+MOST_FILES: Final = 200
+
+
+def core_files(folder: Path) -> tuple[str, ...]:
+    """Return the files that every session is to have, by the folder's configuration; () where there is none.
+
+    It is a list `core_files` of paths below the folder, or of mappings whose `path` is one.
+
+    Raises:
+        ConfigError: it can't be read, or says something else; with its place.
+    """
+    for config in CONFIGS:
+        try:
+            text = text_of(below(folder, config), config)
+        except NotFoundError:
+            continue
+        return tuple(dict.fromkeys(_named(read_yaml(text, str(folder / config)), folder / config)))
+    return ()
+
+
+def files_of(folder: Path) -> list[tuple[str, int]]:
+    """Return the files below a folder, each with its size in bytes, by name; hidden ones and links out are left out."""
+    found = islice(_walked(folder), MOST_FILES + 1)
+    return sorted(found)
+
+
+def _walked(folder: Path) -> Iterator[tuple[str, int]]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        for one in sorted(files):
+            name = os.path.relpath(os.path.join(place, one), folder).replace(os.sep, "/")  # noqa: PTH118
+            if one.startswith(".") or name in CONFIGS:
+                continue
+            try:
+                yield named(name), below(folder, name).stat().st_size
+            except (ConfigError, NotFoundError, OSError):
+                continue
+
+
+def _named(said: object, config: Path) -> Iterator[str]:
+    for path in _paths(said, config):
+        try:
+            yield named(path)
+        except ConfigError as error:
+            raise ConfigError(f"{config}: {error}") from error
+
+
+def _paths(said: object, config: Path) -> Iterator[str]:
+    listed = said if isinstance(said, dict) else {"core_files": said}
+    if unknown := [key for key in listed if key != "core_files"]:
+        raise ConfigError(f"{config}: unknown key {unknown[0]!a:.60}; there is core_files, a list of paths")
+    files = listed.get("core_files") or []
+    if not isinstance(files, list):
+        raise ConfigError(f"{config}: core_files is a list of paths below the folder")
+    for one in files:
+        path = one.get("path") if isinstance(one, dict) else one
+        if not isinstance(path, str):
+            raise ConfigError(f"{config}: core_files has {one!a:.60}; each is a path below the folder")
+        yield path
+
+
+# The documents of a project, cut to their caps (P-02).
+
+PROJECT: Final = "[project]"
+# The first that is there is taken, and so much of it, in characters: as document 003's system shipped them.
+FILES: Final = (("PENGUIN.md", 2400), ("AGENTS.md", 2000), ("README.md", 1200))
+
+
+def project_document(folder: Path) -> Document | None:
+    """Return the first of PENGUIN.md, AGENTS.md and README.md in a folder, cut to its cap; None where there is none.
+
+    Raises:
+        ConfigError: it can't be read.
+    """
+    for name, most_chars in FILES:
+        try:
+            text = text_of(folder / name, name)
+        except NotFoundError:
+            continue
+        if text.strip():
+            return Document(PROJECT, f"{name}:\n{_cut(text, most_chars)}")
+    return None
+
+
+def _cut(text: str, most_chars: int) -> str:
+    if len(text) <= most_chars:
+        return text
+    mark = f"\n[the first {most_chars:,} of {len(text):,} characters]"
+    if most_chars <= len(mark):
+        raise ConfigError(f"a cap of {most_chars} characters has no room for a document")
+    return text[: most_chars - len(mark)].rstrip() + mark
+
+
+# Which documents settings and a session want: read, kept, and loaded and dropped on demand.
+
+Value = TypeVar("Value")
+
+
+@dataclass
+class Sources:
+    """The documents of one session, beside the files that they are from.
+
+    Attributes:
+        documents: what the session keeps.
+        folder: where files are loaded from; None where settings name none.
+        project: where the project's documents are looked for; None where they are not.
+        told: is called with what went wrong unasked, once for each such thing.
+    """
+
+    documents: Documents
+    folder: Path | None = None
+    project: Path | None = None
+    told: Callable[[str], None] = lambda _said: None
+    _known: set[str] = field(default_factory=set)
+    _seen: object = None
+
+    @classmethod
+    def of(cls, loaded: Loaded, documents: Documents, told: Callable[[str], None]) -> Sources:
+        """Return those of settings."""
+        context = loaded.settings.context
+        folder = Path(loaded.absolute(context.folder)) if context.folder else None
+        return cls(documents, folder, loaded.folder if context.autoload_project_docs else None, told)
+
+    @takes(path=text)
+    def load(self, path: str) -> Document:
+        """Keep a file below the folder as a document of the session, as it is now, and return it.
+
+        Raises:
+            ConfigError: settings name no folder, the path leads out of it, or the file is no text.
+            NotFoundError: there is no such file.
+            BudgetError: the documents would be more than their share of the window; nothing was kept.
+            StoreError: nothing was kept.
+        """
+        folder = self._folder()
+        name = named(path)
+        document = Document(name, text_of(below(folder, name), name))
+        if not document.text.strip():
+            raise ConfigError(f"{name!a:.120} is empty; there is nothing to load")
+        self.documents.keep(document)
+        return document
+
+    @takes(name=text, text=text)
+    def add(self, name: str, text: str) -> Document:
+        """Keep a text as a document of the session, under a name that it is dropped by, and return it.
+
+        Raises:
+            ConfigError: name or text is empty.
+            BudgetError: the documents would be more than their share of the window; nothing was kept.
+            StoreError: nothing was kept.
+        """
+        if not name.strip() or not text.strip():
+            raise ConfigError("a document of context has a name and a text; one of them is empty")
+        document = Document(name.strip(), text)
+        self.documents.keep(document)
+        return document
+
+    @takes(path=text)
+    def drop(self, path: str) -> None:
+        """Take a document out of the session's head; its file stays as it is.
+
+        Raises:
+            NotFoundError: the session has none of that name.
+            StoreError: nothing was changed.
+        """
+        known = {one.name for one in self.documents.all()}
+        self.documents.drop(path if path in known else _plain(path))
+
+    def files(self) -> list[tuple[str, int]]:
+        """Return the files below the folder, each with its size in bytes, by name.
+
+        Raises:
+            ConfigError: settings name no folder, or it is not there.
+        """
+        return files_of(self._folder())
+
+    def refresh(self) -> None:
+        """Keep what settings want of every session, and what has changed of the files of its documents.
+
+        What can't be read, or does not fit, is told once and stays as the session has it: no turn fails of it.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        if (self.folder is None and self.project is None) or (self._seen and self._seen == self._state()):
+            return
+        standing = {one.name: one.text for one in self.documents.all()}
+        for document in self._wanted(standing):
+            if standing.get(document.name) != document.text:
+                self._tried(partial(self.documents.keep, document))
+        self._seen = self._state()
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with what `refresh` reads unasked, a sentence each."""
+        found: list[str] = []
+        looking = Sources(self.documents, self.folder, self.project, found.append)
+        if self.project is not None:
+            looking._tried(partial(project_document, self.project))  # its own
+        if self.folder is not None:
+            folder = looking._tried(self._folder)
+            core = looking._tried(partial(core_files, self.folder)) if folder else ()
+            for name in core or ():
+                looking._tried(partial(self._read, self.folder, name, named=True))
+        return found
+
+    def _state(self) -> object:
+        """Return what tells whether anything has changed: the newest record, and the stamps of the files."""
+        last = self.documents.transcripts.last_record(self.documents.session_id, KIND)
+        files = [self.project / name for name, _ in FILES] if self.project else []
+        if self.folder is not None:
+            folder = self.folder
+            core = self._tried(lambda: core_files(folder))
+            names = (*CONFIGS, *(one.name for one in self.documents.all()), *(core or ()))
+            files += [self.folder / name for name in names]
+        return last, [_stamp(file) for file in files]
+
+    def _wanted(self, standing: dict[str, str]) -> Iterator[Document]:
+        ever = self.documents.ever()
+        # What was dropped by hand stays dropped.
+        is_out = ever - standing.keys()
+        if self.project is not None and PROJECT not in is_out:
+            project = self.project
+            yield from filter(None, [self._tried(lambda: project_document(project))])
+        if self.folder is None:
+            return
+        folder = self.folder
+        core = self._tried(lambda: core_files(folder)) or ()
+        names = [*(name for name in standing if name != PROJECT), *(one for one in core if one not in ever)]
+        for name in names:
+            document = self._tried(partial(self._read, folder, name, named=name in core))
+            yield from filter(None, [document])
+
+    def _read(self, folder: Path, name: str, *, named: bool) -> Document | None:
+        try:
+            return Document(name, text_of(below(folder, name), name))
+        except NotFoundError:
+            # A file that went away leaves its text with the session; one that is to be there is missed.
+            if named:
+                raise
+            return None
+
+    def _tried(self, act: Callable[[], Value]) -> Value | None:
+        try:
+            return act()
+        except (ConfigError, NotFoundError, BudgetError) as error:
+            if (said := str(error)) not in self._known:
+                self._known.add(said)
+                self.told(said)
+            return None
+
+    def _folder(self) -> Path:
+        if self.folder is None:
+            raise ConfigError('no context folder is named; set context.folder to one, such as "context"')
+        if not self.folder.is_dir():
+            raise ConfigError(f"there is no folder {self.folder}; make it, or change context.folder")
+        return self.folder
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _plain(path: str) -> str:
+    try:
+        return named(path)
+    except ConfigError:
+        return path
+
+
+# The caps of document 001 around a session: what memory and summary documents may cost, and all of it
+# together (C7).
+
+# What the caps of documents are for, by the names of their sections.
+DOCUMENTS = ("memory", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCaps:
+    """Makes the head of a request from the host's documents."""
+
+    caps: Caps
+    meter: Meter
+
+    def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
+        """Return the documents as sections: deduplicated, then each cut to its newest lines (Q-03 to Q-05)."""
+        count = measure_for(self.caps.unit, self.meter.physical.count).count
+        if self.caps.dedupe and memory and summary:
+            summary, _ = dedupe(summary, memory)
+        texts = {
+            "memory": truncate_newest(memory, self.caps.memory, count),
+            "summary": truncate_newest(summary, self.caps.summary, count),
+        }
+        return tuple(Section(name, text) for name, text in texts.items() if text)
+
+
+@dataclass(slots=True)
+class Policy:
+    """Assembles under the caps on history and total. The host's system text and tools are outside of them (Q-07).
+
+    So is the current turn: history is what was said before it. `told` are the fallbacks that were told of already.
+    """
+
+    caps: Caps
+    meter: Meter
+    rule: TrimRule = "ladder"
+    told: set[str] = field(default_factory=set)
+
+    def assemble(self, session: Session, incoming: Sequence[Message], inputs: Inputs, observer: Observer) -> Assembly:
+        """Return the request within the caps, or the nearest to them that holds what must be sent, and tell so.
+
+        Raises:
+            BudgetError: it does not fit the window.
+            InvalidRequestError: there is nothing to answer.
+            StoreError: the store failed.
+        """
+        given = self._within(session, incoming, inputs)
+        session.settings = replace(session.settings, cap=self._left(given))
+        assembly = session.assemble(incoming, given)
+        self._tell(assembly, given, observer, emptied=given is not inputs)
+        return assembly
+
+    def _left(self, inputs: Inputs) -> Capped:
+        """Return what documents leave of the caps."""
+        memory, summary = (self._units(inputs, name) for name in DOCUMENTS)
+        return self.caps.left(memory, summary, reduces=self.rule == "ladder")
+
+    def _units(self, inputs: Inputs, name: str) -> int:
+        """Return what a document costs, in the unit of the caps."""
+        return sum(self.meter.text(one.text).estimate for one in inputs.sections if one.name == name)
+
+    def _within(self, session: Session, incoming: Sequence[Message], inputs: Inputs) -> Inputs:
+        """Return the inputs with the documents that the newest messages leave room for: first the summary gives way.
+
+        By the rule "ladder" the messages are cut instead, or nothing helps.
+        """
+        if self.rule == "ladder":
+            return inputs
+        standing, left = session.room().standing, self._left(inputs)
+        behind = standing.messages if any(map(speaks, incoming)) else standing.turn
+        over = floor_of(standing, behind, left) - left.total
+        texts = {one.name: one.text for one in inputs.sections}
+        for name in reversed(DOCUMENTS):
+            cost = self._units(inputs, name)
+            if over > 0 < cost:
+                texts[name] = truncate_newest(texts[name], max(0, cost - over), self._count)
+                over -= cost
+        cut = (one._replace(text=texts[one.name]) for one in inputs.sections)
+        sections = tuple(one for one in cut if one.text)
+        return inputs if sections == inputs.sections else replace(inputs, sections=sections)
+
+    def _count(self, text: str) -> int:
+        return self.meter.text(text).estimate
+
+    def _tell(self, assembly: Assembly, inputs: Inputs, observer: Observer, *, emptied: bool) -> None:
+        """Tell what is above the caps at a new turn, and how they were met, each way once."""
+        fallbacks = [cause for cause in self._fallbacks(emptied=emptied) if cause not in self.told]
+        self.told.update(fallbacks)
+        told = [(events.BUDGET_FALLBACK, cause) for cause in fallbacks]
+        if (cause := self._overrun(assembly, inputs)) is not None:
+            told.append((events.BUDGET_OVERRUN, cause))
+        lease, bound = assembly.lease, assembly.cost.bound
+        for name, cause in told:
+            costs = (bound, bound) if name == events.BUDGET_FALLBACK else (0, 0)
+            event = Event(name, assembly.session_id, cause, lease.lease_id, -1, *costs, model=lease.model)
+            observer.notify(event)
+
+    def _overrun(self, assembly: Assembly, inputs: Inputs) -> str | None:
+        standing, caps = assembly.standing, self.caps
+        if not standing.at_turn:
+            return None
+        history, notes = history_of(standing), standing.summaries.estimate
+        if max(history, standing.in_flight.estimate) > caps.history:
+            return f"the newest messages need more than the {caps.history:,} {caps.unit} of [budget]"
+        documents = sum(self._units(inputs, name) for name in DOCUMENTS)
+        over = history + notes + documents > caps.total
+        return f"history and documents need more than the {caps.total:,} {caps.unit} of [budget]" if over else None
+
+    def _fallbacks(self, *, emptied: bool) -> Iterator[str]:
+        if emptied:
+            yield "the newest messages leave summary and memory less room than they have"
+        if self.caps.unit == "tokens" and self.meter.physical.name == "words":
+            yield "the caps are set in tokens, but budget.counter counts words: words are counted"

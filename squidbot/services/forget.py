@@ -1,0 +1,674 @@
+"""What is forgotten on request goes from all places that squidbot keeps it in: messages, sessions, all of a user.
+
+Messages go from the session first (`core.forgetting`), then what was made of them elsewhere: facts, entries of
+journals with the page for people, turns in the log, what memory has indexed of these. What is being forgotten is noted
+beside the store before, without its words: where a process dies in between, the next one that opens the store ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.adapters.common.files import append, lock, lock_at_once, open_own
+from squidbot.core import events
+from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
+from squidbot.core.events import Event
+from squidbot.core.forgetting import FORGOTTEN, Forgotten, unload, unset
+from squidbot.core.leases import newest_lease
+from squidbot.core.memories import CARDS, Scope, View
+from squidbot.core.messages import Category
+from squidbot.core.ports import Drops
+from squidbot.core.scopes import scope_at, scopes_of
+from squidbot.core.view.current import Shelf
+from squidbot.core.view.renderer import Renderer
+from squidbot.services.background import forget_with, remade, stretch_of
+from squidbot.wiring import streams
+from squidbot.wiring.streams import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.engine import Inputs
+    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.journal import Entry
+    from squidbot.core.messages import StoredMessage
+
+
+NOBODY: Final = Scope()
+_WORD: Final = re.compile(r"\w+")
+# From here on scripts are mostly written without spaces: their words are told by two signs each.
+_UNSPACED: Final = "\u2e80"
+# What squidbot tells, between its marks, as requests have it, and as JSON has these.
+_FENCED: Final = re.compile(
+    r"<squidbot (?:remembered|memories|journal|recalled|found)\b(?:[^<]++|<(?!/?squidbot ))*+</squidbot "
+)
+# Shorter words of small letters are mostly those that every text has: "is", "with", "code".
+LEAST_CHARS: Final = 5
+PAGE_ROWS: Final = 1_000
+# Of facts that are listed at once.
+PAGE_FACTS: Final = 500
+
+
+class Gone(NamedTuple):
+    """What was forgotten beside messages.
+
+    Attributes:
+        sessions: whole sessions, by id.
+        facts: ids of durable facts.
+        messages: how many messages, of sessions in which others speak, too.
+        files: files of journals, and logs, that were written anew.
+    """
+
+    sessions: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    messages: int = 0
+    files: tuple[str, ...] = ()
+
+
+class Wrote(NamedTuple):
+    """A file that squidbot wrote of what a store has: an export, a copy of the store, facts, a log of turns.
+
+    Attributes:
+        path: absolute.
+        form: of an export its form; "backup", "workspaceai", "facts", "turns".
+        sessions: whose words are in it, by id; none where it has those of all.
+        digest: of an export, of what was written: a file that has changed since is its owner's.
+    """
+
+    path: str
+    form: str
+    sessions: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file is as it was written; False where nobody knows."""
+        try:
+            return bool(self.digest) and digest_of(Path(self.path).read_bytes()) == self.digest
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is to be forgotten of a session, as it is noted: no word of it stands here.
+
+    Attributes:
+        session_id: the session.
+        seqs: its messages; none where all of it goes.
+        turns: the first messages of their turns.
+        salt, digests: of the words that stand in these messages only.
+        reason: as it was given.
+        is_whole: whether the whole session goes.
+        ids: of all facts and entries of the session, some of which may go.
+        marks: of a whole session: by what its facts and entries are known where the log has that others were told them.
+    """
+
+    session_id: str
+    seqs: tuple[int, ...] = ()
+    turns: tuple[int, ...] = ()
+    salt: str = ""
+    digests: frozenset[str] = frozenset()
+    reason: str = ""
+    is_whole: bool = False
+    ids: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def tells(self, text: str, *, clearly: bool = False) -> bool:
+        """Return whether a text has a word that only these messages said; `clearly`: one that not every text has."""
+        words = (word for word in _words(text) if not clearly or _is_clear(word)) if self.digests else ()
+        return any(_digest(self.salt, one.casefold()) in self.digests for one in words)
+
+    def to_line(self) -> bytes:
+        """Return it as it is noted."""
+        body = [
+            self.session_id,
+            self.seqs,
+            self.turns,
+            self.salt,
+            sorted(self.digests),
+            self.reason,
+            self.is_whole,
+            self.ids,
+            self.marks,
+        ]
+        return json.dumps(body).encode() + b"\n"
+
+    @classmethod
+    def of_line(cls, line: bytes) -> _Task:
+        """Return what a line notes.
+
+        Raises:
+            ValueError: it was not written to its end: nothing of it was begun.
+        """
+        session_id, seqs, turns, salt, digests, reason, is_whole, *told = json.loads(line)
+        ids, marks = map(tuple, told)
+        return cls(session_id, tuple(seqs), tuple(turns), salt, frozenset(digests), reason, is_whole, ids, marks)
+
+
+def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and where
+    wired: Wired,
+    core: CoreSession,
+    seqs: Sequence[int],
+    *,
+    reason: str = "",
+    inputs: Inputs | None = None,
+    now: float | None = None,
+) -> Forgotten:
+    """Forget messages of a session, and all that squidbot keeps of them elsewhere; what `Session.forget` says.
+
+    Raises:
+        NotFoundError, BudgetError: nothing was forgotten.
+        StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
+    """
+    with _pending(wired) as pending:
+        _end_left(wired, pending)
+        task = _task(wired, core.session_id, seqs, reason)
+        pending.note(task)
+        try:
+            forgotten = core.forget(*seqs, reason=reason, inputs=inputs, now=time.time() if now is None else now)
+        except SquidbotError:
+            pending.end(task)
+            raise
+        facts, files = _elsewhere(wired, task)
+        pending.end(task)
+    return replace(forgotten, facts=facts, files=files)
+
+
+def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Gone:
+    """Forget a whole session with all that squidbot keeps of it elsewhere: its id is as if it was never used.
+
+    A host that still has its messages may record them again: nothing is left by which they would be known.
+
+    Raises:
+        NotFoundError: there is no such session.
+        StoreError: nothing was forgotten: the store can't; or what is left is ended when the store is next opened.
+    """
+    if wired.store.head(session_id) == (0, 0):
+        raise NotFoundError(f"no session {session_id!a:.80}; nothing was forgotten")
+    _droppable(wired)
+    with _pending(wired) as pending:
+        _end_left(wired, pending)
+        said, entries = _facts_and_entries(wired, session_id)
+        ids = (*said, *(one.entry_id for one in entries))
+        marks = (*said, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
+        task = _Task(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
+        pending.note(task)
+        facts, files = _elsewhere(wired, task)
+        pending.end(task)
+    return Gone((session_id,), facts, 0, files)
+
+
+def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> Gone:
+    """Forget what one user has said, and every durable fact, document and journal of theirs; `sessions`: of the store.
+
+    A session in which others speak, too, loses this user's turns and stays.
+
+    Raises:
+        NotFoundError: nothing of such a user is kept.
+        StoreError: what was begun is ended when the store is next opened; forget the user again for the others.
+    """
+    if not user:  # that is whoever nobody named: all sessions without a scope
+        raise NotFoundError("no user is named; nothing was forgotten")
+    _droppable(wired)
+    since = {session_id: scopes_of(wired.store, session_id) for session_id in sessions}
+    theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
+    alone = {session_id for session_id, some in theirs.items() if all(one.scope.user == user for one in some)}
+    scopes = {Scope(user=user), *(one.scope for some in theirs.values() for one in some if one.scope.user == user)}
+    gone = [
+        *(_turns_of(wired, user, session_id, reason) for session_id in theirs if session_id not in alone),
+        *(forget_session(wired, session_id, reason=reason) for session_id in theirs if session_id in alone),
+        *(Gone(facts=tuple(_facts_of(wired, one, reason))) for one in sorted(scopes)),
+        *(Gone(files=tuple(_journal_of(wired, one))) for one in sorted(scopes)),
+    ]
+    made = Gone(
+        tuple(one for each in gone for one in each.sessions),
+        tuple(one for each in gone for one in each.facts),
+        sum(each.messages for each in gone),
+        tuple(dict.fromkeys(one for each in gone for one in each.files)),
+    )
+    if made == Gone():
+        raise NotFoundError(f"nothing of a user {user!a:.80} is kept; nothing was forgotten")
+    return made
+
+
+def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> Gone:
+    """Forget what a user has said in a session in which others speak, too."""
+    since = scopes_of(wired.store, session_id)
+    rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
+    seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
+    if not seqs:
+        return Gone()
+    forgotten = forget_messages(wired, _core(wired, session_id), seqs, reason=reason)
+    return Gone(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
+
+
+def finish(wired: Wired) -> None:
+    """End what a process has left that died while it forgot; where another still does, it is left to that one.
+
+    What fails is told by the event `degraded`, and tried again when the store is next opened.
+    """
+    if not wired.pending or not Path(wired.pending).exists():
+        return
+    try:
+        with _pending(wired, waits=False) as pending:
+            _end_left(wired, pending)
+    except (SquidbotError, OSError) as error:
+        cause = f"what a process that died was to forget is not all forgotten yet: {error}"
+        wired.relay.notify(Event(events.DEGRADED, "", cause))
+
+
+def _end_left(wired: Wired, pending: _Pending) -> None:
+    for task in pending.tasks():
+        _end(wired, task)
+        pending.end(task)
+
+
+def _end(wired: Wired, task: _Task) -> None:
+    if not task.is_whole and not _forgotten_by(wired, task):
+        _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
+    _elsewhere(wired, task)
+    # Of those that were gone when it died nothing shows any more where they were told.
+    wired.withdraw(task.ids, reason="a process died while it forgot what they were made of")
+
+
+def _elsewhere(wired: Wired, task: _Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Take out what was made of messages elsewhere; return the ids of facts that went, and the files written anew.
+
+    All of it may be done again.
+    """
+    session_id, store = task.session_id, wired.store
+    gone = frozenset(range(store.head(session_id)[0])) if task.is_whole else _forgotten_by(wired, task)
+    facts = forget_with(wired, session_id, sorted(gone))
+    streams.drop(wired.place, session_id)
+    files = [*_journals_without(wired, task, gone), *_log_without(wired, task)]
+    if task.is_whole:
+        _droppable(wired).drop(session_id)
+        wired.relay.notify(Event(events.FORGOTTEN, session_id, task.reason))
+    return facts, tuple(files)
+
+
+def _droppable(wired: Wired) -> Drops:
+    """Return the store as one that can remove whole sessions.
+
+    Raises:
+        StoreError: it can't.
+    """
+    if not isinstance(wired.store, Drops):
+        raise StoreError("this store can't remove whole sessions; it has no method `drop`: forget their messages")
+    return wired.store
+
+
+def _core(wired: Wired, session_id: str) -> CoreSession:
+    lease = wired.engine.lease(session_id) or wired.lease()
+    return wired.engine.session(session_id, lease, wired.meter(lease.model), wired.history(lease))
+
+
+def _forgotten_by(wired: Wired, task: _Task) -> frozenset[int]:
+    """Return the messages of a task that are forgotten by now, with the copies that went with them."""
+    found: set[int] = set()
+    for record in wired.store.records(task.session_id, FORGOTTEN):
+        body = json.loads(record.body)
+        if set(task.seqs).intersection(body["asked"]):
+            found.update((*body["asked"], *body["copies"]))
+    return frozenset(found) if found.issuperset(task.seqs) else frozenset()
+
+
+def digest_of(data: bytes) -> str:
+    """Return what a file's bytes are known by."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def note_written(place: str, *written: Wrote) -> None:
+    """Keep beside a store (`Wired.written`) which files were written of it, so that `forget` can name them.
+
+    They tell no word. What can't be kept fails nothing: the file is there, and whoever asked for it knows.
+    """
+    if place and written:
+        with suppress(OSError):
+            append(place, b"".join(json.dumps(one).encode() + b"\n" for one in dict.fromkeys(written)))
+
+
+def written_of(wired: Wired, sessions: Sequence[str]) -> list[Wrote]:
+    """Return the files that were written of these sessions, as far as squidbot knows of them and they are there."""
+    try:
+        lines = Path(wired.written).read_bytes().splitlines() if wired.written else []
+    except OSError:
+        return []
+    found: dict[str, Wrote] = {}
+    for line in lines:
+        with suppress(ValueError, TypeError):  # cut, or no line of ours
+            path, form, named, digest = json.loads(line)
+            found[path] = Wrote(path, form, tuple(named), digest)  # the newest line of a file says what is in it
+    told = (one for one in found.values() if not one.sessions or set(one.sessions).intersection(sessions))
+    return [one for one in told if os.path.lexists(one.path)]
+
+
+# -- what only these messages say ---------------------------------------------------------------------------------
+
+
+def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _Task:
+    """Return what is to be forgotten, with the words that no other message of the session says."""
+    wanted, salt = frozenset(seqs), secrets.token_hex(8)
+    if wired.turn_log is None and not any(Path(place).exists() for place in _scopes(wired, session_id)):
+        return _Task(session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0])
+    theirs: set[str] = set()
+    others: set[str] = set()
+    turns = []
+    for row in _rows(wired, session_id):
+        words = map(str.casefold, _words(_said_by(wired, row)))
+        if row.seq in wanted:
+            theirs.update(words)
+            turns.append(row.turn)
+        elif row.category is not Category.RECALLED:  # of these each word stands in the message that it is a copy of
+            others.update(words)
+    only = frozenset(_digest(salt, one) for one in theirs - others)
+    facts, entries = _facts_and_entries(wired, session_id)
+    ids = (*facts, *(one.entry_id for one in entries))
+    return _Task(session_id, tuple(sorted(wanted)), tuple(sorted({*turns})), salt, only, reason, ids=ids)
+
+
+def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[Entry]]:
+    """Return the ids of the facts that a session says, and the entries that tell of it."""
+    store = wired.remembering.kept()
+    facts = tuple(one.memory_id for one in store.said_in(session_id)) if store else ()
+    books = map(wired.journals.of, _scopes(wired, session_id).values())
+    entries = (entry for book in books for day in book.days() for entry in book.of_day(day).entries)
+    return facts, [one for one in entries if one.source_session == session_id]
+
+
+def _scopes(wired: Wired, session_id: str) -> dict[str, Scope]:
+    """Return whose journals may tell of a session, by the journal."""
+    scopes = (*(one.scope for one in scopes_of(wired.store, session_id)), NOBODY)
+    return {wired.journals.place(one): one for one in scopes}
+
+
+def _rows(wired: Wired, session_id: str) -> Iterator[StoredMessage]:
+    messages = wired.store.head(session_id)[0]
+    for first in range(0, messages, PAGE_ROWS):
+        with suppress(DamagedStoreError):  # what they say nobody knows; forgetting mends rows
+            yield from wired.store.read(session_id, first, min(messages, first + PAGE_ROWS) - 1)
+
+
+def _said_by(wired: Wired, row: StoredMessage) -> str:
+    """Return all that a message says: its text, and what its calls ask for."""
+    try:
+        message = wired.codecs[row.codec].decode(row.payload)
+    except (KeyError, ValueError):  # of an extension that is not loaded, or no message of its form
+        return row.payload
+    return "\n".join((message.text, *(call.arguments for call in message.calls)))
+
+
+def _words(text: str) -> Iterator[str]:
+    for found in _WORD.finditer(text):
+        word = found[0]
+        if max(word) < _UNSPACED:
+            yield word
+        else:
+            yield from (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+
+
+def _is_clear(word: str) -> bool:
+    """Return whether a word says something by itself: it is long, a number, or an abbreviation, or no English."""
+    return len(word) >= LEAST_CHARS or not (word.isascii() and word.isalpha()) or (word.isupper() and len(word) > 1)
+
+
+def _digest(salt: str, word: str) -> str:
+    return blake2b(word.encode("utf-8", "surrogatepass"), key=salt.encode(), digest_size=8).hexdigest()
+
+
+# -- journals, the log, facts ---------------------------------------------------------------------------------------
+
+
+def _journals_without(wired: Wired, task: _Task, gone: frozenset[int]) -> Iterator[str]:
+    """Write journals anew without what entries of the session tell of messages that are gone; yield the files."""
+    session_id, journals = task.session_id, wired.journals
+    scopes = _scopes(wired, session_id)
+    changed: set[str] = set()
+
+    def without(entry: Entry, place: str) -> Entry | None:
+        if entry.source_session != session_id:
+            return entry
+        first, behind = stretch_of(wired, entry)
+        if (
+            not task.is_whole
+            and not task.tells(_told_by(entry), clearly=True)
+            and not any(first <= seq < behind for seq in gone)
+        ):
+            return entry
+        made = None if task.is_whole else remade(wired, entry, place)
+        made = None if made and task.tells(_told_by(made), clearly=True) else made
+        if made != entry:
+            changed.add(entry.entry_id)
+        return made
+
+    for place, scope in scopes.items():
+        files = journals.rewrite(scope, lambda entry, place=place: without(entry, place), task.tells)  # type: ignore[misc]  # mypy knows no default of a lambda
+        _reindex(wired, scope)
+        yield from files
+    if changed:
+        wired.withdraw(changed, reason="entries of the journal went with the messages that they told of")
+
+
+def _told_by(entry: Entry) -> str:
+    lists = (entry.decisions, entry.progress, entry.open_questions, entry.files_touched, entry.errors)
+    return "\n".join((entry.summary, *(one for each in lists for one in each)))
+
+
+def _log_without(wired: Wired, task: _Task) -> list[str]:
+    """Write the log of turns anew without those that tell what is forgotten; return it where it was changed."""
+    log = wired.turn_log
+    if log is None:
+        return []
+    named = log.redactor.redacted(task.session_id)
+
+    def goes(session: str, turn: int, text: str) -> bool:
+        if turn < 0:
+            return task.tells(text) or (task.is_whole and named in text)
+        if session == named:
+            return task.is_whole or turn in task.turns or task.tells(text)
+        return _is_told(task, text)
+
+    return [str(log.path)] if log.forget(goes) else []
+
+
+def _is_told(task: _Task, text: str) -> bool:
+    """Return whether what squidbot told a session unasked, or by its tools, has what is forgotten of another one."""
+    return any(task.tells(found[0]) or any(mark in found[0] for mark in task.marks) for found in _FENCED.finditer(text))
+
+
+def _reindex(wired: Wired, scope: Scope) -> None:
+    """Have memory find of a journal what it says now, where it has indexed that."""
+    if wired.remembering.kept() is None or not Path(wired.journals.place(scope)).exists():
+        return
+    if not wired.loaded.settings.memory.enabled:
+        cause = "memory is switched off: what it has indexed of the journal stays until it is on and indexes that anew"
+        wired.relay.notify(Event(events.DEGRADED, "", cause))
+        return
+    from squidbot.services.indexing import Paths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
+
+    memories = wired.memories(wired.meter(), scope)
+    paths = Paths.of(wired.loaded, [wired.journals.place(scope)], scope=scope)
+    looked = reindex(memories, paths, dry_run=True)
+    if looked.count("changed") or looked.count("removed"):
+        reindex(memories, paths)
+
+
+def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
+    """Forget the durable facts of a scope, history and what was indexed too, and return their ids."""
+    store = wired.remembering.kept()
+    if store is None:
+        return []
+    isolation = wired.loaded.settings.memory.isolation
+    gone: list[str] = []
+    for shelf in ("", CARDS):
+        view = View(scope._replace(shelf=shelf), isolation)  # type: ignore[arg-type]  # one of them, checked when read
+        while page := store.listed(view, limit=PAGE_FACTS, past=True):
+            theirs = [one.memory_id for one in page if one.scope.user == scope.user]
+            if not store.forget(theirs, reason):
+                break
+            gone += theirs
+    if gone:
+        _log_without(wired, _Task("", marks=tuple(gone)))
+        wired.withdraw(gone, reason=reason)
+        wired.relay.notify(Event(events.FACTS_FORGOTTEN, "", ", ".join(gone)))
+    return gone
+
+
+def _journal_of(wired: Wired, scope: Scope) -> list[str]:
+    """Empty the journal of a scope, where it has one of its own, and return the files that went."""
+    journals = wired.journals
+    if journals.place(scope) in {journals.place(NOBODY), journals.place(scope._replace(user=""))}:
+        return []
+    told: set[str] = set()
+
+    def gone(entry: Entry) -> None:
+        told.add(entry.entry_id)
+
+    files = journals.rewrite(scope, gone, lambda _: True)
+    _reindex(wired, scope)
+    if told:
+        wired.withdraw(told, reason="the journal went with its user")
+    return files
+
+
+# -- what is being forgotten ----------------------------------------------------------------------------------------
+
+
+class _Pending:
+    """The file beside a store that says what is being forgotten; it is locked as long as that lasts."""
+
+    def __init__(self, file: BinaryIO | None) -> None:
+        """Take the file, None for a store that is none: with its process it is gone itself."""
+        self._file = file
+        self._tasks = self._read()
+
+    def tasks(self) -> list[_Task]:
+        """Return what was noted and not ended."""
+        return [*self._tasks]
+
+    def note(self, task: _Task) -> None:
+        """Note what is begun now, durably."""
+        self._write([*self._tasks, task])
+
+    def end(self, task: _Task) -> None:
+        """Take away what is ended."""
+        self._write([one for one in self._tasks if one != task])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is noted."""
+        return not self._tasks
+
+    def _read(self) -> list[_Task]:
+        made: list[_Task] = []
+        for line in self._file.read().splitlines() if self._file else ():
+            try:
+                made.append(_Task.of_line(line))
+            except ValueError:
+                continue  # cut: its process died before it had begun
+        return made
+
+    def _write(self, tasks: list[_Task]) -> None:
+        self._tasks = tasks
+        if self._file is not None:
+            data = b"".join(one.to_line() for one in tasks)
+            self._file.seek(0)
+            self._file.write(data)
+            self._file.truncate(len(data))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+
+@contextmanager
+def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_Pending]:
+    """Give what is being forgotten in a store; one process and thread at a time forgets.
+
+    Where it may not wait for another, nothing is noted in what it gives.
+
+    Raises:
+        StoreError: it can't be noted; nothing was begun.
+    """
+    if not wired.pending or not Path(wired.place).exists():
+        yield _Pending(None)
+        return
+    path = Path(wired.pending)
+    try:
+        file = _locked(path, waits=waits)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}; nothing was forgotten: check the disk and the path") from error
+    if file is None:
+        yield _Pending(None)
+        return
+    with file:
+        pending = _Pending(file)
+        try:
+            yield pending
+        finally:
+            if pending.is_empty:
+                path.unlink(missing_ok=True)
+
+
+def _locked(path: Path, *, waits: bool) -> BinaryIO | None:
+    while True:
+        file = open_own(path, "r+" if path.exists() else "w+")
+        if waits:
+            lock(file)
+        elif not lock_at_once(file):
+            file.close()
+            return None
+        try:
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass  # whoever had it has ended, and taken it away
+        file.close()
+
+
+# -- goals, documents -----------------------------------------------------------------------------------------------
+
+
+def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") -> int:
+    """Do what `goals.forget_goal` does, in the session of an id.
+
+    Raises:
+        NotFoundError: no call has named it; nothing was taken out.
+        StoreError: nothing was taken out.
+    """
+    gone = unset(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
+    if not gone:
+        raise NotFoundError(f"no call has named {text!a:.80}; what a message marks goes with `forget` of that message")
+    return gone
+
+
+def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "") -> int:
+    """Take a document out of a session for good, out of earlier requests, too; return how many texts of it there were.
+
+    Its file stays as it is. `reason` is kept; it must not repeat the text.
+
+    Raises:
+        NotFoundError: there was never one of that name; nothing was taken out.
+        StoreError: nothing was taken out.
+    """
+    gone = unload(_shelf(wired, session_id), name, reason, time.time())
+    if not gone:
+        raise NotFoundError(f"{session_id!a:.80} has no text of a document {name!a:.80}; nothing was taken out")
+    return gone
+
+
+def _shelf(wired: Wired, session_id: str) -> Shelf:
+    """Return where a session's data stand, counted as its newest lease has it."""
+    lease = newest_lease(wired.store, session_id)
+    meter = wired.meter(lease.model if lease else "")
+    return Shelf(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)

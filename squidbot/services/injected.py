@@ -1,0 +1,201 @@
+"""What durable facts and extensions say in a session's requests unasked; a failure only leaves it out."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from squidbot.core import events
+from squidbot.core.errors import SquidbotError
+from squidbot.core.events import Event
+from squidbot.core.goals.records import GOAL, goals_of
+from squidbot.core.journal import digest, is_entry
+from squidbot.core.markers import KIND as MARKED
+from squidbot.core.markers import Markers
+from squidbot.core.memory.text import safe
+from squidbot.core.plan import JOURNAL_SECTION, Section
+from squidbot.core.scopes import scopes_of
+from squidbot.core.view.marks import JOURNAL as NOTED
+from squidbot.core.view.marks import fence, is_memory
+from squidbot.core.view.renderer import fenced
+from squidbot.wiring.extensions import Place, sections_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.journal import Entry
+    from squidbot.core.memories import Scope
+    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.injected import Caps
+    from squidbot.core.tokens.counters import Meter
+
+
+Value = TypeVar("Value")
+
+
+class Call(NamedTuple):
+    """One call of a session: whose, counted by what, when in seconds since 1970, and whether the model has the tool."""
+
+    session_id: str
+    scope: Scope
+    meter: Meter
+    now: float
+    searchable: bool
+
+
+class Unasked:
+    """`core.request.Unasked` for one call of one session: what is read once is not read again."""
+
+    def __init__(self, wired: Wired, call: Call) -> None:
+        """Take what the engine has, and the call; nothing is opened yet."""
+        self._wired = wired
+        self._call = call
+        self._sections: tuple[Section, ...] | None = None
+
+    def head(self, limit_tokens: int) -> tuple[Section, ...]:
+        """Return the sections for the head of a request, which together cost at most so much, as a bound."""
+        if self._sections is None:
+            nothing: tuple[Section, ...] = ()
+            own = self._tried(lambda: self._head(limit_tokens), nothing)
+            call = self._call
+            place = Place(self._wired.hooks, call.session_id, call.scope, call.meter)
+            told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
+            journal = (Section(JOURNAL_SECTION, told, (entry_id,)),) if told else ()
+            self._sections = (*own, *sections_of(place, own, limit_tokens), *journal)
+        return self._sections
+
+    def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
+        """Return facts that answer the first words of a conversation and are not in `head`, between marks of ours."""
+        return self._tried(lambda: self._start(prompt, limit_tokens, head), None)
+
+    def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
+        """Return what the journal tells, between marks of ours; None for nothing, or what is in view already."""
+        told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
+        if not told or any(one.text == told for one in head) or any(told in one for one in noticed):
+            return None
+        return fence(NOTED, f"the newest entry of the work's journal, from before this pause; {entry_id}", told)
+
+    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
+        facts = [one for one in memory_ids if not is_entry(one)]  # of the journal's entries `forget` takes care
+        if not facts or not self._wired.remembering.may_hold():
+            return frozenset()
+        nothing: frozenset[str] = frozenset()
+        found = self._tried(lambda: self._memories.untold(facts), nothing)
+        if found:  # what was read before may tell them
+            self._sections = None
+        return found
+
+    def _head(self, limit_tokens: int) -> tuple[Section, ...]:
+        from squidbot.core.memory.injected import sections  # noqa: PLC0415  # few calls need it
+
+        if not self._is_said:
+            return ()
+        return sections(self._memories, self._caps, limit_tokens, searchable=self._call.searchable)
+
+    def _start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
+        from squidbot.core.memory.injected import Start, cold_start, told_in  # noqa: PLC0415  # as above
+
+        limit_tokens = min(limit_tokens, self._caps.cold_start_tokens)
+        if not limit_tokens or not self._is_said:
+            return None
+        start = Start(prompt, self._call.now, told_in(head))
+        told = cold_start(self._memories, start, limit_tokens, searchable=self._call.searchable)
+        return told.text if told else None
+
+    def _digest(self, limit_tokens: int) -> tuple[str, str]:
+        """Return the newest entry of the journal, and what its session is after, at most at that cost; and its id."""
+        if not self._wired.journals.tells:
+            return "", ""
+        # as above
+
+        return digest_of(self._wired, self._call.scope, self._call.session_id, self._call.meter, limit_tokens)
+
+    @cached_property
+    def _caps(self) -> Caps:
+        from squidbot.core.memory.injected import Caps  # noqa: PLC0415  # as above
+
+        memory = self._wired.loaded.settings.memory
+        return Caps(memory.index_tokens, memory.profile_tokens, memory.cold_start_tokens)
+
+    @property
+    def _is_said(self) -> bool:
+        return self._wired.loaded.settings.memory.in_prompt and self._wired.remembering.may_hold()
+
+    @cached_property
+    def _memories(self) -> Memories:
+        call = self._call
+        return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
+
+    def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "memory says nothing unasked") -> Value:
+        """Return what is made; where that fails tell so, and go on without it (promise 10)."""
+        try:
+            return act()
+        except SquidbotError as error:
+            cause = f"{failed}: {error}"
+            self._wired.relay.notify(Event(events.DEGRADED, self._call.session_id, cause, scope=self._call.scope))
+            return otherwise
+
+
+def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
+    """Return whether the tool `memory` is among the definitions of tools, a server's name in front of it or not."""
+    return any(map(is_memory, _names(tools)))
+
+
+def _names(tools: Iterable[Mapping[str, object]]) -> Iterable[str]:
+    """Yield the names of tools as hosts define them: beside the schema, or in a "function" of its own."""
+    for tool in tools:
+        function = tool.get("function")
+        name = function.get("name") if isinstance(function, dict) else tool.get("name")
+        if isinstance(name, str):
+            yield name
+
+
+# What the journal tells where a session begins, and where it goes on after a pause (J-04, C18).
+
+# No line of an entry is longer.
+LINE_CHARS = 10_000
+
+
+def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_tokens: int) -> tuple[str, str]:
+    """Return the newest entry of a scope's journal with the goals of its session, as lines, and its id; "" for nothing.
+
+    It costs at most `journal.summary_token_budget` tokens in a head, and no more than `limit_tokens`, as a bound. A
+    session's own goals stand in its head already.
+
+    Raises:
+        ConfigError: a pattern of the journal is none.
+        StoreError: the disk or the store failed.
+    """
+    entry = wired.journals.newest(scope)
+    if entry is None:
+        return "", ""
+    goals = _goals(wired, scope, entry) if entry.source_session not in {"", session_id} else []
+    most_tokens = min(wired.loaded.settings.journal.summary_token_budget, limit_tokens)
+    made = digest(
+        entry,
+        lambda text: meter.message(fenced(JOURNAL_SECTION, _safe(text))).bound,
+        goals=goals,
+        most_tokens=most_tokens,
+    )
+    return _safe(made.text), entry.entry_id
+
+
+def _safe(text: str) -> str:
+    """Return lines without marks that only squidbot writes."""
+    return "\n".join(safe(line, LINE_CHARS) for line in text.split("\n"))
+
+
+def _goals(wired: Wired, scope: Scope, entry: Entry) -> list[str]:
+    """Return what the session of an entry is after, without secrets; nothing where others speak in it, too."""
+    store, journals = wired.store, wired.journals
+    if any(journals.place(one.scope) != journals.place(scope) for one in scopes_of(store, entry.source_session)):
+        return []
+    said = Markers.of(store.records(entry.source_session, MARKED)).said
+    goals = goals_of(store.records(entry.source_session, GOAL), said)
+    if goals.active is None:
+        return []
+    open_ones = [f"milestone: {one.text}" for one in goals.milestones if not one.done]
+    following = [f"next: {goals.next_step}"] if goals.next_step else []
+    return [journals.redacted(one) for one in (goals.active.text, *open_ones, *following)]

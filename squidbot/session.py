@@ -1,0 +1,1038 @@
+"""The Python face of a session: it takes what a host has, and gives back what a host sends."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, wraps
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar, get_args
+
+from squidbot.codecs import jsontext
+from squidbot.codecs.fields import read_usage
+from squidbot.codecs.jsontext import dumped
+from squidbot.core import events
+from squidbot.core.arguments import (
+    check_message,
+    flag,
+    items,
+    mapping,
+    moment,
+    number,
+    of_message,
+    optional,
+    takes,
+    text,
+    tokens,
+    whole,
+)
+from squidbot.core.contexts import Documents
+from squidbot.core.descent import ancestors, shown
+from squidbot.core.engine import Inputs
+from squidbot.core.errors import ArgumentError, ConfigError, NotFoundError, RecallError
+from squidbot.core.events import DEGRADED, Event
+from squidbot.core.memory.injected import Turns
+from squidbot.core.messages import Message, StoredMessage, Usage
+from squidbot.core.recall.history import Asked, Maker, hits_of, listed, named, resolve
+from squidbot.core.recall.search import read_query
+from squidbot.core.view.current import Shelf
+from squidbot.core.view.marks import refused
+from squidbot.core.view.renderer import Renderer
+from squidbot.memory import NOBODY
+from squidbot.services.documents import DocumentCaps, Policy
+from squidbot.services.injected import Call, Unasked, is_searchable
+from squidbot.tool_journal import SCHEMAS, journal_tools
+from squidbot.tools import Answer, answer, given, history_tool, text_of, whole_number
+from squidbot.wiring.extensions import Place
+from squidbot.wiring.prompting import Prompting
+from squidbot.wiring.streams import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from contextlib import AbstractContextManager
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.contexts import Document
+    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.forgetting import Forgotten
+    from squidbot.core.goals.book import GoalBook
+    from squidbot.core.memories import Scope
+    from squidbot.core.memory.extract import Candidate, Utterance
+    from squidbot.core.messages import Cost, Lease
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.ports import Codec
+    from squidbot.core.prompts import SystemPrompt
+    from squidbot.core.recall.history import Hits, Page
+    from squidbot.core.snapshots import Snapshot
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.core.view.assembly import Assembly as CoreAssembly
+    from squidbot.core.view.assembly import Report
+    from squidbot.services.documents import Sources
+
+
+# What a host hands over for one model call, as messages, and what it gets, in its own form.
+
+
+class ToDict(Protocol):
+    """An object of a provider's SDK: it says of itself what the provider said."""
+
+    def to_dict(self) -> Mapping[str, object]:
+        """Return that."""
+
+
+class ModelDump(Protocol):
+    """An object of pydantic's, or one like it."""
+
+    def model_dump(self) -> Mapping[str, object]:
+        """Return its fields."""
+
+
+# What a provider reports: as its own object, a dict, or ours.
+Reported: TypeAlias = "Usage | Mapping[str, object] | ToDict | ModelDump | None"
+# What a host may hand over as one message or several: a text, a message in its own form, as a dict or as its SDK's
+# object, one of ours, or a list.
+Said: TypeAlias = "str | Mapping[str, object] | Message | StoredMessage | ToDict | ModelDump | Iterable[Said]"
+
+
+def spoken(
+    said: Iterable[Said], role: str, codec: Codec, marked: Callable[[Message], Message], sender: str = ""
+) -> Iterator[Message | StoredMessage]:
+    """Yield what a host hands over as messages, in order; a bare text has that role, `marked` is asked of new ones.
+
+    `sender` is who says the user's; "": each message says so itself, or none does.
+
+    Raises:
+        ValueError: something is not a message of the codec's form.
+    """
+    for one in _flat(said):
+        if isinstance(one, StoredMessage):
+            yield one
+        elif isinstance(one, Message):
+            yield marked(_from(_readable(one), sender))
+        else:
+            made = codec.to_message({"role": role, "content": one} if isinstance(one, str) else one)
+            yield marked(_from(made, sender))
+
+
+def unstored(messages: Iterable[Message | StoredMessage], codecs: Mapping[str, Codec]) -> Iterator[Message]:
+    """Yield messages as they were before they were stored, with their times."""
+    for message in messages:
+        if isinstance(message, Message):
+            yield message
+        else:
+            yield replace(codecs[message.codec].decode(message.payload), time=message.time, sender=message.sender)
+
+
+def _readable(message: Message) -> Message:
+    """Return a message that a host has made itself, whose payload is JSON: what can't be sent is not stored either."""
+    json.loads(message.payload)
+    return message
+
+
+def _from(message: Message, sender: str) -> Message:
+    return replace(message, sender=sender) if sender and message.role == "user" else message
+
+
+def _flat(said: Iterable[Said]) -> Iterator[str | Mapping[str, object] | Message | StoredMessage]:
+    """Return what a host hands over one by one, in order.
+
+    Raises:
+        ValueError: something is no message, nor a list of such.
+    """
+    for one in said:
+        if isinstance(one, (str, Mapping, Message, StoredMessage)):
+            yield one
+        elif (told := dumped(one)) is not None:
+            yield told
+        elif isinstance(one, Iterable) and not isinstance(one, (bytes, bytearray)):
+            yield from _flat(one)
+        else:
+            what = "a text, a dict, an object with to_dict() or model_dump(), or a list of these"
+            raise ValueError(f"a message is {what}, not {type(one).__name__}")
+
+
+def reported_by(usage: Reported) -> Usage | None:
+    """Return what a provider reported; None where it did not, or in a form that is not known."""
+    if usage is None or isinstance(usage, Usage):
+        return usage
+    return read_usage(dict(usage) if isinstance(usage, Mapping) else dumped(usage))
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What to send for one model call. `core` is the engine's own value, with all there is to know.
+
+    `prompt` is the text of the session's mode in it, behind the host's system text; None where it is in none.
+    """
+
+    core: CoreAssembly
+    prompt: SystemPrompt | None = None
+
+    @cached_property
+    def messages(self) -> list[Any]:
+        """The request in the host's own form, dicts, oldest first; tools are the host's to send beside it.
+
+        They are typed as what any SDK calls its messages.
+        """
+        return [message for one in self._sent for message in one]
+
+    def read(self, loads: Callable[[str], object], without: Collection[int] = ()) -> list[dict[str, object]]:
+        """Return the messages of the request's parts, each payload as `loads` reads it; not of those at some places.
+
+        A reader that knows payloads again has most of them read already: from one request to the next few are new.
+        """
+        payloads = self.core.payloads
+        return [
+            message
+            for place, payload in enumerate(payloads)
+            if place not in without
+            for message in _each(loads(payload))
+        ]
+
+    @property
+    def stable(self) -> tuple[int, ...]:
+        """How many of the messages, from the first, stay longest as they are: where a prompt cache is worth keeping."""
+        ends = [0, *accumulate(map(len, self._sent))]
+        return tuple(ends[count] for count in self.core.stable)
+
+    @cached_property
+    def _sent(self) -> list[list[dict[str, object]]]:
+        """The messages that each part of the request is sent as."""
+        return [_each(json.loads(payload)) for payload in self.core.payloads]
+
+    @property
+    def incoming(self) -> tuple[StoredMessage, ...]:
+        """The messages that came with this call, for `record`."""
+        return self.core.incoming
+
+    @property
+    def report(self) -> Report:
+        """What the request costs, and what became of every message of the transcript."""
+        return self.core.report
+
+    @property
+    def max_output_tokens(self) -> int:
+        """The room for the answer: what to ask the model for at most."""
+        return self.core.max_output_tokens
+
+    @property
+    def event(self) -> PlanRecord | None:
+        """The new plan, where this call has changed what is sent of the past; None where it only added at the end."""
+        return self.core.event
+
+    def __str__(self) -> str:
+        report = self.core.report
+        used = report.usage
+        count = len(self.messages)
+        spent = f"{count} message{'s' * (count != 1)}, {used.current_tokens:,} of {used.max_tokens:,} tokens"
+        said = [f"{_range(span.first_seq, span.last_seq)} {span.summary_id or span.how}" for span in report.spans]
+        return "; ".join([f"{spent} ({report.certificate})", *said])
+
+
+def _each(read: Any) -> list[dict[str, object]]:  # noqa: ANN401  # what JSON text holds
+    """Return the messages of a payload: one, or several where one of another form answered several calls."""
+    return read if isinstance(read, list) else [read]
+
+
+def _range(first: int, last: int) -> str:
+    return f"m{first}" if first == last else f"m{first}-m{last}"
+
+
+# What a session looks up for its host and its model: what was said before, durable facts, goals; the
+# tools for it.
+
+# Of the newest messages so many are looked through for words that a model wants kept as the user's.
+_SPOKEN = 256
+
+
+class Lookups:
+    """What was said in a session, and the durable facts of its scope. All times are in seconds since 1970.
+
+    What is raised stands at the methods of `Session`, which say what these do.
+    """
+
+    def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: Place) -> None:
+        """Use `Session`; `place` tells extensions what was looked up, and where."""
+        self._wired = wired
+        self._core = core
+        self._history = wired.engine.history(core, meter)
+        self._meter = meter
+        self._place = place
+
+    def recall(self, handle: str, offset: int, now: float) -> Page:
+        """Return a page of what was said, which is recorded behind the transcript."""
+        return self._told(self._history.recall(handle, offset, now=now))
+
+    def expand(self, handle: str, offset: int, now: float) -> Page:
+        """Return a page of what was said, and write nothing."""
+        return self._told(self._history.expand(handle, offset, now=now))
+
+    def search(self, query: str, limit: int, offset: int, now: float) -> Hits:
+        """Return the messages that answer a query, best first, as a page."""
+        return self._history.search(query, limit=limit, offset=offset, now=now)
+
+    def history(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of the tool `history` answers."""
+        # no turn needs it
+
+        earlier = Ancestors(self._wired, self._core.session_id, self._meter)
+        told = earlier.answer(arguments, self._history.free(), now)
+        if told is None:
+            told = answer(self._history, arguments, now)
+        else:
+            self._history.hand_out(self._meter.message(told.text))
+        self._place.recalled("history", told.text)
+        return told
+
+    def memory(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of the tool `memory` answers, never more than the next request has free."""
+        from squidbot.tool_memory import FORBIDDEN, answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
+
+        wired, session_id = self._wired, self._place.session_id
+        if wired.loaded.settings.memory.allow_tools is False:
+            return FORBIDDEN
+        memories = wired.memories(self._meter, self._place.scope, session_id)
+        # In words or tokens: nothing has more words than tokens.
+        limit_tokens = min(memories.limit_tokens, *self._history.free())
+        caller = caller_in(wired.store, session_id, now, write=wired.loaded.settings.memory.write)
+        caller = caller._replace(trait=self._trait, learned=self._told_trait)
+        told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
+        return self._handed(told, "memory")
+
+    def _trait(self, sentence: str) -> Candidate | None:
+        """Return the trait that a sentence is, where the newest messages of the session's user have it; None else."""
+        from squidbot.core.memory.extract import trait_in  # noqa: PLC0415  # few calls need it
+
+        found = (trait_in(one, sentence, self._wired.remembering.redactor) for one in self._spoken())
+        return next(filter(None, found), None)
+
+    def _says(self, words: str) -> bool:
+        """Return whether the session's user says these words himself, in his newest messages."""
+        from squidbot.core.own_words import says  # noqa: PLC0415  # few calls need it
+
+        return any(says(one.text, words) for one in self._spoken())
+
+    def _spoken(self) -> Iterator[Utterance]:
+        """Yield what the session's user says in the newest messages."""
+        from squidbot.core.memory.extract import utterances  # noqa: PLC0415  # few calls need it
+        from squidbot.core.scopes import scope_at, scopes_of  # noqa: PLC0415
+
+        wired, session_id = self._wired, self._place.session_id
+        last_seq = wired.store.head(session_id)[0] - 1
+        scopes = scopes_of(wired.store, session_id)
+        rows = wired.store.read(session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
+        mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
+        yield from utterances(mine, wired.codecs)
+
+    def _told_trait(self, trait: Candidate, memory_id: str) -> None:
+        place = self._place
+        cause = f"m{trait.first_seq}, {memory_id}: {trait.sentence or trait.text}"
+        self._wired.relay.notify(Event(events.TRAIT_LEARNED, place.session_id, cause, scope=place.scope))
+
+    def reindex(self) -> Answer:
+        """Return what a model's call of the tool `reindex_workspace` answers, where the settings allow it.
+
+        The files are those of the settings alone, and the journal of the session's scope.
+        """
+        from squidbot.services.indexing import Became, Paths, reindex  # noqa: PLC0415  # no turn needs it
+        from squidbot.tool_memory import FORBIDDEN, REINDEX  # noqa: PLC0415
+
+        loaded, place = self._wired.loaded, self._place
+        if not loaded.settings.memory.allow_tools:
+            return FORBIDDEN
+        memories = self._wired.memories(self._meter, place.scope, place.session_id)
+        done = reindex(memories, Paths.of(loaded, scope=place.scope))
+        became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
+        told = Answer(f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]")
+        return self._handed(told, REINDEX)
+
+    @property
+    def goals(self) -> GoalBook:
+        """What the session is after, in its window."""
+        from squidbot.core.goals.book import GoalBook  # noqa: PLC0415  # few sessions have any
+
+        core, meter = self._core, self._meter
+        window_tokens = core.lease.window_tokens
+        return GoalBook(
+            self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait, self._says
+        )
+
+    def goal(self, arguments: Mapping[str, object] | str) -> Answer:
+        """Return what a model's call of the tool `goal` answers, never more than the next request has free."""
+        from squidbot.tool_goals import answer_goal  # noqa: PLC0415  # no turn needs it
+
+        told = answer_goal(self.goals, arguments, min(self._history.free()))
+        return self._handed(told)
+
+    def journal(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of a tool of the journal answers, never more than the next request has free."""
+        from squidbot.tool_journal import Desk, answer_journal  # noqa: PLC0415  # no turn needs it
+
+        wired, place = self._wired, self._place
+        if not wired.journals.enabled:
+            raise ConfigError(f"the journal is switched off; set enabled @ {wired.loaded.source}.journal")
+        most = wired.loaded.settings.journal.max_entries_per_day
+        desk = Desk(wired.journals.of(place.scope), now, self._meter, min(self._history.free()), most_per_day=most)
+        agent_id = place.scope.agent or desk.agent_id
+        told = answer_journal(name, desk._replace(session_id=place.session_id, agent_id=agent_id), arguments)
+        return self._handed(told, name)
+
+    @property
+    def documents(self) -> Documents:
+        """The documents in the head of the session's requests, in its window."""
+        core, meter = self._core, self._meter
+        window_tokens = core.lease.window_tokens
+        return Documents(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where its documents come from: files, read, kept, loaded and dropped."""
+        from squidbot.services.documents import Sources  # noqa: PLC0415  # few sessions have any
+
+        core, relay = self._core, self._wired.relay
+
+        def told(said: str) -> None:
+            relay.notify(Event(DEGRADED, core.session_id, said, core.lease.lease_id, model=core.lease.model))
+
+        return Sources.of(self._wired.loaded, self.documents, told)
+
+    @property
+    def wants_documents(self) -> bool:
+        """Whether settings want any looked after."""
+        context = self._wired.loaded.settings.context
+        return bool(context.folder or context.autoload_project_docs)
+
+    def context(self, arguments: Mapping[str, object] | str) -> Answer:
+        """Return what a model's call of the tool `context` answers."""
+        from squidbot.tool_context import answer_context  # noqa: PLC0415  # no turn needs it
+
+        told = answer_context(self.sources, arguments)
+        return self._handed(told)
+
+    def call(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
+        """Return what a model's call of one of our tools answers, by the tool's name."""
+        acts: dict[str, Callable[[], Answer]] = {
+            "history": lambda: self.history(arguments, now),
+            "memory": lambda: self.memory(arguments, now),
+            "reindex_workspace": self.reindex,
+            "goal": lambda: self.goal(arguments),
+            **{one: partial(self.journal, one, arguments, now) for one in SCHEMAS},
+            "context": lambda: self.context(arguments),
+        }
+        if name in acts:
+            return acts[name]()
+        return Answer(refused(f"there is no tool {name[:60]!a}; there are {', '.join(acts)}"), is_error=True)
+
+    def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
+        """Return the definitions of our tools for a model, by its alias, in a form of messages.
+
+        `memory`, `goal` and the journal's are there where they are switched on, `context` where there is a folder,
+        `reindex_workspace` where `memory.allow_tools` says so (unset it vetoes nothing, C19); extensions may withhold
+        any.
+        """
+        from squidbot.tool_context import context_tool  # noqa: PLC0415  # few sessions ask
+        from squidbot.tool_goals import goal_tool  # noqa: PLC0415  # few sessions ask
+        from squidbot.tool_memory import REINDEX, memory_tool, reindex_tool  # noqa: PLC0415
+
+        settings = self._wired.loaded.settings
+        memory = settings.memory
+        every = {"history": history_tool(form)}
+        if memory.enabled and memory.allow_tools is not False:
+            every["memory"] = memory_tool(form, write=memory.write, journal=settings.journal.enabled)
+        if memory.enabled and memory.allow_tools:
+            every[REINDEX] = reindex_tool(form)
+        if settings.goals.tool:
+            every["goal"] = goal_tool(form)
+        if settings.journal.enabled:
+            every |= journal_tools(form)
+        if settings.context.folder:
+            every["context"] = context_tool(form)
+        return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
+
+    def _handed(self, told: Answer, tool: str = "") -> Answer:
+        """Return an answer, whose room is taken from then on; of `tool` extensions are told as of what was recalled."""
+        self._history.hand_out(self._meter.message(told.text))
+        if tool:
+            self._place.recalled(tool, told.text)
+        return told
+
+    def _told(self, page: Page) -> Page:
+        self._place.recalled("history", page.text)
+        return page
+
+
+# What a provider counts.
+COUNT = whole(0)
+# What reading a stranger's object may raise, whatever it is.
+FOREIGN = (ValueError, TypeError, AttributeError, KeyError, RecursionError)
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
+
+
+def _alone(act: Callable[Concatenate[Session, Given], Value]) -> Callable[Concatenate[Session, Given], Value]:
+    """Make a call of a session wait until no other thread is in one: what they share is changed by one at a time."""
+
+    @wraps(act)
+    def called(self: Session, /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
+        with self.lock:
+            return act(self, *args, **kwargs)
+
+    return called
+
+
+class Session:
+    """One conversation in one context window. Threads may share it: its calls follow each other.
+
+    A hook, or whoever listens to events, may call the session that it is called from; only waiting there for another
+    thread's call of it never ends. `usage` is of the newest request: where several threads ask and record, hold `lock`
+    from the one to the other.
+
+    Attributes:
+        lock: is held by each call, again by a call within it. Hold it for several calls that belong together.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917  # what `Engine.session` has found out
+        self,
+        wired: Wired,
+        session_id: str,
+        lease: Lease,
+        codec: Codec,
+        recorded: Callable[[Session], None] | None = None,
+        scope: Scope = NOBODY,
+        mode: str | None = None,
+    ) -> None:
+        """Use `Engine.session`. `recorded` is called behind each `record`, and raises nothing."""
+        self.wired = wired
+        self.lock: AbstractContextManager[object] = threading.RLock()
+        self._recorded = recorded
+        # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
+        self.scope = scope
+        self.codec = codec
+        self.meter = meter = wired.meter(lease.model)
+        self._documents = DocumentCaps(wired.loaded.settings.budget.caps, meter)
+        self._prompting = Prompting(wired.prompts, lease, meter.physical, wired.codecs, mode)
+        rule = wired.loaded.settings.budget.rule
+        self._policy = Policy(self._documents.caps, meter, rule) if wired.loaded.policy else None
+        # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
+        self._inputs: Inputs | None = None
+        self._asked_tokens = lease.window_tokens
+        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease, scope), scope)
+        self._place = Place(wired.hooks, session_id, scope, meter)
+        log = wired.turn_log
+        self._log = log.session(session_id, lease.model, wired.codecs) if log else None
+        self._tools = jsontext.Rewriter()
+        self._lookups = Lookups(wired, self.core, meter, self._place)
+        self._offered: tuple[dict[str, object], ...] | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        return self.core.session_id
+
+    @property
+    def lease(self) -> Lease:
+        """The session's context window, and where it comes from."""
+        return self.core.lease
+
+    @property
+    @_alone
+    def mode(self) -> str:
+        """The mode of the next turn (docs/prompts.md), "off" for none; a turn that is in flight ends in its own.
+
+        What is set is kept with the session's next request. Setting raises ConfigError where there is no such mode, or
+        not in a window of that size, and BudgetError where its text does not fit. Asking raises StoreError where the
+        mode of the newest request can't be read.
+        """
+        if self._prompting.looks:
+            self._prompting.look(self.core.room().newest)
+        return self._prompting.mode
+
+    @mode.setter
+    @_alone
+    @takes(name=text)
+    def mode(self, name: str) -> None:
+        self._prompting.choose(name)
+
+    @_alone
+    @takes(
+        system=text,
+        tools=items(mapping, "several definitions of tools"),
+        memory=text,
+        summary=text,
+        notice=optional(text),
+        now=moment,
+        sender=text,
+    )
+    def assemble(  # noqa: PLR0913  # each is the host's, and each may be left out
+        self,
+        *said: Said,
+        system: str = "",
+        tools: Iterable[Mapping[str, object]] = (),
+        memory: str = "",
+        summary: str = "",
+        notice: str | None = None,
+        now: float | None = None,
+        sender: str = "",
+    ) -> Assembly:
+        """Return the request for one model call, with `said` behind what is recorded. A bare text is the user's.
+
+        `system` and `tools` are what the host sends with every request. `memory` and `summary` are its documents for
+        the head of the request, capped and deduplicated as `[budget]` says, and frozen there until the next event.
+        `notice` is text for this turn only (the time, facts that were found): it stays where it was said. `now` is in
+        seconds since 1970; None takes the clock. `sender` is the id of who says the user's messages (`history.labels`).
+
+        Raises:
+            BudgetError: nothing makes the request fit; the text names what is too large, and the key to change.
+            InvalidRequestError: there is nothing to answer.
+            ArgumentError: something said is no message, or an argument is not what it has to be; nothing was done.
+            StoreError: the store failed.
+        """
+        definitions, now = list(tools), time.time() if now is None else now
+        if self._lookups.wants_documents:
+            self._lookups.sources.refresh()
+        given = Inputs(
+            system=system,
+            tools=self._written(definitions) if definitions else "",
+            sections=self._documents.sections(memory, summary),
+            notice=notice,
+            now=now,
+            unasked=Unasked(self.wired, Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))),
+            extended=self._place.asking(now),
+        )
+        incoming = [*unstored(self._spoken(said, "user", sender), self.wired.codecs)]
+        self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
+        if self._policy is None:
+            made = self.core.assemble(incoming, self._inputs)
+        else:
+            made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
+        self._place.compacted(made.event)
+        self.wired.relay.assembled(made)
+        if self._log is not None:
+            self._log.asked(made)
+        self._asked_tokens = made.used_tokens
+        return Assembly(made, self._prompting.newest)
+
+    @_alone
+    @takes(window_tokens=optional(tokens))
+    def overflowed(self, window_tokens: int | None = None) -> Session:
+        """Return this session in a smaller window, where the provider refused the newest request as too long.
+
+        Go on with it: `assemble` makes a shorter request. `window_tokens` is the window that the provider tells, None
+        where it tells none. Once an answer is recorded in it, no session with the model gets a larger one, in any
+        process, until settings name another window or model (docs/models.md). Nothing is written yet.
+
+        Raises:
+            BudgetError: so small a window leaves no token for input, or the text of the mode no room.
+            ConfigError: the mode is none for so small a window.
+        """
+        lease = self.wired.lease_below(self.lease, self._asked_tokens, window_tokens)
+        mode = self._prompting.chosen
+        made = Session(self.wired, self.session_id, lease, self.codec, self._recorded, self.scope, mode)
+        made.lock = self.lock
+        return made
+
+    @_alone
+    @takes(now=moment, key=text, sender=text)
+    def record(
+        self, *said: Said, usage: Reported = None, now: float | None = None, key: str = "", sender: str = ""
+    ) -> tuple[StoredMessage, ...]:
+        """Store messages behind the transcript, durably, and return them as stored. A bare text is the model's.
+
+        Take `Assembly.incoming` as it came, then the reply; or the former before the model is called, so that it is
+        kept whatever happens, and the reply behind it. Messages are texts, dicts, objects of the provider's SDK, or
+        lists of these. `usage` is what the provider reported for the newest request, as its own
+        object or ours: it corrects the counting. `now` and `sender` are as in `assemble`. `key` is what a client calls
+        them: what is recorded under it already is returned, and nothing is stored.
+
+        Raises:
+            ArgumentError: something said is no message, or an argument is not what it has to be; nothing was done.
+            StoreError: nothing was stored.
+        """
+        messages = self._spoken(said, "assistant", sender)
+        reported = _reported(usage)
+        stored = self.core.record(*messages, usage=reported, now=time.time() if now is None else now, key=key)
+        if self._log is not None:
+            self._log.recorded(stored, reported)
+        if self._recorded is not None:
+            self._recorded(self)
+        return stored
+
+    @_alone
+    @takes(on=flag)
+    def pin(self, seq: int | str, *, on: bool = True) -> None:
+        """Keep a message of the transcript verbatim whatever happens, or (`on` false) no longer; durable.
+
+        `seq` is its number, or its id as it is shown, "m3".
+
+        Raises:
+            ArgumentError: that is no id.
+            NotFoundError: there is no such message; nothing was stored.
+            StoreError: nothing was stored.
+        """
+        number = of_message("seq", seq)
+        messages = self.wired.store.head(self.session_id)[0]
+        if number >= messages:
+            there = f"there are m0 to m{messages - 1}" if messages else "nothing is recorded yet"
+            raise NotFoundError(f"m{number} is no message of {self.session_id!a:.80}: {there}; nothing was pinned")
+        self.core.pin(number, on=on)
+
+    @_alone
+    @takes(name=text, text=text)
+    def pin_text(self, name: str, text: str) -> None:
+        """Put a goal or a decision into the head of every request from the next event on; an empty text takes it away.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        self.core.pin_text(name, text)
+
+    @_alone
+    def compact(self) -> PlanRecord | None:
+        """Shorten what is sent now, whatever the pressure; None where there is nothing to shorten.
+
+        Raises:
+            StoreError: nothing was changed.
+        """
+        return self._place.compacted(self.core.compact(self._inputs_again(), now=time.time()))
+
+    @_alone
+    def undo(self) -> PlanRecord:
+        """Take the newest event back: the next request is the former one byte for byte, and what came since behind it.
+
+        Undoing again goes further back, as far as everything raw. From then on only a request that does not fit,
+        `compact` or another window changes what is sent.
+
+        Raises:
+            NotFoundError: there is nothing to undo, or what would be sent again is no longer stored.
+            BudgetError: that does not fit any more; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        return self.core.undo(self._inputs_again(), now=time.time())
+
+    @_alone
+    @takes(name=text)
+    def snapshot(self, name: str) -> Snapshot:
+        """Keep what is sent of the past, and what is pinned, as it is now, under a name; durable.
+
+        A name that is given again takes the place of the one before; `[snapshots]` says how many are kept.
+
+        Raises:
+            ValueError: the name is empty, longer than 200 characters, or begins with "auto-".
+            StoreError: nothing was stored.
+        """
+        return self.core.snapshot(name, now=time.time())
+
+    @_alone
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Return the snapshots that are kept, oldest first: named ones, and those that were made unasked.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return self.core.snapshots()
+
+    @_alone
+    @takes(name=text)
+    def restore(self, name: str) -> PlanRecord:
+        """Send again what was sent at a snapshot, what came since behind it, and pin what was pinned then.
+
+        What is sent now is kept as a snapshot first. The rest is as after `undo`.
+
+        Raises:
+            NotFoundError: there is no snapshot of that name, or what it was made of is no longer stored.
+            BudgetError: that does not fit any more; nothing was changed.
+            StoreError: nothing was changed.
+        """
+        return self.core.restore(name, self._inputs_again(), now=time.time())
+
+    @_alone
+    @takes(reason=text)
+    def forget(self, *seqs: int | str, reason: str = "") -> Forgotten:
+        """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
+
+        With them go the durable facts that nothing else says, what entries of the journal tell of them, and their turns
+        in the log. A mark stands in the place of each. What other messages say of them stays, and so do backups and
+        exports made before (docs/commands.md). `seqs` are their numbers, or their ids as they are shown, "m3".
+        `reason` is kept beside the ids; it must not repeat what is to be forgotten.
+
+        Raises:
+            NotFoundError: a message is not there; nothing was forgotten.
+            BudgetError: what must be sent in any case does not fit; nothing was forgotten.
+            StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
+        """
+        from squidbot.services.forget import forget_messages  # noqa: PLC0415  # no turn needs it
+
+        asked = [of_message("seqs", one) for one in seqs]
+        return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
+
+    @_alone
+    def preview(self) -> Assembly:
+        """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.
+
+        Raises:
+            BudgetError: nothing makes it fit.
+            InvalidRequestError: there is nothing to answer.
+            StoreError: the store failed.
+        """
+        return Assembly(self.core.preview(self._inputs_again()))
+
+    @_alone
+    @takes(number=optional(whole(0)), system=text)
+    def request(self, number: int | None = None, *, system: str = "") -> Assembly:
+        """Return a recorded request as it was sent, by its number from 0; None: the newest one.
+
+        `system` is the host's own text and not stored: given again, it stands in front, with the mode's behind it.
+
+        Raises:
+            NotFoundError: there is no such request, or it can't be made again; the text says why.
+            StoreError: the store failed.
+        """
+        system = self._prompting.system_of(self.wired.store, self.session_id, number, system)
+        return Assembly(self.core.request(number, Inputs(system=system)))
+
+    def _spoken(self, said: Iterable[Said], role: str, sender: str) -> list[Message | StoredMessage]:
+        """Return what a host hands over as messages, in order.
+
+        Raises:
+            ArgumentError: something is none.
+        """
+        try:
+            found = [*spoken(said, role, self.codec, self._place.marked, sender)]
+            for one in found:
+                check_message(one, self.wired.codecs)
+        except FOREIGN as error:
+            raise _no("what is said", error) from error
+        return found
+
+    def _written(self, definitions: list[Mapping[str, object]]) -> str:
+        try:
+            return self._tools.write(definitions)
+        except FOREIGN as error:
+            raise _no("tools", error) from error
+
+    def _inputs_again(self) -> Inputs | None:
+        """Return what the newest request was asked for with, for now; None where this process has asked for none."""
+        return self._inputs and replace(self._inputs, notice=None, now=time.time())
+
+    @_alone
+    @takes(handle=text, offset=number, now=moment)
+    def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
+        """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.
+
+        For hosts without tools, between two turns; with tools, see `history`. `handle` is an id that a request shows:
+        a summary's, "m17", or "m17-m40"; `offset` counts characters into its first message. The page says where the
+        next one begins. What it copies stays as it is. `now` is in seconds since 1970; None takes the clock.
+
+        Raises:
+            RecallError: nothing is stored under the id, or the message has no such place.
+            BudgetError: there is no room; nothing was written.
+            InvalidRequestError: results of tool calls are awaited; record these first.
+            StoreError: nothing was written.
+        """
+        return self._lookups.recall(handle, offset, time.time() if now is None else now)
+
+    @_alone
+    @takes(handle=text, offset=number, now=moment)
+    def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
+        """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
+
+        Raises:
+            RecallError: nothing is stored under the id, or the message has no such place.
+            BudgetError: there is no room.
+            StoreError: the store failed.
+        """
+        return self._lookups.expand(handle, offset, time.time() if now is None else now)
+
+    @_alone
+    @takes(query=text, limit=number, offset=number, now=moment)
+    def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
+        """Return the messages of the whole transcript that answer a query, best first, as a page.
+
+        A query is words, any of which will do, and "quoted phrases", which must occur. At most `limit` messages are
+        listed, behind `offset` better ones. `now` is in seconds since 1970; None takes the clock.
+
+        Raises:
+            RecallError: there is nothing to look for in the query, or limit or offset are out of range.
+            BudgetError: there is no room.
+            StoreError: the store failed.
+        """
+        return self._lookups.search(query, limit, offset, time.time() if now is None else now)
+
+    @_alone
+    @takes(now=moment)
+    def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
+        """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
+
+        `arguments` are the model's: an object or its JSON text. Wrong ones never raise: the answer says what was
+        wrong, and `is_error` is set. Record its text as the result of the call; it is then known as recalled.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return self._lookups.history(arguments, time.time() if now is None else now)
+
+    @_alone
+    @takes(now=moment)
+    def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
+        """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
+
+        As `history` does; what it adds is of the session's scope, with the newest message as its source. It may write
+        where `memory.write` says so. An answer is never larger than what the next request has free.
+
+        Raises:
+            ConfigError: memory is switched off, or its settings are wrong.
+            StoreError: the store failed.
+        """
+        return self._lookups.memory(arguments, time.time() if now is None else now)
+
+    @_alone
+    @takes(tool=text, now=moment)
+    def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
+        """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
+        return self._lookups.call(tool, arguments, time.time() if now is None else now)
+
+    @property
+    def context(self) -> Sources:
+        """The documents in the head of its requests: `load(path)`, `drop(path)`, and `documents.all()` lists them."""
+        return self._lookups.sources
+
+    @_alone
+    @takes(path=text)
+    def load_context(self, path: str) -> Document:
+        """Keep a file below `context.folder` in the head of requests, as it is then, whatever else falls out; durable.
+
+        Raises:
+            ConfigError: settings name no folder, the path leads out of it, or the file is no text.
+            NotFoundError: there is no such file.
+            BudgetError: documents would be more than a quarter of the window; nothing was kept.
+            StoreError: nothing was kept.
+        """
+        return self._lookups.sources.load(path)
+
+    @property
+    def goals(self) -> GoalBook:
+        """What the session is after: `goals.goals()` reads it, `goals.change(action, text)` changes it, durably."""
+        return self._lookups.goals
+
+    @property
+    @_alone
+    def tools(self) -> tuple[Any, ...]:
+        """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
+
+        `history`, `memory`, `goal` and `context`, as they are switched on; extensions may withhold any. They stay
+        the same for as long as the session is open: another set would break the provider's cache.
+
+        Raises:
+            ConfigError: no tools are known in the session's form of messages.
+        """
+        if self._offered is None:
+            self._offered = self._lookups.tools(self.codec.tag, self.lease.model)
+        return self._offered
+
+
+def _reported(usage: Reported) -> Usage | None:
+    """Return what a provider reported.
+
+    Raises:
+        ArgumentError: it is no report.
+    """
+    try:
+        found = reported_by(usage)
+        for name, value in found._asdict().items() if found else ():
+            COUNT(f"usage.{name}", value)
+    except FOREIGN as error:
+        raise _no("usage", error) from error
+    return found
+
+
+def _no(name: str, error: Exception) -> ArgumentError:
+    """Return the error of an argument that could not be read."""
+    if isinstance(error, ArgumentError):
+        return error
+    why = "it holds itself, or is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return ArgumentError(f"{name} can't be taken: {why or type(error).__name__}")
+
+
+# What was said in the sessions that one goes on from, brought back by the tool `history` (P-03).
+
+HITS: Final = 8
+_HANDLE: Final = re.compile(r"\b(recall|expand) (m[0-9]|s[0-9])")
+EXAMPLE: Final = '{"action": "recall", "id": "support/42#m17"}'
+
+
+class Ancestors:
+    """The sessions that one goes on from."""
+
+    def __init__(self, wired: Wired, session_id: str, meter: Meter) -> None:
+        """Look nowhere yet."""
+        self._wired = wired
+        self._session_id = session_id
+        self._meter = meter
+
+    def answer(self, arguments: Mapping[str, object] | str, room: Cost, now: float) -> Answer | None:
+        """Return what a call of `history` answers that names an earlier session; None for any other call.
+
+        `now` is in seconds since 1970.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        try:
+            asked = given(arguments, EXAMPLE)
+            handle = asked.get("id")
+            if not isinstance(handle, str):
+                return None
+            name, mark, rest = handle.strip().rpartition("#")
+            if asked.get("action") == "search":
+                found = self._known(handle.strip())
+                return Answer(self._found(found, asked, room, now)) if found else None
+            if not mark or self._known(rest):
+                return None
+            return Answer(self._page(self._ancestor(name), rest, whole_number(asked, "offset"), room, now))
+        except (RecallError, ValueError) as error:
+            return Answer(refused(error), is_error=True)
+
+    def _known(self, name: str) -> str | None:
+        every = ancestors(self._wired.store, self._session_id)
+        return next((one for one in every if name in {one, shown(one)}), None)
+
+    def _ancestor(self, name: str) -> str:
+        found = self._known(name)
+        if found is None:
+            every = ", ".join(map(shown, ancestors(self._wired.store, self._session_id))) or "none"
+            raise RecallError(f"this conversation does not go on from {name!a:.80}; it does from: {every}")
+        return found
+
+    def _page(self, session_id: str, handle: str, offset: int, room: Cost, now: float) -> str:
+        wired = self._wired
+        run = resolve(handle, wired.store.head(session_id)[0], wired.store, session_id)
+        shelf = Shelf(session_id, wired.store, wired.store, Renderer(self._meter, wired.codecs))
+        behind = f"\n[of {shown(session_id)}]"
+        page = Maker(shelf, run, now).page(offset, room.less(self._meter.text(behind)))
+        if page is None:
+            raise RecallError(f"{named(*run[:2])} has no room in the next request; ask for one message of it")
+        return _placed(page.text, session_id) + behind
+
+    def _found(self, session_id: str, asked: Mapping[str, object], room: Cost, now: float) -> str:
+        query, offset = text_of(asked, "query"), whole_number(asked, "offset")
+        wired, words = self._wired, read_query(query)
+        codec = wired.codecs.__getitem__
+        hits = hits_of(Turns(wired.store, session_id, codec).found(query, now), words, codec, {})
+        behind = f"\n[of {shown(session_id)}]"
+        left = room.less(self._meter.text(behind))
+        page = listed(Asked(query, offset, HITS, now), list(islice(hits, offset, offset + HITS + 1)), self._meter, left)
+        if page is None:
+            raise RecallError("the hits have no room in the next request; look for less")
+        return _placed(page.text, session_id) + behind
+
+
+def _placed(text: str, session_id: str) -> str:
+    """Return a page whose last line, which says how to go on, names the session beside the message."""
+    head, end, last = text.rpartition("\n")
+    if not last.startswith("["):
+        return text
+    return head + end + _HANDLE.sub(lambda found: f"{found[1]} {shown(session_id)}#{found[2]}", last)

@@ -1,0 +1,1 @@
+"""What bootstrap joins: adapters by name, extensions, and who listens."""

@@ -1,0 +1,147 @@
+"""What has come of an answer, in a file beside the store while it comes: who is killed loses none of it.
+
+The file is there from the first piece until the answer is recorded. Its first line says behind which message the answer
+stands: where another stands there now, or that one was forgotten, nothing of it is taken over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from squidbot.adapters.common.files import OWN_FILE, lock_at_once
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from squidbot.core.ports import TranscriptStore
+
+
+# A process that dies loses nothing that was written; a machine does what was not synced.
+SYNC_SECONDS: Final = 1.0
+
+
+class Heard:
+    """The file of one session. Where the store is no file there is none, and nothing is kept."""
+
+    def __init__(self, place: str, store: TranscriptStore, session_id: str) -> None:
+        """Take the store with the file that it is in, "" for none, and the session. Nothing is opened yet."""
+        self._store = Path(place) if place else None
+        self._path = _beside(place, session_id)
+        self._transcripts, self._session_id = store, session_id
+        self._file: BinaryIO | None = None
+        self._synced = 0.0
+
+    def add(self, text: str) -> None:
+        """Write a piece down, as it comes. The first one opens the file, unless another process has.
+
+        Raises:
+            OSError: it was not written.
+            StoreError: the store can't be read.
+        """
+        file = self._file or self._opened()
+        if file is None:
+            return
+        file.write(text.encode("utf-8", "surrogatepass"))
+        if time.monotonic() - self._synced > SYNC_SECONDS:
+            os.fsync(file.fileno())
+            self._synced = time.monotonic()
+
+    def end(self) -> None:
+        """Remove the file, if it is ours: the answer is recorded, or there is none."""
+        file, self._file = self._file, None
+        if file is None or self._path is None:
+            return
+        with file, suppress(OSError):  # what is left is passed over: another message stands behind that one by then
+            file.truncate(0)
+        with suppress(OSError):  # as above
+            self._path.unlink()
+
+    def left(self) -> str:
+        """Return what a process has left that was killed; "" for nothing, or where it still runs.
+
+        The file is ours from then on: `end` removes it.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        if self._file is not None:
+            self._file.close()  # the answer before this one was not recorded: the store had failed
+            self._file = None
+        try:
+            file = self._own(os.O_RDWR)
+        except OSError:
+            return ""  # there is none, most often
+        if file is None:
+            return ""
+        self._file = file
+        head, _, text = file.read().partition(b"\n")
+        return text.decode("utf-8", "replace") if head == self._behind() else ""
+
+    def _opened(self) -> BinaryIO | None:
+        """Return the file, empty but for its first line; None where there is none for this store, or it is taken."""
+        file = self._own(os.O_RDWR | os.O_CREAT) if self._store and self._store.is_file() else None
+        if file is not None:
+            file.truncate(0)
+            file.seek(0)
+            file.write(self._behind() + b"\n")
+            self._file = file
+        return file
+
+    def _own(self, flags: int) -> BinaryIO | None:
+        """Return the file, locked until it is closed; None where another process has it."""
+        if self._path is None:
+            return None
+        file = os.fdopen(os.open(self._path, flags, OWN_FILE), "r+b", buffering=0)
+        if lock_at_once(file):
+            return file
+        file.close()
+        return None
+
+    def _behind(self) -> bytes:
+        """Return behind which message the next one stands, as one line."""
+        store, session_id = self._transcripts, self._session_id
+        head = store.head(session_id)[0]
+        rows = store.read(session_id, head - 1, head) if head else []
+        said = hashlib.sha256("".join(row.payload for row in rows).encode("utf-8", "surrogatepass")).hexdigest()
+        return json.dumps([session_id, head, said]).encode()
+
+
+def drop(place: str, session_id: str) -> None:
+    """Remove what a process has left of a session that was killed: messages are forgotten that it may repeat.
+
+    `place` is the file that the store is in, "" for none. One that still runs removes its own.
+    """
+    path = _beside(place, session_id)
+    if path is None:
+        return
+    with suppress(OSError), path.open("r+b") as file:  # there is none, most often
+        if lock_at_once(file):
+            file.truncate(0)
+            path.unlink()
+
+
+def _beside(place: str, session_id: str) -> Path | None:
+    if not place:
+        return None
+    name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return Path(f"{place}.{name}.heard")
+
+
+# Time that passes: what the core can't do itself.
+
+
+def wait(most_seconds: float) -> float:
+    """Wait for a random part of so many seconds, and return the time in seconds, by a clock that is never set back.
+
+    Random, so that those who wait for the same do not come again at the same time.
+    """
+    if most_seconds > 0:
+        time.sleep(random.uniform(0, most_seconds))  # noqa: S311  # no secret
+    return time.monotonic()
