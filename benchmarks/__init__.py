@@ -28,6 +28,8 @@
 | child    | what the fresh processes run |
 | clocks   | CPU and wall times, quantiles |
 | report   | tables, bars and JSON |
+| digests  | a command of its own, the guard: what is sent, noted and told of recordings, as digests |
+| digest_hosts | what six hosts send, for `digests` |
 | tokens   | a command of its own: how far the token bound stands above real counts |
 | memory   | a command of its own: how much of what answers a question a search of memories finds |
 | finders  | the ways of finding that `memory` sets beside ours |
