@@ -18,8 +18,8 @@ __all__ = ["measure"]
 CHILD = """
 import json, subprocess, time
 began = time.perf_counter()
-from squidbot import probes
-from squidbot.adapters.gpus import nvml
+from squidbot.adapters import gpus as nvml
+from squidbot.wiring import gpus as probes
 imported = time.perf_counter()
 started = []
 popen = subprocess.Popen

@@ -124,7 +124,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.test_forgetting import ANN, SAID, engine_in, talk
-from squidbot import forgetting
+from squidbot.services import forget as forgetting
 from squidbot.core.engine import Session
 at, folder = sys.argv[1], Path(sys.argv[2])
 def dies(*given, **named):

@@ -1,15 +1,4 @@
-"""A model by xllamacpp: llama.cpp's own server in this process, from a wheel; it chats, counts and embeds.
-
-| file       | holds |
-|------------|-------|
-| model      | `open_model`, and the model that it returns |
-| embedding  | vectors, by a context of their own in main memory |
-| vocabulary | a token counter by the model's own vocabulary, and what its chat template costs |
-| runtime    | the server: loaded, asked, given back |
-| answers    | pieces of an answer put together; errors become ours |
-| params     | how a model is loaded, as llama.cpp's parameters |
-| logs       | what llama.cpp says while it loads: kept, and not printed |
-"""
+"""A model by xllamacpp: llama.cpp's own server in this process, from a wheel; it chats, counts and embeds."""
 
 from __future__ import annotations
 
@@ -33,7 +22,7 @@ from uuid import uuid4
 
 import xllamacpp
 
-from squidbot.adapters.llama_cpp.params import read_buffers
+from squidbot.adapters.common.llama_log import read_buffers
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Completion, Cost, Reply, Usage
 from squidbot.core.sizing.header import Served
@@ -42,7 +31,7 @@ from squidbot.core.tokens.counters import TemplateCounter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from squidbot.adapters.llama_cpp.params import Buffers
+    from squidbot.adapters.common.llama_log import Buffers
     from squidbot.core.ports import Certificate, TokenCounter
     from squidbot.core.sizing.header import Definition, Loading
 

@@ -114,7 +114,8 @@ WORDS = ("beagle", "violin", "harbour", "ginger", "lantern", "orchid", "pepper",
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from squidbot.adapters.faiss import FaissIndex, files
+from squidbot.adapters.faiss import FaissIndex
+from squidbot.adapters import faiss as files
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memory.meaning import ByMeaning
 from squidbot.core.memories import Scope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from squidbot.adapters.llama_cpp.params import Buffers, read_buffers
+from squidbot.adapters.common.llama_log import Buffers, read_buffers
 
 MIB = 2**20
 

@@ -128,7 +128,7 @@ def test_help_of_every_command_is_quick() -> None:
         "squidbot.commands.texts",
         "squidbot.core",
         "squidbot.core.errors",
-        "squidbot.core.history",
+        "squidbot.core.recall",
         "squidbot.core.recall.history",
         "squidbot.adapters.common.packages",  # names alone: what `--version` asks for
     }

@@ -258,8 +258,8 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 BRING = """
 import sys, squidbot
-from squidbot.services.exchange import importing
-importing.MOST_AT_ONCE = 500
+from squidbot.services import exchange
+exchange.MOST_AT_ONCE = 500
 with squidbot.load({"store": {"path": sys.argv[1]}, "history": {"isolation": "model"}}) as engine:
     assert all(one.became != "failed" for one in engine.import_models(sys.argv[2]).files)
 """

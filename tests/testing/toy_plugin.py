@@ -1,4 +1,4 @@
-"""squidbot in the toy agent, as a stranger writes a plugin: some eighty lines over squidbot.hosting."""
+"""squidbot in the toy agent, as a stranger writes a plugin: some eighty lines over squidbot.plugins.host."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from uuid import uuid4
 import llama_cpp
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
-from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params, read_buffers
+from squidbot.adapters.common.llama_log import read_buffers
+from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params
 from squidbot.adapters.llama_cpp.verify import last_words, verify
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Completion, Cost, Reply

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import llama_cpp
 
+from squidbot.adapters.common.llama_log import MIB_BYTES, mib_bytes
 from squidbot.adapters.common.packages import missing
-from squidbot.adapters.llama_cpp.params import MIB_BYTES, mib_bytes
 from squidbot.core.errors import ModelLoadError, SizingError
 
 if TYPE_CHECKING:

@@ -155,7 +155,7 @@ class Fault(NamedTuple):
 
 
 def entries(plugin: str) -> list[Fault]:
-    """Return every public entry of `squidbot.hosting` that a plugin calls in a run, broken by a bug of ours.
+    """Return every public entry of `squidbot.plugins.host` that a plugin calls in a run, broken by a bug of ours.
 
     These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
     """
@@ -172,12 +172,15 @@ def _methods(owner: type) -> list[str]:
     return [name for name in made if not name.startswith("_") and name not in _INNER]
 
 
+_ENTRIES: Final = ("squidbot.plugins.host", "squidbot.plugins.toolkit")
+
+
 def _functions(module: ModuleType) -> list[tuple[object, str]]:
-    """Return the functions of squidbot.hosting in a module; none of those that write what a user switches on."""
+    """Return the functions of squidbot.plugins.host in a module; none of those that write what a user switches on."""
     return [
         (module, name)
         for name, value in vars(module).items()
-        if isfunction(value) and value.__module__.startswith("squidbot.hosting.") and not name.startswith("_")
+        if isfunction(value) and value.__module__ in _ENTRIES and not name.startswith("_")
     ]
 
 
@@ -204,7 +207,7 @@ def fails_open(host: Host, folder: Path) -> None:
     met = 0
     for number, fault in enumerate(entries(host.plugin)):
         met += _checks_fault(host, home(folder, f"entry-{number}"), fault, bare)
-    assert met, "the plugin is made of squidbot.hosting, whose entries were broken; none was met"
+    assert met, "the plugin is made of squidbot.plugins.host, whose entries were broken; none was met"
     with opened(host, home(folder, "any")) as run:
         run.say(FACT)
     for number, fault in enumerate(_store_faults(home(folder, "any"))):

@@ -181,7 +181,7 @@ import subprocess, sys
 def refuse(*a, **k): raise AssertionError("a process was started")
 subprocess.Popen = refuse
 from pathlib import Path
-from squidbot.adapters.gpus import nvml
+from squidbot.adapters import gpus as nvml
 from squidbot.wiring.gpus import Machine, probe_all
 nvml.library = lambda: None
 probe_all(Machine({{"PATH": {str(tmp_path)!r}}}, Path({str(tmp_path)!r}), "linux"))

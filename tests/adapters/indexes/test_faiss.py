@@ -117,7 +117,7 @@ def test_what_was_forgotten_is_not_in_the_file(tmp_path: Path, count: int) -> No
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from squidbot.adapters.faiss import files
+from squidbot.adapters import faiss as files
 with files.write(Path(sys.argv[1]), {"model": "m"}) as out:
     out.write(b"forgotten" * 100_000)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.adapters.llama_cpp.params import read_buffers
+from squidbot.adapters.common.llama_log import read_buffers
 from squidbot.adapters.llama_cpp.verify import CacheLine, last_words, read_caches
 
 MIB = 2**20
