@@ -53,8 +53,11 @@ LEFT_OUT: Final = ("C8", "C16", "C17", "C18")
 POINTS: Final = {name.split()[0].lower(): name for name in HOST_CHECKS if name.split()[0] not in LEFT_OUT}
 # What is quick, and different enough: the budget, requests that extend each other, recall, a refusal, reported usage.
 QUICK: Final = ("c2", "c4", "c5", "c13", "c15", "tools")
-# Points in which several conversations speak at once: their requests are sorted.
+# Points in which several conversations speak at once: their requests are sorted, without the fake model's own numbers.
 AT_ONCE: Final = ("c10",)
+NUMBERED: Final = re.compile(r"\bcall-r\d+\b")
+# How many requests hermes makes until it is interrupted from another thread depends on how busy the machine is.
+UNSTEADY: Final = ("host/hermes/c9",)
 ROOT: Final = Path(__file__).resolve().parents[1]
 FACT: Final = "The walrus in the harbour is called Brunhilde."
 SAID: Final = (FACT, "Noted.", *(f"The weather was fine, {at} times. " * 90 for at in range(12)))
@@ -112,7 +115,8 @@ class NotHereError(Exception):
 def runs_of(name: str, *, quick: bool = False) -> list[str]:
     """Return the names of the runs of a host."""
     points = ["tools"] if name == MCP else [*POINTS]
-    return [f"host/{name}/{point}" for point in points if point in QUICK or not quick]
+    runs = [f"host/{name}/{point}" for point in points if point in QUICK or not quick]
+    return [run for run in runs if run not in UNSTEADY]
 
 
 def heard_of(name: str, runs: Sequence[str]) -> dict[str, list[str]]:
@@ -174,7 +178,7 @@ def conforming(host: Host, point: str, folder: Path) -> list[str]:
             check_host_plugin(host, folder, POINTS[point])
         except AssertionError as error:
             heard.append(steady(f"{FAILED} {error}", folder))
-    return sorted(heard) if point in AT_ONCE else heard
+    return sorted(NUMBERED.sub("call-r", each) for each in heard) if point in AT_ONCE else heard
 
 
 def answered(folder: Path) -> list[str]:
