@@ -1,14 +1,4 @@
-"""What the core asks of the outside. A port is a small promise; nobody has to inherit.
-
-| file     | holds |
-|----------|-------|
-| stores   | `TranscriptStore`, `SummaryStore`; `Claims`, `Drops`, which a store may have beside them |
-| memories | `MemoryStore`: durable facts |
-| models   | `LLM`, `Chat`, `LoadedModel`, `Summarizer`; `Embedder`, and what it may have beside: `Calibrated` |
-| counting | `TokenCounter`, and how far it can be trusted |
-| codecs   | `Codec`: one host's form of messages; `ShowsImages`, which it may have beside |
-| around   | `GpuProbe`, `Observer` |
-"""
+"""What the core asks of the outside. A port is a small promise; nobody has to inherit."""
 
 from __future__ import annotations
 

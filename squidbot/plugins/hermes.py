@@ -6,13 +6,6 @@
 
 hermes's own list of messages, and its state.db, stay as they are: what the model sees of it is decided before each
 call, inside of tool loops, too.
-
-| file   | holds |
-|--------|-------|
-| engine | `Squidbot`: hermes's context engine, one for each agent: tools, `/compress`, requests that are too long |
-| inside | `Inside`: what all agents of a process share: before each call of a model, and behind it |
-| wire   | requests as they go out: chat completions, and what hermes makes of them for other providers |
-| lists  | hermes's messages: what tells one from another, replies, shorter lists |
 """
 
 from __future__ import annotations

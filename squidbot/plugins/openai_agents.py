@@ -6,15 +6,6 @@
 
 The options are a session, which records what is said, and a run configuration, by which each call of the model sees
 what fits, inside of tool loops, too. A run's own list begins with its input.
-
-| file    | holds |
-|---------|-------|
-| plugin  | `Squidbot`: options for runs, tools for agents |
-| models  | a program's models, which ask squidbot for their requests |
-| calls   | `Call`: one call of the model: what is asked, and what comes back |
-| session | `RunSession`: what a run says, recorded; what its model sees |
-| stored  | `StoredSession`: what a program reads of a conversation, and takes back |
-| told    | what the host's own objects say, as values |
 """
 
 from __future__ import annotations

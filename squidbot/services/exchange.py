@@ -1,13 +1,4 @@
-"""Conversations as files of other systems, and back: WorkspaceAI's, one for each model (C26).
-
-| file      | holds |
-|-----------|-------|
-| spoken    | a session's messages as exchanges, and what no exchange can hold |
-| brought   | what was brought into a session from files, as records beside it |
-| exporting | `exported`: a store into a folder, a file for each model |
-| importing | `imported`: exchanges of files into sessions, each once |
-| migrating | `migrated`, `rolled_back`: older files, with a copy kept, and back again |
-"""
+"""Conversations as files of other systems, and back: WorkspaceAI's, one for each model (C26)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Files of notes, journals and recorded conversations, found as memories are: read where they changed, by digest.
-
-| file    | holds |
-|---------|-------|
-| indexed | `reindex`: what has changed is exchanged, what is gone is forgotten; what became of each file |
-| paths   | what is indexed: settings, journals, what is asked for |
-| reading | a file as pieces |
-| walking | the files that a path, a folder or a pattern means, and those that are passed over |
-"""
+"""Files of notes, journals and recorded conversations, found as memories are: read where they changed, by digest."""
 
 from __future__ import annotations
 

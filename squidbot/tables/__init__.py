@@ -1,20 +1,6 @@
 """The tables of squidbot.toml as frozen settings: a class for each, a field for each key.
 
 What a key does stands in docs/configuration.md. None means: as the strategy, the counter or the model has it.
-
-| file     | holds |
-|----------|-------|
-| settings | `Settings`: all of them as one value; `[compat]` |
-| windows  | `[window]` and `[gpu]` |
-| models   | `[models.<alias>]` and `[prices]` |
-| budget   | `[budget]`: counting, the room for answers, caps |
-| answers  | `[allocation]` and `[prompt]` |
-| history  | `[pressure]`, `[history]`, `[images]`, `[summary]` and `[snapshots]` |
-| stores   | `[store]` and `[memory]` |
-| journal  | `[journal]` |
-| goals    | `[goals]` |
-| context  | `[context]` |
-| session  | `[session]` |
 """
 
 from squidbot.tables.answers import Allocation, Prompt, Words

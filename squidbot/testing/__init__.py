@@ -4,31 +4,6 @@ A check raises AssertionError with what was promised and what came instead. A fa
 each time it is called; a store with a `close` method is closed after use. Run them without `python -O`.
 
 Importing it imports nothing else: a process that makes one message waits for no check of plugins.
-
-| file        | holds |
-|-------------|-------|
-| transcripts | the check of transcript stores |
-| summaries   | the check of summary stores |
-| claims      | the check of stores that have claims |
-| finds       | the check of stores that find sessions by their records |
-| searches    | what a search of a store promises |
-| erasures    | what a store promises of `forget` |
-| counters    | the check of token counters |
-| llms        | the check of language models |
-| chats       | the check of models that go on with conversations |
-| loaded      | the check of models that are open |
-| embedders   | the check of what makes vectors, and one that needs no model |
-| memories    | the check of memory stores |
-| places      | what memory stores promise of memories in the places of others |
-| facts       | memories to test with |
-| exchanges   | what a memory store promises of `exchange`, and of pieces of files |
-| journals    | the check of journals |
-| vectors     | the check of vector indexes |
-| probes      | the check of what looks for devices |
-| ggufs       | model files to test with |
-| hosts/      | the check of plugins for hosts; its own map inside |
-| models      | a language model that answers as it is told |
-| values      | messages and summaries to test with |
 """
 
 from importlib import import_module
