@@ -14,7 +14,7 @@ from squidbot.core.budget import Ladder, Resolved, WindowSettings, open_lease, r
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
-from squidbot.core.forgetting import Facts
+from squidbot.core.removal import Facts
 from squidbot.core.settings import strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import NOBODY, Remembering, Vectors, withdraw

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
@@ -30,24 +30,28 @@ from squidbot.core.arguments import (
     tokens,
     whole,
 )
-from squidbot.core.contexts import KIND as CONTEXT
-from squidbot.core.contexts import Document, documents_of, record_of
-from squidbot.core.descent import CONTINUED, KIND, ROTATED, SUB_AGENT, Descent, children_of, parent_of, shown
 from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.goals.records import GOAL, as_record, goals_of
-from squidbot.core.goals.values import Change
-from squidbot.core.isolation import Whose, transcript_id
-from squidbot.core.leases import newest_lease
-from squidbot.core.markers import KIND as MARKED
-from squidbot.core.markers import Markers
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
-from squidbot.core.pins import KIND as PIN
-from squidbot.core.pins import Pins
 from squidbot.core.recall.history import stamp
-from squidbot.core.scopes import scopes_of
-from squidbot.core.trying import Writing
+from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange
+from squidbot.core.transcript.goals import GOAL, GoalChange, stored_goals
+from squidbot.core.transcript.lineage import (
+    CHILD,
+    CONTINUED,
+    LINEAGE,
+    ROTATED,
+    SUB_AGENT,
+    Descent,
+    children_of,
+    parent_of,
+    shown,
+)
+from squidbot.core.transcript.pins import PIN, Pin
+from squidbot.core.transcript.records import append, messages_of
+from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, transcript_id
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.memory import NOBODY
 from squidbot.services.background import (
     ByJournal,
@@ -70,13 +74,14 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
-    from squidbot.core.goals.values import Goals, Item
     from squidbot.core.journal import Journal
     from squidbot.core.memories import Isolation
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Record, StoredMessage
-    from squidbot.core.ports import Codec, LoadedModel, TranscriptStore
+    from squidbot.core.ports import LoadedModel, TranscriptStore
     from squidbot.core.sizing.header import Loading
+    from squidbot.core.transcript.goals import GoalItem, Goals
+    from squidbot.core.transcript.pins import Pins
     from squidbot.services.background import Jobs, Outcome
     from squidbot.services.exchange import Exported, Imported, RolledBack
     from squidbot.services.forget import Gone
@@ -183,7 +188,7 @@ class Engine:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease = self.wired.lease(model, window_tokens)
         isolation: Isolation = self.wired.loaded.settings.history.isolation  # type: ignore[assignment]  # checked
-        own = transcript_id(self.wired.store, session_id, Whose(scope, lease.model, isolation))
+        own = transcript_id(self.wired.store, session_id, SessionOwner(scope, lease.model, isolation))
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
 
         def opened(own: str, mode: str | None = mode) -> Session:
@@ -230,7 +235,17 @@ class Engine:
         """
         # few sessions do
 
-        return go_on(self.session, self.wired, session_id, new_id, Means(model, window_tokens, form, scope, mode))
+        return go_on(
+            self.session,
+            self.wired,
+            session_id,
+            new_id,
+            model=model,
+            window_tokens=window_tokens,
+            form=form,
+            scope=scope,
+            mode=mode,
+        )
 
     @takes(
         parent=instance(Session, called="a session"),
@@ -269,8 +284,17 @@ class Engine:
         """
         # few agents do
 
-        window = (share_context_window, clamp_tokens)
-        return begin(self.session, parent, Agent(agent, share_session, window, session_id, model, mode))
+        return begin(
+            self.session,
+            parent,
+            agent,
+            shares=share_session,
+            shares_window=share_context_window,
+            clamp=clamp_tokens,
+            session_id=session_id,
+            model=model,
+            mode=mode,
+        )
 
     @takes(scope=whose)
     def memories(self, scope: Scope = NOBODY) -> Memories:
@@ -618,153 +642,105 @@ def _by_models(wired: Wired) -> tuple[Jobs | None, Worker | None]:
     return None, Worker(*reading) if reading else None
 
 
-# What a session takes over from another one: all of its context, nothing of its conversation (P-03).
-
-# The document that says where a session goes on from, and the one that says how large a sub-agent's window is.
-TRANSITION: Final = "[transition]"
-WINDOW: Final = "[window]"
-PAGE_ROWS: Final = 1_000
-_OWN: Final = frozenset({TRANSITION, WINDOW})
-_VIEWED: Final = frozenset({Category.SYSTEM, Category.CONTEXT})
-_WAYS: Final = {"milestone": "milestone", "artifact": "artifact", "blocker": "block", "architecture": "architecture"}
-
-
-class Inherited(NamedTuple):
-    """What is taken over: the messages of system text in front of all, and records of all else."""
-
-    lead: tuple[StoredMessage, ...]
-    records: tuple[Record, ...]
-
-
-def inherited_from(
-    store: TranscriptStore, codecs: Mapping[str, Codec], source_id: str, told: Sequence[Document]
-) -> Inherited:
-    """Return what a session takes over from the one of an id, with the documents `told` in front of that one's.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    pins = Pins.of(store.records(source_id, PIN))
-    lead, views = _viewed(store, codecs, source_id, pins)
-    kept = [one for one in documents_of(store.records(source_id, CONTEXT)) if one.name not in _OWN]
-    # Those that say where it is come first: they are left out last.
-    documents = {one.name: one for one in (*told, *kept, *views)}
-    texts = ({"name": one.name.removeprefix("pin "), "text": one.text} for one in pins.texts)
-    goals = goals_of(store.records(source_id, GOAL), Markers.of(store.records(source_id, MARKED)).said)
-    changes = (as_record(one._replace(seq=len(lead)), number) for number, one in enumerate(_changes(goals)))
-    views_kept = (record_of(number, one) for number, one in enumerate(documents.values()))
-    return Inherited(tuple(lead), (*Pins().records(texts), *changes, *views_kept))
-
-
-def transition(store: TranscriptStore, source_id: str, messages: int) -> Document:
-    """Return the mark that says where what was said before is, and how it comes back."""
-    newest = store.read(source_id, messages - 1, messages - 1) if messages else []
-    until = f", until {stamp(newest[0].time)}" if newest and newest[0].time is not None else ""
-    name, said = shown(source_id), f"{messages:,} message{'s' * (messages != 1)}{until}"
-    lines = [
-        f"This conversation goes on from an earlier one, {name} ({said}). What was said there is stored, not shown."
-    ]
-    if messages:
-        ids = f'recall with the id "{name}#m0-m{messages - 1}", search with the id "{name}"'
-        lines.append(f"history brings it back: {ids}.")
-    return Document(TRANSITION, "\n".join(lines))
-
-
-def _viewed(
-    store: TranscriptStore, codecs: Mapping[str, Codec], source_id: str, pins: Pins
-) -> tuple[list[StoredMessage], list[Document]]:
-    """Return the system text in front, and as documents what else is system text or context, or is pinned."""
-    lead: list[StoredMessage] = []
-    views: list[Document] = []
-    for row in _rows(store, source_id):
-        if row.seq == len(lead) and row.category is Category.SYSTEM:
-            lead.append(replace(row, notice=None))
-        elif row.category in _VIEWED or row.seq in pins.seqs:
-            views.append(Document(f"[{shown(source_id)} m{row.seq}]", codecs[row.codec].text(row.payload).strip()))
-    return lead, [one for one in views if one.text]
-
-
-def _rows(store: TranscriptStore, session_id: str) -> Iterator[StoredMessage]:
-    messages = store.head(session_id)[0]
-    for start in range(0, messages, PAGE_ROWS):
-        yield from store.read(session_id, start, min(start + PAGE_ROWS, messages) - 1)
-
-
-def _changes(goals: Goals) -> Iterator[Change]:
-    """Yield what makes goals stand in a session that has none."""
-    name = goals.active.text if goals.active else None
-    standing = (*goals.milestones, *goals.decisions, *goals.artifacts, *goals.blockers, *goals.architecture)
-    yield from (_change(one) for one in standing if one.goal != name)
-    if name is None:
-        return
-    yield Change("set", name)
-    yield from (_change(one) for one in standing if one.goal == name)
-    if goals.next_step:
-        yield Change("next", goals.next_step)
-
-
-def _change(item: Item) -> Change:
-    if item.kind == "decision":
-        return Change("lock" if item.done else "decide", item.text)
-    return Change(_WAYS[item.kind], item.text, done=item.done)
-
-
-# A session that goes on another one's context: by hand, since that one was long, or for a sub-agent
-# (P-03, P-04).
+# A session that goes on another one's context: by hand, since that one was long, or for a sub-agent.
 
 if TYPE_CHECKING:
     Open = Callable[..., Session]
 
 
-MOST_ID_CHARS: Final = 1_024
+# The document that says where a session goes on from, and the one that says how large a sub-agent's window is.
+TRANSITION: Final = "[transition]"
+WINDOW_DOCUMENT: Final = "[window]"
+_WAYS: Final = {"milestone": "milestone", "artifact": "artifact", "blocker": "block", "architecture": "architecture"}
 
 
-class Going(NamedTuple):
-    """How one session goes on from another: in which way, from which one, when; and a text to tell beside the rest."""
-
-    way: str
-    source: Session
-    at: float
-    told: tuple[Document, ...] = ()
-
-
-def continued(going: Going, made: Session) -> Session:
-    """Let a session that has nothing yet go on from another one, durably, and return it.
-
-    It takes over goals, pinned texts and messages, decisions, documents, and the messages that are system text or
-    context; of the conversation nothing but a mark that says where it is.
+def continued(source: Session, made: Session, way: str, told: Sequence[Document] = ()) -> Session:
+    """Let a session that has nothing yet go on from another one, durably, and return it; `told` stands in its head.
 
     Raises:
         NotFoundError: nothing was said in the other one.
         ConfigError: something was said in it, or it is the same one.
         StoreError: the store failed; it goes on, and the other one may not say so, or nothing was written.
     """
-    store, source_id, session_id = made.wired.store, going.source.session_id, made.session_id
+    store, source_id, session_id = made.wired.store, source.session_id, made.session_id
     messages = store.head(source_id)[0]
     if source_id == session_id:
         raise ConfigError(f"{session_id!a:.80} can't go on from itself; give the new session an id of its own")
-    if store.head(source_id) == (0, 0) and going.way != SUB_AGENT:
+    if store.head(source_id) == (0, 0) and way != SUB_AGENT:
         raise NotFoundError(f"nothing is stored of {source_id!a:.80}: there is nothing to go on from")
-    descent = Descent(source_id, going.way, messages, at=going.at)
+    descent = Descent(source_id, way, messages, at=time.time())
     if store.head(session_id) == (0, 0):
-        _write(going, made, descent)
+        mark = [] if way == SUB_AGENT else [transition(store, source_id, messages)]
+        lead, records = _inherited(made.wired, source_id, (*mark, *told))
+        try:
+            store.append(session_id, 0, lead, [*records, LINEAGE.record(0, descent)])
+        except StoreError:
+            if parent_of(store, session_id) is None:  # else another process has let it go on in the meantime
+                raise
     known = parent_of(store, session_id)
-    if known is None or (known.other, known.way) != (source_id, going.way):
+    if known is None or (known.other, known.way) != (source_id, way):
         raise ConfigError(f"there is a session {session_id!a:.80} already; give the new one another id")
-    _tell_parent(store, source_id, descent.seen_from(source_id, session_id, as_child=False))
+    child = descent._replace(other=session_id, side=CHILD)
+
+    def unknown() -> Descent | None:
+        return None if any(one.other == session_id for one in children_of(store, source_id)) else child
+
+    append(store, source_id, LINEAGE, unknown, "it does not say which session goes on from it", wait=wait)
     return made
 
 
-def _write(going: Going, made: Session, descent: Descent) -> None:
-    """Write what a session takes over, unless another process has let it go on in the meantime."""
-    store, source_id = made.wired.store, descent.other
-    mark = [] if going.way == SUB_AGENT else [transition(store, source_id, descent.messages)]
-    inherited = inherited_from(store, made.wired.codecs, source_id, (*mark, *going.told))
-    try:
-        store.append(made.session_id, 0, inherited.lead, [*inherited.records, descent.record(0)])
-    except StoreError:
-        if parent_of(store, made.session_id) is None:
-            raise
+# -- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def go_on(  # noqa: PLR0913  # as `Engine.continued`
+    open_one: Open,
+    wired: Wired,
+    session_id: str,
+    new_id: str,
+    *,
+    model: str | None,
+    window_tokens: int | str | None,
+    form: str | None,
+    scope: Scope | None,
+    mode: str | None,
+) -> Session:
+    """Do what `Engine.continued` says; `open_one` is `Engine.session`."""
+    lease, scope = WINDOW.newest(wired.store, session_id), _scope_of(wired.store, session_id, scope)
+    known = (lease.model, lease.window_tokens) if lease else ("", None)
+    model = known[0] if model is None else model
+    window = known[1] if window_tokens is None and model == known[0] else window_tokens
+    means = {"model": model, "window_tokens": window, "form": form or "openai.chat", "scope": scope}
+    source = open_one(session_id, **means)
+    mode = mode or (None if source.mode == "off" else source.mode)
+    return continued(source, open_one(new_id, **means, mode=mode), CONTINUED)
+
+
+def _scope_of(store: TranscriptStore, session_id: str, wanted: Scope | None) -> Scope:
+    """Return whose the new session is to be: as the newest messages of the other one, unless another is wanted.
+
+    Raises:
+        ConfigError: that is another user's, or another tenant's.
+    """
+    scopes = SCOPE.state(store, session_id) if session_id else ()
+    if not scopes:
+        return wanted or Scope()
+    scope = scopes[-1].scope
+    if wanted is not None and (wanted.tenant, wanted.user) != (scope.tenant, scope.user):
+        raise ConfigError(f"{session_id!a:.80} is another user's; go on from it in the scope of its own")
+    return wanted or scope
+
+
+# -- where one is long ------------------------------------------------------------------------------------------------
+
+
+def rotated(opened: Callable[..., Session], session_id: str, most_messages: int) -> Session:
+    """Return the session in which a long one goes on; begun where it is due. `opened` opens one by its id."""
+    source = opened(session_id)
+    newest, following = newest_of(source.wired.store, session_id, most_messages)
+    source = source if newest == session_id else opened(newest)
+    if following is None:
+        return source
+    return continued(source, opened(following, source.mode), ROTATED)
 
 
 def newest_of(transcripts: TranscriptStore, session_id: str, most_messages: int) -> tuple[str, str | None]:
@@ -787,150 +763,120 @@ def newest_of(transcripts: TranscriptStore, session_id: str, most_messages: int)
     return session_id, next(f"{first}~{number}" for number in count(len(seen) + 1))
 
 
-def sub_agent(going: Going, made: Session, clamped: bool) -> Session:  # noqa: FBT001  # told by one caller
-    """Let a sub-agent's session take over its parent's context, told how large its window is where it is clamped.
-
-    A session that it had before goes on as it is.
-
-    Raises:
-        ConfigError: there is another session of that id.
-        StoreError: the store failed.
-    """
-    source, lease = going.source, made.lease
-    if clamped:
-        was, tokens = source.lease.window_tokens, lease.window_tokens
-        cause = f"the sub-agent has {tokens:,} of the {was:,} tokens of {source.session_id}"
-        told = Event(events.CW_CLAMP_NOTICE, made.session_id, cause, lease.lease_id, -1, was, tokens)
-        made.wired.relay.notify(replace(told, model=lease.model, scope=made.scope))
-        said = f"The context window of this agent has {tokens:,} tokens, its parent's {was:,}: keep to what is asked."
-        going = going._replace(told=(Document(WINDOW, said),))
-    return made if made.session_id == source.session_id else continued(going, made)
-
-
-def _tell_parent(store: TranscriptStore, source_id: str, descent: Descent) -> None:
-    """Write into the earlier session that another one goes on from it; once."""
-
-    def act(head: tuple[int, int]) -> None:
-        known = children_of(store, source_id)
-        if not any(one.other == descent.other for one in known):
-            number = len(store.records(source_id, KIND))
-            store.append(source_id, head[0], (), [descent.record(number)])
-
-    Writing(store, source_id, "it does not say which session goes on from it", wait).tried(act)
-
-
 def _is_over(newest: list[StoredMessage]) -> bool:
     """Return whether a turn is over: the assistant has spoken last, and called no tool."""
     return bool(newest) and newest[-1].role == "assistant" and not newest[-1].call_ids
 
 
-# -- how sessions are opened for it -----------------------------------------------------------------------------------
+# -- for a sub-agent --------------------------------------------------------------------------------------------------
 
 
-class Means(NamedTuple):
-    """What a new session is opened with; None: as the one that it goes on from."""
-
-    model: str | None
-    window_tokens: int | str | None
-    form: str | None
-    scope: Scope | None
-    mode: str | None
-
-
-def go_on(open_one: Open, wired: Wired, session_id: str, new_id: str, means: Means) -> Session:
-    """Do what `Engine.continued` says; `open_one` is `Engine.session`."""
-    lease, scope = newest_lease(wired.store, session_id), _scope_of(wired.store, session_id, means.scope)
-    known = (lease.model, lease.window_tokens) if lease else ("", None)
-    model = known[0] if means.model is None else means.model
-    window = known[1] if means.window_tokens is None and model == known[0] else means.window_tokens
-    form = means.form or "openai.chat"
-    source = open_one(session_id, model=model, window_tokens=window, form=form, scope=scope)
-    made = open_one(
-        new_id, model=model, window_tokens=window, form=form, scope=scope, mode=means.mode or _mode_of(source)
-    )
-    return continued(Going(CONTINUED, source, time.time()), made)
-
-
-def _scope_of(store: TranscriptStore, session_id: str, wanted: Scope | None) -> Scope:
-    """Return whose the new session is to be: as the newest messages of the other one, unless another is wanted.
-
-    Raises:
-        ConfigError: that is another user's, or another tenant's.
-    """
-    scopes = scopes_of(store, session_id) if session_id else ()
-    if not scopes:
-        return wanted or Scope()
-    scope = scopes[-1].scope
-    if wanted is not None and (wanted.tenant, wanted.user) != (scope.tenant, scope.user):
-        raise ConfigError(f"{session_id!a:.80} is another user's; go on from it in the scope of its own")
-    return wanted or scope
-
-
-def _mode_of(session: Session) -> str | None:
-    return None if session.mode == "off" else session.mode
-
-
-def rotated(opened: Callable[..., Session], session_id: str, most_messages: int) -> Session:
-    """Return the session in which a long one goes on; begun where it is due. `opened` opens one by its id."""
-    source = opened(session_id)
-    newest, following = newest_of(source.wired.store, session_id, most_messages)
-    source = source if newest == session_id else opened(newest)
-    if following is None:
-        return source
-    return continued(Going(ROTATED, source, time.time()), opened(following, source.mode))
-
-
-class Agent(NamedTuple):
-    """A sub-agent as somebody wants it: `window` is whether it shares that of its parent, and what it has at most."""
-
-    name: str
-    shares: bool
-    window: tuple[bool, int | None]
-    session_id: str | None
-    model: str | None
-    mode: str | None
-
-
-def begin(open_one: Open, parent: Session, agent: Agent) -> Session:
-    """Do what `Engine.sub_agent` says; `open_one` is `Engine.session`."""
-    _check(parent, agent)
-    model = parent.lease.model if agent.model is None else agent.model
-    own, tokens = _window(parent, agent, model)
-    made = open_one(
-        parent.session_id if agent.shares else agent.session_id or f"{parent.session_id}/{agent.name}",
-        model=model,
-        window_tokens=tokens,
-        form=parent.codec.tag,
-        scope=parent.scope._replace(agent=agent.name),
-        mode=agent.mode,
-    )
-    return sub_agent(Going(SUB_AGENT, parent, time.time()), made, clamped=tokens < own)
-
-
-def _check(parent: Session, agent: Agent) -> None:
-    """Check what somebody wants of a sub-agent.
-
-    Raises:
-        ConfigError: it contradicts itself, or the window is too small.
-    """
-    shares_window, clamp = agent.window
-    if not agent.name.strip():
+def begin(  # noqa: PLR0913  # as `Engine.sub_agent`
+    open_one: Open,
+    parent: Session,
+    name: str,
+    *,
+    shares: bool,
+    shares_window: bool,
+    clamp: int | None,
+    session_id: str | None,
+    model: str | None,
+    mode: str | None,
+) -> Session:
+    """Do what `Engine.sub_agent` says; `open_one` is `Engine.session`. A session of before goes on as it is."""
+    if not name.strip():
         raise ConfigError("the sub-agent has no name; it is what its scope calls it")
-    if agent.shares and agent.session_id not in {None, parent.session_id}:
+    if shares and session_id not in {None, parent.session_id}:
         raise ConfigError(f"a session that is shared is {parent.session_id!a:.80}; leave session_id out")
-    if clamp is None:
-        return
-    if shares_window:
+    if clamp is not None and shares_window:
         raise ConfigError("a window that is shared can't be clamped; leave clamp_tokens or share_context_window out")
     least = parent.wired.loaded.settings.window.min
-    if clamp < least:
+    if clamp is not None and clamp < least:
         raise ConfigError(f"clamp_tokens is {clamp:,}; a window has at least {least:,} tokens (window.min)")
-
-
-def _window(parent: Session, agent: Agent, model: str) -> tuple[int, int]:
-    """Return the window that an agent would have, and the one that it gets, in tokens."""
-    shares_window, clamp = agent.window
-    own = parent.lease.window_tokens
+    own, was = parent.lease.window_tokens, parent.lease.window_tokens
+    model = parent.lease.model if model is None else model
     if model != parent.lease.model and not shares_window:
         own = parent.wired.lease(model, None).window_tokens
-    return own, own if clamp is None else min(own, clamp)
+    made = open_one(
+        parent.session_id if shares else session_id or f"{parent.session_id}/{name}",
+        model=model,
+        window_tokens=own if clamp is None else min(own, clamp),
+        form=parent.codec.tag,
+        scope=parent.scope._replace(agent=name),
+        mode=mode,
+    )
+    told: list[Document] = []
+    if clamp is not None and clamp < own:
+        tokens = made.lease.window_tokens
+        cause = f"the sub-agent has {tokens:,} of the {was:,} tokens of {parent.session_id}"
+        notice = Event(events.CW_CLAMP_NOTICE, made.session_id, cause, made.lease.lease_id, -1, was, tokens)
+        made.wired.relay.notify(replace(notice, model=made.lease.model, scope=made.scope))
+        said = f"The context window of this agent has {tokens:,} tokens, its parent's {was:,}: keep to what is asked."
+        told.append(Document(WINDOW_DOCUMENT, said))
+    return made if made.session_id == parent.session_id else continued(parent, made, SUB_AGENT, told)
+
+
+# -- what is taken over -----------------------------------------------------------------------------------------------
+
+
+def _inherited(wired: Wired, source_id: str, told: Sequence[Document]) -> tuple[list[StoredMessage], list[Record]]:
+    """Return the messages of system text in front of all, and records of all else; `told` before its documents.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    store, pins = wired.store, PIN.state(wired.store, source_id)
+    lead, views = _viewed(wired, source_id, pins)
+    kept = [one for one in DOCUMENT.state(store, source_id) if one.name not in {TRANSITION, WINDOW_DOCUMENT}]
+    # Those that say where it is come first: they are left out last.
+    documents = {one.name: DocumentChange(*one) for one in (*told, *kept, *views)}
+    texts = (Pin(name=name, text=text) for name, text in pins.named.items())
+    changes = (one._replace(seq=len(lead)) for one in _changes(stored_goals(store, source_id)))
+    return lead, [*PIN.records(texts), *GOAL.records(changes), *DOCUMENT.records(documents.values())]
+
+
+def transition(store: TranscriptStore, source_id: str, messages: int) -> Document:
+    """Return the mark that says where what was said before is, and how it comes back."""
+    newest = store.read(source_id, messages - 1, messages - 1) if messages else []
+    until = f", until {stamp(newest[0].time)}" if newest and newest[0].time is not None else ""
+    name, said = shown(source_id), f"{messages:,} message{'s' * (messages != 1)}{until}"
+    lines = [
+        f"This conversation goes on from an earlier one, {name} ({said}). What was said there is stored, not shown."
+    ]
+    if messages:
+        ids = f'recall with the id "{name}#m0-m{messages - 1}", search with the id "{name}"'
+        lines.append(f"history brings it back: {ids}.")
+    return Document(TRANSITION, "\n".join(lines))
+
+
+def _viewed(wired: Wired, source_id: str, pins: Pins) -> tuple[list[StoredMessage], list[Document]]:
+    """Return the system text in front, and as documents what else is system text or context, or is pinned."""
+    lead: list[StoredMessage] = []
+    views: list[Document] = []
+    for row in messages_of(wired.store, source_id):
+        if row.seq == len(lead) and row.category is Category.SYSTEM:
+            lead.append(replace(row, notice=None))
+        elif row.category in {Category.SYSTEM, Category.CONTEXT} or row.seq in pins.seqs:
+            views.append(
+                Document(f"[{shown(source_id)} m{row.seq}]", wired.codecs[row.codec].text(row.payload).strip())
+            )
+    return lead, [one for one in views if one.text]
+
+
+def _changes(goals: Goals) -> Iterator[GoalChange]:
+    """Yield what makes goals stand in a session that has none."""
+    name = goals.active.text if goals.active else None
+    standing = (*goals.milestones, *goals.decisions, *goals.artifacts, *goals.blockers, *goals.architecture)
+    yield from (_change(one) for one in standing if one.goal != name)
+    if name is None:
+        return
+    yield GoalChange("set", name)
+    yield from (_change(one) for one in standing if one.goal == name)
+    if goals.next_step:
+        yield GoalChange("next", goals.next_step)
+
+
+def _change(item: GoalItem) -> GoalChange:
+    if item.kind == "decision":
+        return GoalChange("lock" if item.done else "decide", item.text)
+    return GoalChange(_WAYS[item.kind], item.text, done=item.done)

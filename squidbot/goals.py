@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.goals.book import GoalBook
-from squidbot.core.goals.values import Change, Goal, Goals, Item
+from squidbot.core.transcript.goals import Goal, GoalBook, GoalChange, GoalItem, Goals
 from squidbot.services.forget import forget_named
 from squidbot.tool_goals import answer_goal, goal_tool
 
@@ -13,11 +12,11 @@ if TYPE_CHECKING:
     from squidbot.session import Session
 
 __all__ = [
-    "Change",
     "Goal",
     "GoalBook",
+    "GoalChange",
+    "GoalItem",
     "Goals",
-    "Item",
     "answer_goal",
     "forget_goal",
     "goal_tool",

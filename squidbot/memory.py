@@ -16,21 +16,22 @@ from squidbot.adapters.common.embeddings import known_even
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.forgetting import TOLD, Finds
 from squidbot.core.memories import Scope, View
 from squidbot.core.ports import Calibrated
+from squidbot.core.removal import Finds
+from squidbot.core.transcript.removals import TOLD
 from squidbot.wiring.registry import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.forgetting import Withdrawn
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.meaning import ByMeaning
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
+    from squidbot.core.transcript.removals import Withdrawn
     from squidbot.core.vectors import VectorIndex
     from squidbot.wiring.extensions import Hooks
     from squidbot.wiring.registry import Registry
@@ -205,7 +206,7 @@ def withdraw(
     found: list[str] = []
     sessions: list[str] = []
     if isinstance(store, Finds):
-        sessions = store.sessions_with(TOLD, [json.dumps(each) for each in memory_ids])
+        sessions = store.sessions_with(TOLD.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
     elif isinstance(store, Lists):
         sessions = [session_id for session_id, _ in store.sessions()]
     for session_id in sessions:

@@ -15,12 +15,12 @@ from squidbot.core import events
 from squidbot.core.budget import Known, Resolved, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.forgetting import Finds
-from squidbot.core.leases import LEARNED, learned_tokens
+from squidbot.core.removal import Finds
 from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.header import Card, Definition, Loading
 from squidbot.core.sizing.memory import MIB, Reserved, measure, model_of
 from squidbot.core.sizing.vram import Watch, fullness
+from squidbot.core.transcript.windows import LEARNED, learned_tokens
 from squidbot.wiring.registry import OPEN_FILES, check_offered, make
 
 if TYPE_CHECKING:
@@ -755,8 +755,8 @@ class LearnedWindows:
         if not isinstance(store, Finds):
             return None
         try:
-            sessions = store.sessions_with(LEARNED, [json.dumps(name)])
-            return learned_tokens((one for each in sessions for one in store.records(each, LEARNED)), name)
+            sessions = store.sessions_with(LEARNED.name, [json.dumps(name, ensure_ascii=False)])
+            return learned_tokens((one for each in sessions for one in LEARNED.all(store, each)), name)
         except StoreError as error:
             self._observer.notify(Event(events.DEGRADED, "", f"learned windows were not read: {error}"))
             return None

@@ -30,8 +30,6 @@ from squidbot.core.arguments import (
     tokens,
     whole,
 )
-from squidbot.core.contexts import Documents
-from squidbot.core.descent import ancestors, shown
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, ConfigError, NotFoundError, RecallError
 from squidbot.core.events import DEGRADED, Event
@@ -39,6 +37,8 @@ from squidbot.core.memory.injected import Turns
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.core.recall.history import Asked, Maker, hits_of, listed, named, resolve
 from squidbot.core.recall.search import read_query
+from squidbot.core.transcript.documents import SessionDocuments
+from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.marks import refused
 from squidbot.core.view.renderer import Renderer
@@ -56,10 +56,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.contexts import Document
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.forgetting import Forgotten
-    from squidbot.core.goals.book import GoalBook
     from squidbot.core.memories import Scope
     from squidbot.core.memory.extract import Candidate, Utterance
     from squidbot.core.messages import Cost, Lease
@@ -67,8 +65,10 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.recall.history import Hits, Page
-    from squidbot.core.snapshots import Snapshot
     from squidbot.core.tokens.counters import Meter
+    from squidbot.core.transcript.documents import Document
+    from squidbot.core.transcript.goals import GoalBook
+    from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
     from squidbot.services.documents import Sources
@@ -319,11 +319,11 @@ class Lookups:
     def _spoken(self) -> Iterator[Utterance]:
         """Yield what the session's user says in the newest messages."""
         from squidbot.core.memory.extract import utterances  # noqa: PLC0415  # few calls need it
-        from squidbot.core.scopes import scope_at, scopes_of  # noqa: PLC0415
+        from squidbot.core.transcript.scopes import SCOPE, scope_at  # noqa: PLC0415
 
         wired, session_id = self._wired, self._place.session_id
         last_seq = wired.store.head(session_id)[0] - 1
-        scopes = scopes_of(wired.store, session_id)
+        scopes = SCOPE.state(wired.store, session_id)
         rows = wired.store.read(session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
         mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
         yield from utterances(mine, wired.codecs)
@@ -353,7 +353,7 @@ class Lookups:
     @property
     def goals(self) -> GoalBook:
         """What the session is after, in its window."""
-        from squidbot.core.goals.book import GoalBook  # noqa: PLC0415  # few sessions have any
+        from squidbot.core.transcript.goals import GoalBook  # noqa: PLC0415  # few sessions have any
 
         core, meter = self._core, self._meter
         window_tokens = core.lease.window_tokens
@@ -382,11 +382,12 @@ class Lookups:
         return self._handed(told, name)
 
     @property
-    def documents(self) -> Documents:
+    def documents(self) -> SessionDocuments:
         """The documents in the head of the session's requests, in its window."""
         core, meter = self._core, self._meter
         window_tokens = core.lease.window_tokens
-        return Documents(self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait)
+        place = self._wired.store, core.session_id
+        return SessionDocuments(*place, window_tokens, lambda text: meter.text(text).bound, wait)
 
     @cached_property
     def sources(self) -> Sources:

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs.fields import kind
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
-from squidbot.core.goals.book import MOST_CHARS
-from squidbot.core.goals.values import ACTIONS, UNLOCK, same
+from squidbot.core.transcript.goals import ACTIONS, MOST_CHARS, UNLOCK, same
 from squidbot.core.view.marks import harmless, refused
 from squidbot.tools import Answer, defined, given, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from squidbot.core.goals.book import GoalBook
-    from squidbot.core.goals.values import Goals, Item
+    from squidbot.core.transcript.goals import GoalBook, GoalItem, Goals
 
 __all__ = ["answer_goal", "goal_tool", "told"]
 
@@ -109,7 +107,7 @@ def told(goals: Goals) -> str:
 _DONE: Final = {"milestone": " (reached)", "decision": " (locked)"}
 
 
-def _line(item: Item) -> str:
+def _line(item: GoalItem) -> str:
     return f"{item.kind}{_DONE.get(item.kind, '') if item.done else ''}: {item.text}"
 
 

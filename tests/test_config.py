@@ -18,8 +18,8 @@ from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
 from squidbot.core.journal import Entry, Rules
 from squidbot.core.plan import Representation
 from squidbot.core.settings import HistorySettings
-from squidbot.core.snapshots import Retention
 from squidbot.core.summaries import JobSettings
+from squidbot.core.transcript.snapshots import Retention
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.core import events
-from squidbot.core.descent import children_of, parent_of
 from squidbot.core.errors import ConfigError, NotFoundError
 from squidbot.core.memories import Scope
+from squidbot.core.transcript.lineage import children_of, parent_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ import pytest
 import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError
-from squidbot.core.journal import told_of
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Completion
+from squidbot.core.transcript.bookkeeping import JOURNALED
 from squidbot.hookspecs import hookimpl
 from squidbot.services.background import ByJournal, Kept, Occasion, Order, Worker
 
@@ -112,7 +112,7 @@ def test_entry_by_rule_tells_what_was_decided_done_open_touched_and_failed(tmp_p
         assert entry.errors == ("run: ERROR: 2 tests failed in test_store.py",)
         assert "Move the facts into SQLite" in entry.summary
         assert engine.iterated(session) == (), "nothing new was said"
-        assert told_of(engine.wired.store, "s").until_seq == 5
+        assert JOURNALED.state(engine.wired.store, "s").until_seq == 5
 
 
 def test_entry_is_made_after_the_interval_and_tells_only_what_is_new(tmp_path: Path) -> None:

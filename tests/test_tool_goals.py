@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.chat.toolbox import names_of
 from squidbot.core.errors import ConfigError, NotFoundError
-from squidbot.core.goals.values import ACTIONS, UNLOCK
 from squidbot.core.memories import Scope
 from squidbot.core.tokens.counters import builtin_counter
+from squidbot.core.transcript.goals import ACTIONS, UNLOCK
 from squidbot.goals import answer_goal, forget_goal, goal_tool, goals_of
 from squidbot.plugins import toolkit
 from squidbot.plugins.host import Hosted, Served

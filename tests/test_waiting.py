@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.core import trying
+from squidbot.core.transcript import records
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_wait_is_random_and_tells_the_time() -> None:
 @pytest.mark.parametrize("name", ACTS)
 def test_writers_that_never_stop_are_given_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With an error of its own, after the time that is named, and few tries in it."""
-    monkeypatch.setattr(trying, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(records, "MOST_SECONDS", 0.2)
     session = squidbot.load({}).session("s")
     store, tries = session.wired.store, 0
     append = store.append

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
-from squidbot.core.forgetting import TOLD
 from squidbot.core.memory.asking import Added, Asked
 from squidbot.core.messages import Record
+from squidbot.core.transcript.removals import TOLD
 from squidbot.memory import withdraw
 from squidbot.testing import made_message
 from squidbot.wiring.extensions import Relay
@@ -289,7 +289,9 @@ def test_only_sessions_that_were_told_of_a_fact_are_looked_at() -> None:
     """Of ten thousand others none is opened; a store that can only list its sessions has all of them looked at."""
     store, looked = InMemoryStore(), list[str]()
     for name, told in (("s", "f-one"), ("t", "f-other")):
-        store.append(name, 0, [made_message(0)], [Record(TOLD, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')])
+        store.append(
+            name, 0, [made_message(0)], [Record(TOLD.name, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')]
+        )
 
     def look(session_id: str) -> None:
         looked.append(session_id)

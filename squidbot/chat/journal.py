@@ -7,9 +7,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.journal import question_of
-from squidbot.core.markers import marked_lines
 from squidbot.core.messages import Category
 from squidbot.core.notes.extract import extract
+from squidbot.core.transcript.markers import marked_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from squidbot.commands.ending import ANSWER_IS_NO, complain
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
-from squidbot.core.contexts import Documents
-from squidbot.core.leases import newest_lease
+from squidbot.core.transcript.documents import SessionDocuments
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.services.documents import Sources
 from squidbot.services.forget import forget_document
 from squidbot.wiring.streams import wait
@@ -82,10 +82,10 @@ def _json(standing: list[tuple[str, int]], waiting: list[tuple[str, int]]) -> di
 
 
 def _sources(place: Opened, session_id: str) -> Sources:
-    lease = newest_lease(place.store, session_id)
+    lease = WINDOW.newest(place.store, session_id)
     meter = place.wired.meter(lease.model if lease else "")
     window_tokens = lease.window_tokens if lease else place.wired.loaded.settings.window.default
-    documents = Documents(place.store, session_id, window_tokens, lambda said: meter.text(said).bound, wait)
+    documents = SessionDocuments(place.store, session_id, window_tokens, lambda said: meter.text(said).bound, wait)
     return Sources.of(place.wired.loaded, documents, lambda _said: None)
 
 

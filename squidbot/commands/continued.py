@@ -8,11 +8,9 @@ from squidbot.commands import options
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
 from squidbot.commands.texts import count
-from squidbot.core.contexts import KIND as CONTEXT
-from squidbot.core.contexts import documents_of
-from squidbot.core.goals.records import GOAL, goals_of
-from squidbot.core.pins import KIND as PIN
-from squidbot.core.pins import Pins
+from squidbot.core.transcript.documents import DOCUMENT
+from squidbot.core.transcript.goals import stored_goals
+from squidbot.core.transcript.pins import PIN
 from squidbot.engine import Engine
 
 __all__ = ["continued"]
@@ -28,14 +26,14 @@ def continued(*, session_id: str, new_id: str, store: str | None, as_json: bool)
     with opened(store, writes=True) as place:
         found = place.find(session_id)
         made = Engine(place.wired).continued(found, new_id).session_id
-        goals = goals_of(place.store.records(made, GOAL))
+        goals = stored_goals(place.store, made)
         taken = {
             "session": made,
             "parent": found,
             "goal": goals.active.text if goals.active else None,
             "decisions": len(goals.decisions),
-            "documents": len(documents_of(place.store.records(made, CONTEXT))),
-            "pins": len(Pins.of(place.store.records(made, PIN)).texts),
+            "documents": len(DOCUMENT.state(place.store, made)),
+            "pins": len(PIN.state(place.store, made).texts),
         }
     if as_json:
         options.print_json(taken)

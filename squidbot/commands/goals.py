@@ -10,16 +10,15 @@ from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.paper import Paper
 from squidbot.commands.reading.opened import opened
-from squidbot.core.goals.book import GoalBook
-from squidbot.core.goals.values import ACTIONS
-from squidbot.core.leases import newest_lease
+from squidbot.core.transcript.goals import ACTIONS, GoalBook
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.services.forget import forget_named
 from squidbot.tool_goals import told
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened
-    from squidbot.core.goals.values import Goals, Item
+    from squidbot.core.transcript.goals import GoalItem, Goals
 
 __all__ = ["goals"]
 
@@ -54,7 +53,7 @@ def goals(  # noqa: PLR0913  # each is an argument of the command line
 
 
 def _book(place: Opened, session_id: str) -> GoalBook:
-    lease = newest_lease(place.store, session_id)
+    lease = WINDOW.newest(place.store, session_id)
     meter = place.wired.meter(lease.model if lease else "")
     window_tokens = lease.window_tokens if lease else place.wired.loaded.settings.window.default
     return GoalBook(place.store, session_id, window_tokens, lambda said: meter.text(said).bound, wait)
@@ -91,5 +90,5 @@ def _json(known: Goals) -> dict[str, object]:
     }
 
 
-def _item(item: Item, done: str) -> dict[str, object]:
+def _item(item: GoalItem, done: str) -> dict[str, object]:
     return {"text": item.text, done: item.done}

@@ -17,7 +17,7 @@ from squidbot.commands.texts import ago, clock, count, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.snapshots import Snapshot
+    from squidbot.core.transcript.snapshots import Snapshot
 
 __all__ = ["restore", "snapshot", "snapshots"]
 

@@ -69,7 +69,7 @@ def backup(*, target: str, store: str | None, as_json: bool) -> None:
 
 def _unread(store: str | None) -> dict[str, list[str]]:
     """Return what the engine can't read of sessions whose rows are whole, by session: calls of these fail with it."""
-    from squidbot.commands.reading.records import unreadable  # noqa: PLC0415  # only doctor needs it
+    from squidbot.core.kinds import unreadable  # noqa: PLC0415  # only doctor needs it
 
     with opened(store) as place:
         found = {name: list(unreadable(place.store, name)) for name, _ in place.sessions()}

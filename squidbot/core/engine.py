@@ -6,24 +6,26 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.compaction.turn import Inputs
 from squidbot.core.events import FORGOTTEN, Event
-from squidbot.core.leases import newest_lease
+from squidbot.core.removal import withdraw
 from squidbot.core.session import RETENTION, Session
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.renderer import Renderer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.forgetting import Facts, Withdrawn
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Lease
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
+    from squidbot.core.removal import Facts
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.snapshots import Retention
     from squidbot.core.summaries import Desk, JobSettings, Tries
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.trying import Wait
+    from squidbot.core.transcript.records import Wait
+    from squidbot.core.transcript.removals import Withdrawn
+    from squidbot.core.transcript.snapshots import Retention
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
 
@@ -69,7 +71,7 @@ class ContextEngine:
         Raises:
             StoreError: the store failed.
         """
-        return newest_lease(self._transcripts, session_id)
+        return WINDOW.newest(self._transcripts, session_id)
 
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
@@ -87,8 +89,6 @@ class ContextEngine:
         Raises:
             StoreError: nothing was taken out.
         """
-        from squidbot.core.forgetting import withdraw  # noqa: PLC0415  # no turn needs it
-
         gone = withdraw(self._shelf(session_id, meter), facts)
         if gone is not None and self._observer is not None:
             self._observer.notify(Event(FORGOTTEN, session_id, facts.reason))

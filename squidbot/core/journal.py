@@ -12,18 +12,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.core.errors import DamagedStoreError, LLMError, NotFoundError, StoreError
-from squidbot.core.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
-from squidbot.core.messages import Category, Record
+from squidbot.core.messages import Category
 from squidbot.core.notes.extract import changed_file, clip, extract, failure, is_about_file, one_line
 from squidbot.core.redaction import NAMES, Redactor
-from squidbot.core.trying import Writing
+from squidbot.core.transcript.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.messages import Message
-    from squidbot.core.ports import LLM, TokenCounter, TranscriptStore
-    from squidbot.core.trying import Wait
+    from squidbot.core.ports import LLM, TokenCounter
 
 
 # The lists of an entry, by their keys in a line. `errors` is ours: J-03 asks for them, and J-01 has no place for them.
@@ -710,72 +708,3 @@ def _shorter(text: str, most_chars: int, what: str, cuts: list[str]) -> str:
         return text
     cuts.append(f"{what}: {most_chars:,} of {len(text):,} characters are kept")
     return f"{text[: most_chars - 1]}…"
-
-
-# How far a session has been told in a journal, as records of the session, and when an entry is due
-# (J-02).
-
-# The kind of these records.
-JOURNALED: Final = "journaled"
-
-
-class Told(NamedTuple):
-    """What entries have told of a session.
-
-    Attributes:
-        until_seq: the first message that none tells of.
-        time: when the newest was made, in seconds since 1970; None where there is none.
-        entries: how many there are.
-    """
-
-    until_seq: int = 0
-    time: float | None = None
-    entries: int = 0
-
-
-def told_of(transcripts: TranscriptStore, session_id: str) -> Told:
-    """Return how far a session has been told.
-
-    Raises:
-        DamagedStoreError: what is stored can't be read.
-        StoreError: the store failed.
-    """
-    records = transcripts.records(session_id, JOURNALED)
-    if not records:
-        return Told()
-    try:
-        until_seq, time = json.loads(records[-1].body)
-        return Told(int(until_seq), float(time), len(records))
-    except (ValueError, TypeError) as error:
-        raise DamagedStoreError(f"what a journal tells of {session_id!r} can't be read: {error}") from error
-
-
-def stretches(transcripts: TranscriptStore, session_id: str) -> list[tuple[int, int, float]]:
-    """Return what has been told, in order: the first message, the first behind, and when, in seconds since 1970.
-
-    Raises:
-        DamagedStoreError: what is stored can't be read.
-        StoreError: the store failed.
-    """
-    found: list[tuple[int, int, float]] = []
-    for record in transcripts.records(session_id, JOURNALED):
-        try:
-            until_seq, time = json.loads(record.body)
-            found.append((found[-1][1] if found else 0, int(until_seq), float(time)))
-        except (ValueError, TypeError) as error:
-            raise DamagedStoreError(f"what a journal tells of {session_id!r} can't be read: {error}") from error
-    return found
-
-
-def tell(transcripts: TranscriptStore, session_id: str, until_seq: int, time: float, wait: Wait | None = None) -> None:
-    """Note, durably, that the messages in front of one have been told; `wait`: how to wait for others who write.
-
-    Raises:
-        StoreError: nothing was noted.
-    """
-
-    def act(head: tuple[int, int]) -> None:
-        record = Record(JOURNALED, told_of(transcripts, session_id).entries, json.dumps([until_seq, time]))
-        transcripts.append(session_id, head[0], (), (record,))
-
-    Writing(transcripts, session_id, "nothing was noted of the journal", wait).tried(act)

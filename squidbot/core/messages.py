@@ -309,7 +309,7 @@ class Part(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A numbered note beside a transcript: `kind` is "plan", "lease", "pin", "request", ...; JSON in `body`.
+    """A numbered note beside a transcript: `kind` is "plan", "window", "pin", "request", ...; JSON in `body`.
 
     `number` counts the records of one kind in one session from 0.
     """

@@ -12,15 +12,16 @@ from squidbot.core.budget import Reserve
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
 from squidbot.core.tokens.calibration import Bills
+from squidbot.core.transcript.records import RecordKind, as_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from squidbot.core.messages import Lease, Part, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.tokens.calibration import Added
 
-__all__ = ["REQUEST", "SEALED_PARTS", "Mode", "Past", "digest", "seal", "tokens_used"]
+__all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "Mode", "Past", "digest", "seal", "tokens_used"]
 
 REQUEST = "request"
 NOTHING = Cost(0, 0)
@@ -28,29 +29,8 @@ NO_MODE = "no mode"
 # How many of a request's last parts are compared with the next one's: only the newest atom is ever rendered anew, and
 # an atom with more parts than this has its first ones fixed by what follows them.
 SEALED_PARTS = 8
-# What a record leaves out where it is so: there is one for each request, and most of them have most of these.
-UNSAID: Mapping[str, object] = {
-    "system": "",
-    "tools": "",
-    "told": (),
-    "plan": -1,
-    "messages": -1,
-    "lease": "",
-    "pressed": False,
-    "rungs": (),
-    "noticed": False,
-    "bills": [],
-    "certified": 0,
-    "certificate": "",
-    "skipped": 0,
-    "rests_until": None,
-    "mode": "",
-    "mode_chosen": False,
-    "mode_told": "",
-    "reserve": None,
-    "usage": None,
-    "again": 0,
-}
+# Not stored by name: the number is the record's own, bills have a form of their own, the others are for the next one.
+_UNSTORED = frozenset({"number", "added", "sent", "bills"})
 
 
 class Mode(NamedTuple):
@@ -191,34 +171,10 @@ class Past(NamedTuple):
 
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""
-        body: dict[str, object] = {
-            "cost": self.cost,
-            "outside": self.outside,
-            "system": self.system,
-            "tools": self.tools,
-            "told": self.told,
-            "plan": self.plan_id,
-            "parts": self.parts,
-            "seal": self.seal,
-            "messages": self.messages,
-            "lease": self.lease_id,
-            "limit": self.limit,
-            "pressed": self.pressed,
-            "rungs": self.rungs,
-            "noticed": self.noticed,
-            "bills": self.bills.to_json(),
-            "certified": self.certified,
-            "certificate": self.certificate,
-            "skipped": self.skipped,
-            "rests_until": self.rests_until,
-            "mode": self.mode,
-            "mode_chosen": self.mode_chosen,
-            "mode_told": self.mode_told,
-            "reserve": self.reserve,
-            "again": self.again,
-            "usage": [usage.input_tokens, usage.output_tokens, usage.cached_tokens] if usage else None,
-        }
-        said = {name: value for name, value in body.items() if name not in UNSAID or value != UNSAID[name]}
+        said = {name: value for name, value in as_fields(self).items() if name not in _UNSTORED}
+        said |= {"cost": self.cost, "bills": self.bills.to_json()} if self.bills.reports else {"cost": self.cost}
+        if usage:
+            said["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
         return Record(REQUEST, self.number, json.dumps(said, separators=(",", ":")))
 
     @classmethod
@@ -228,37 +184,27 @@ class Past(NamedTuple):
         Raises:
             DamagedStoreError: the record can't be read.
         """
-        try:
-            body = {**UNSAID, **json.loads(record.body)}
-            return cls(
-                number=record.number,
-                again=body["again"],
-                cost=Cost(*body["cost"]),
-                outside=Cost(*body["outside"]),
-                system=body["system"],
-                tools=body["tools"],
-                told=tuple((name, text) for name, text in body["told"]),
-                plan_id=body["plan"],
-                parts=body["parts"],
-                seal=body["seal"],
-                messages=body["messages"],
-                lease_id=body["lease"],
-                limit=Cost(*body["limit"]),
-                pressed=body["pressed"],
-                rungs=tuple(str(rung) for rung in body["rungs"]),
-                noticed=body["noticed"],
-                bills=Bills.from_json(body["bills"]),
-                certified=body["certified"],
-                certificate=body["certificate"],
-                skipped=body["skipped"],
-                rests_until=body["rests_until"],
-                mode=body["mode"],
-                mode_chosen=body["mode_chosen"],
-                mode_told=body["mode_told"],
-                reserve=Reserve(*body["reserve"]) if body["reserve"] else None,
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
+        return REQUESTS.read(record)._replace(number=record.number)
+
+
+def _read(text: str) -> Past:
+    """Return the past that stands in a JSON text; what most requests have in common is left out there."""
+    body = json.loads(text)
+    said = {name: value for name, value in body.items() if name in Past._field_defaults}
+    told = tuple((str(name), str(text)) for name, text in body.get("told", ()))
+    made = {
+        "cost": Cost(*body["cost"]),
+        "outside": Cost(*body.get("outside", NOTHING)),
+        "limit": Cost(*body.get("limit", NOTHING)),
+        "told": told,
+        "rungs": tuple(map(str, body.get("rungs", ()))),
+        "bills": Bills.from_json(body.get("bills", [])),
+        "reserve": Reserve(*body["reserve"]) if "reserve" in body else None,
+    }
+    return Past(**{**said, **made})
+
+
+REQUESTS = RecordKind(REQUEST, _read, tuple)
 
 
 def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:

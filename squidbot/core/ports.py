@@ -401,7 +401,7 @@ class Summarizer(Protocol):
 
 
 class TranscriptStore(Protocol):
-    """Append-only transcripts, and the numbered records beside them: plans, leases, pins, requests.
+    """Append-only transcripts, and the numbered records beside them: plans, context windows, pins, requests.
 
     A session id is any str of 1 to 1,024 characters; each is its own session; any other id is refused with a
     StoreError before anything is written. Appending is all or nothing, and durable when it returns.

@@ -8,9 +8,8 @@ from squidbot.core import events
 from squidbot.core.compaction.turn import back as brought
 from squidbot.core.compaction.undo import RAW, to_plan, to_the_one_before
 from squidbot.core.errors import SquidbotError
-from squidbot.core.pins import KIND as PIN
-from squidbot.core.pins import Pins
-from squidbot.core.snapshots import SNAPSHOT, Saved, Snapshot, Snapshots
+from squidbot.core.transcript.pins import PIN, Pins
+from squidbot.core.transcript.snapshots import SNAPSHOT, Snapshot, SnapshotIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.undo import Return
     from squidbot.core.messages import Record
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.snapshots import Retention
     from squidbot.core.state import State
+    from squidbot.core.transcript.snapshots import Retention
     from squidbot.core.view.current import Standing
 
 __all__ = ["RestorePoints", "undone"]
@@ -35,17 +34,16 @@ class RestorePoints:
         self._state = state
         self._retention = retention
 
-    def read(self) -> Snapshots:
+    def read(self) -> SnapshotIndex:
         """Return the snapshots that are kept.
 
         Raises:
             DamagedStoreError: what is stored can't be read.
         """
-        shelf = self._state.shelf
-        return Snapshots.of(shelf.transcripts.records(shelf.session_id, SNAPSHOT))
+        return SNAPSHOT.state(self._state.shelf.transcripts, self._state.shelf.session_id)
 
-    def saved(self, stored: Standing, cause: str, name: str, now: float | None) -> Saved:
-        """Return a snapshot of what stands, and the record to store; one without a name is made unasked.
+    def saved(self, stored: Standing, cause: str, name: str, now: float | None) -> Snapshot:
+        """Return a snapshot of what stands, to be stored; one without a name is made unasked.
 
         Raises:
             DamagedStoreError: what is stored can't be read.
@@ -54,9 +52,9 @@ class RestorePoints:
         time = stored.newest_time if now is None else now
         counts = stored.messages, stored.pins.count
         made = Snapshot(name, not name, cause, plan_id, self._state.lease.lease_id, *counts, created_at=time)
-        return self.read().saved(made, self._retention)
+        return self.read().placed(made, self._retention)
 
-    def automatic(self, stored: Standing, cause: str, now: float | None) -> Saved | None:
+    def automatic(self, stored: Standing, cause: str, now: float | None) -> Snapshot | None:
         """Return a snapshot made unasked; None where that fails, which never fails the turn."""
         try:
             return self.saved(stored, cause, "", now)
@@ -64,11 +62,11 @@ class RestorePoints:
             self._state.notify(events.SNAPSHOT_ERROR, str(error), stored.plan)
             return None
 
-    def tell(self, saved: Saved | None) -> None:
+    def tell(self, saved: Snapshot | None) -> None:
         """Tell of a snapshot that is stored by now; None is none."""
         if saved is not None:
-            name = events.AUTO_SNAPSHOT_CREATED if saved.snapshot.automatic else events.SNAPSHOT_CREATED
-            self._state.notify(name, saved.snapshot.name)
+            name = events.AUTO_SNAPSHOT_CREATED if saved.automatic else events.SNAPSHOT_CREATED
+            self._state.notify(name, saved.name)
 
     def make(self, stored: Standing, name: str, now: float | None) -> Snapshot:
         """Store a snapshot of what stands under a name, and return it.
@@ -79,7 +77,7 @@ class RestorePoints:
         saved = self.saved(stored, "manual", name, now)
         self._state.append(stored, (), (saved.record,))
         self.tell(saved)
-        return saved.snapshot
+        return saved
 
     def restore(self, name: str, turn: Turn, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:
         """Make plan and pins what they were at a snapshot, and return the plan that does so, which is stored.
@@ -95,9 +93,8 @@ class RestorePoints:
         wanted = self.read().named(name)
         back = to_plan(state.shelf, "restore", wanted.plan_id)
         saved = self.saved(stored, "restore", "", now)
-        records = state.shelf.transcripts.records(state.shelf.session_id, PIN)
-        pins = stored.pins.back_to(Pins.of(records[: wanted.pins]))
-        beside = saved.record, *stored.pins.records(pins)
+        then = Pins.of(PIN.all(state.shelf.transcripts, state.shelf.session_id)[: wanted.pins])
+        beside = saved.record, *PIN.records(stored.pins.back_to(then), stored.pins.count)
         change = brought(turn, stored, inputs or turn.as_before(stored, now), back)
         plan = _stands_again(state, stored, change, back, beside)
         self.tell(saved)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from squidbot.core import events
 from squidbot.core.compaction.turn import Inputs, Room, Turn, believing, by_hand, decided, without
-from squidbot.core.forgetting import Facts, standing_facts, told_facts
-from squidbot.core.goals.records import GOAL
 from squidbot.core.messages import Cost
-from squidbot.core.pins import KIND as PIN
-from squidbot.core.pins import Pins
+from squidbot.core.removal import Facts, named_in, standing_facts, told_facts, unset
 from squidbot.core.restoring import RestorePoints, undone
-from squidbot.core.snapshots import Retention, check_name
 from squidbot.core.state import State
+from squidbot.core.transcript.goals import GOAL
+from squidbot.core.transcript.pins import PIN, Pin
+from squidbot.core.transcript.removals import ForgottenMessages
+from squidbot.core.transcript.snapshots import Retention, check_name
 from squidbot.core.view.renderer import spent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome, Unasked
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.snapshots import Snapshot
+    from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
     from squidbot.core.view.current import Shelf, Standing
 
@@ -146,7 +146,7 @@ class Session:
         Raises:
             StoreError: nothing was stored.
         """
-        self._state.tried(lambda stored: self._pinned(stored, {"seq": seq, "on": on}), NO_PIN)
+        self._state.tried(lambda stored: self._pinned(stored, Pin(seq, on)), NO_PIN)
 
     def pin_text(self, name: str, text: str) -> None:
         """Put a text (a goal, a locked decision) into the head of every request from the next event on; durable.
@@ -156,7 +156,7 @@ class Session:
         Raises:
             StoreError: nothing was stored.
         """
-        self._state.tried(lambda stored: self._pinned(stored, {"name": name, "text": text}), NO_PIN)
+        self._state.tried(lambda stored: self._pinned(stored, Pin(name=name, text=text)), NO_PIN)
 
     def compact(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord | None:
         """Make an event now, whatever the pressure, and return its plan; None where there is nothing to compact.
@@ -307,14 +307,14 @@ class Session:
     ) -> tuple[StoredMessage, ...]:
         state, (key, beside) = self._state, given
         if key and (known := state.keys.find(key)):
-            return tuple(state.shelf.read(*known))
+            return tuple(state.shelf.read(known.first_seq, known.last_seq))
         rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
         answered = state.answered(self._sent, rows, usage)
         due = answered is not None and self._snapshot_due
         saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None
         keyed = state.keys.record(key, rows) if key else None
         made = beside(rows) if beside else None
-        state.record(stored, rows, answered and answered.record(usage), saved and saved.record, keyed, made)
+        state.record(stored, rows, answered and answered.record(usage), saved.record if saved else None, keyed, made)
         self._points.tell(saved)
         if answered:
             state.settle(answered, rows, usage)
@@ -336,26 +336,25 @@ class Session:
     def _forgotten(
         self, stored: Standing, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> Forgotten:
-        from squidbot.core.forgetting import Forgetting, Told  # noqa: PLC0415
+        from squidbot.core.forgetting import Forgetting  # noqa: PLC0415
 
         state, turn = self._state, self._sane_turn
         forgetting = Forgetting(state.shelf, stored, seqs)
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
-        told = Told(forgetting.forgotten, reason, state.past.number + 1, now)
-        return replace(forgetting.forgotten, plan=state.erase(stored, forgetting, change, told))
+        gone = forgetting.forgotten
+        told = ForgottenMessages(gone.asked, gone.copies, gone.summaries, reason, state.past.number + 1, now)
+        return replace(gone, plan=state.erase(stored, forgetting, change, told))
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
         """Take out the goals that messages set; what they named is known only while they are there."""
-        from squidbot.core.forgetting import named_in, unset  # noqa: PLC0415
-
         shelf, store = self._state.shelf, self._state.shelf.transcripts
         messages = store.head(self.session_id)[0]
-        if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL):
+        if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL.name):
             unset(shelf, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
-    def _pinned(self, stored: Standing, body: Mapping[str, object]) -> None:
-        self._state.append(stored, (), stored.pins.records([body]))
+    def _pinned(self, stored: Standing, pin: Pin) -> None:
+        self._state.append(stored, (), [PIN.record(stored.pins.count, pin)])
         # Nothing that is sent changes before the next event.
-        made = Pins.of(self._state.shelf.transcripts.records(self.session_id, PIN), stored.pins.goals)
-        pins = replace(made, documents=stored.pins.documents)
+        made = PIN.state(self._state.shelf.transcripts, self.session_id)
+        pins = replace(made, goals=stored.pins.goals, documents=stored.pins.documents)
         self._state.hold(stored._replace(pins=pins))

@@ -11,15 +11,16 @@ from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much
 from squidbot.core.compaction.turn import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.forgetting import newly_told, withdraw
-from squidbot.core.keys import Keys
-from squidbot.core.leases import LEARNED, LEASE, due_learned, due_lease, lease_of
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
-from squidbot.core.scopes import MODEL, SCOPE, due_model, due_number, scope_record
+from squidbot.core.removal import newly_told, withdraw
 from squidbot.core.tokens.calibration import Bills
-from squidbot.core.trying import gave_up, pauses
+from squidbot.core.transcript.bookkeeping import Keys
+from squidbot.core.transcript.markers import MARKED
+from squidbot.core.transcript.records import retry
+from squidbot.core.transcript.scopes import MODEL, SCOPE, due_model, due_scope
+from squidbot.core.transcript.windows import LEARNED, WINDOW, LearnedWindow
 from squidbot.core.view.current import EVERYTHING, PLAN, READ_BACK_WINDOWS, STOOD_WITH, load, settled
 
 if TYPE_CHECKING:
@@ -27,17 +28,19 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome
-    from squidbot.core.forgetting import Facts, Forgetting, Told, Withdrawn
+    from squidbot.core.forgetting import Forgetting
     from squidbot.core.messages import Lease, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
+    from squidbot.core.removal import Facts
+    from squidbot.core.transcript.removals import ForgottenMessages, Withdrawn
     from squidbot.core.view.current import Shelf, Standing
 
 __all__ = ["State"]
 
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
-OPENED_WITH = (*STOOD_WITH, LEASE, LEARNED, REQUEST, SCOPE, MODEL)
+OPENED_WITH = (*STOOD_WITH, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name)
 # Why a report is not believed, and why what reports have taught is forgotten.
 TOO_MUCH = "the report says more than the request can have cost, as a sum over several calls does: it is not believed"
 NO_ROOM = "what was reported before would leave no room for any request: it is forgotten"
@@ -71,16 +74,9 @@ class State:
         self._standing: Standing | None = None
         # How many records the store held when the notes were read: a different number means that they are stale.
         self._notes_at = 0
-        # The record to write before anything else is, where the session was not open under this lease before.
-        self._lease_due: tuple[Record, ...] = ()
-        # The lease that it was open under before; None for none.
-        self._lease_before: Lease | None = None
-        # The record to store with the next answer, where a refusal has made the lease smaller: it then does fit.
-        self._learned_due: tuple[Record, ...] = ()
-        # The number of the record to store with the next messages, where those before them were of another scope.
-        self._scope_due: int | None = None
-        # The newest record of the model that messages were said under.
-        self._model: Record | None = None
+        # The newest records of the kinds that a session is opened with; whether they say all that `_due` has to.
+        self._newest: dict[str, Record] = {}
+        self._says_due = False
         # The newest plan that this process has told of; -1 for none.
         self._told_plan = -1
 
@@ -118,12 +114,7 @@ class State:
             self.reopen_notes()
         self._notes_at = opening.records
         self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening, reads_all=self._reads_all)
-        last = opening.newest.get(LEASE)
-        self._lease_due = due_lease(last, self.lease)
-        self._lease_before = lease_of(last) if last and self._lease_due else None
-        self._learned_due = due_learned(opening.newest.get(LEARNED), self.lease)
-        self._scope_due = due_number(opening.newest.get(SCOPE), self.shelf.scope)
-        self._model = opening.newest.get(MODEL)
+        self._newest, self._says_due = dict(opening.newest), False
         last = opening.newest.get(REQUEST)
         if last and last.number != self.past.number:
             self.past = Past.of(last)
@@ -149,24 +140,24 @@ class State:
         """
         held = None if looks else self._standing
         stored = held if held is not None and self._is_whole(held) else None
-        for _ in pauses(self.shelf.wait):
-            stored = self.current() if stored is None else stored
-            try:
-                return act(stored)
-            except StoreError as error:
-                self.reopen_notes()
-                self._make_way(stored, error)
-                stored = None
-            except SquidbotError:
-                self.reopen_notes()
-                raise
-        raise gave_up(self.shelf.session_id, undone)
 
-    def _make_way(self, stored: Standing, error: StoreError) -> None:
-        """Forget what is held where another writer has changed the store; raise the error where none has."""
-        self._standing = None
-        if self.shelf.transcripts.head(self.shelf.session_id) == (stored.messages, stored.records):
-            raise error
+        def look() -> tuple[int, int]:
+            nonlocal stored
+            stored = stored or self.current()
+            return stored.messages, stored.records
+
+        def attempt(_head: tuple[int, int]) -> Done:
+            nonlocal stored
+            try:
+                return act(stored or self.current())
+            except SquidbotError as error:
+                self.reopen_notes()
+                if isinstance(error, StoreError):
+                    self._standing = stored = None
+                raise
+
+        shelf = self.shelf
+        return retry(shelf.transcripts, shelf.session_id, attempt, undone, wait=shelf.wait, look=look)
 
     def append(self, stored: Standing, rows: Sequence[StoredMessage], records: Sequence[Record]) -> None:
         """Store messages and records behind what is stored, in one transaction; what is held is read anew.
@@ -174,22 +165,28 @@ class State:
         Raises:
             StoreError: nothing was stored.
         """
-        due, model = self._lease_due if rows or records else (), self._model_due(stored) if rows else ()
-        if rows and self.shelf.scope is not None and self._scope_due is not None:
-            due = (*due, scope_record(self._scope_due, self.shelf.scope, stored.messages))
-        due = (*due, *model)
+        newest = self._newest
+        due = self._due(stored, speaks=bool(rows)) if rows or records else []
+        before = newest.get(WINDOW.name)
         self.shelf.transcripts.append(self.shelf.session_id, stored.messages, rows, (*due, *records))
         self._standing = None
         self._notes_at = stored.records + len(due) + len(records)
-        if rows:
-            self._scope_due, self._model = None, next(iter(model), self._model)
-        if self._lease_due and due:
-            self._opened()
+        newest.update({one.kind: one for one in (*due, *records)})
+        self._says_due = self._says_due or bool(rows)
+        if newest.get(WINDOW.name) is not before:
+            self._opened(before)
 
-    def _model_due(self, stored: Standing) -> tuple[Record, ...]:
-        """Return the record of the model that what comes next is said under; nothing where it was said before."""
-        scope = self.shelf.scope
-        return due_model(self._model, self.lease.model or (scope.model if scope else ""), stored.messages)
+    def _due(self, stored: Standing, *, speaks: bool) -> list[Record]:
+        """Return the records to store first: the window, and (`speaks`) whose messages come and under which model."""
+        if self._says_due:
+            return []
+        newest, scope = self._newest, self.shelf.scope
+        due = WINDOW.due(newest.get(WINDOW.name), self.lease)
+        if not speaks:
+            return due
+        model = self.lease.model or (scope.model if scope else "")
+        scoped = due_scope(newest.get(SCOPE.name), scope, stored.messages)
+        return [*due, *scoped, *due_model(newest.get(MODEL.name), model, stored.messages)]
 
     def record(
         self,
@@ -204,12 +201,13 @@ class State:
             StoreError: nothing was stored.
         """
         marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
-        marks = [said.record(number) for number, said in enumerate(marked, stored.markers.count)]
-        learned = self._learned_due if any(row.role == "assistant" for row in rows) else ()
+        marks = MARKED.records(marked, stored.markers.count)
+        # A window that a refusal has made smaller is kept with the first answer: it then does fit.
+        made = LearnedWindow(self.lease.learned_for, self.lease.window_tokens)
+        answers = self.lease.learned_for and any(row.role == "assistant" for row in rows)
+        learned = LEARNED.due(self._newest.get(LEARNED.name), made) if answers else ()
         records = (request, *marks, *newly_told(self.shelf, rows), *others, *learned)
         self.append(stored, rows, [record for record in records if record])
-        if learned:
-            self._learned_due = ()
         grown = stored.extended(rows, self.shelf.renderer)
         if not marked or stored.pins.goals is None:  # else they may say something else now, and are read anew
             self.hold(grown._replace(markers=stored.markers.taking(marked)))
@@ -258,7 +256,9 @@ class State:
             cause = f"reliability {left:.0%}: a new conversation is better"
             self._tell(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
 
-    def erase(self, stored: Standing, forgetting: Forgetting, change: Change | None, told: Told) -> PlanRecord | None:
+    def erase(
+        self, stored: Standing, forgetting: Forgetting, change: Change | None, told: ForgottenMessages
+    ) -> PlanRecord | None:
         """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
 
         Raises:
@@ -269,10 +269,12 @@ class State:
         for summary in change.batch.summaries if change else ():
             shelf.summaries.put(summary)
         record = (*newly_told(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
-        erasure = forgetting.erasure(told, (*self._lease_due, *record))
+        before = self._newest.get(WINDOW.name)
+        due = WINDOW.due(before, self.lease)
+        erasure = forgetting.erasure(told, (*due, *record))
         shelf.transcripts.forget(shelf.session_id, erasure)
-        if self._lease_due:
-            self._opened()
+        if due:
+            self._opened(before)
         self._standing, self.waiting = None, None
         self.reopen_notes()
         # Where summaries stand in a store of their own they go last: until then no plan shows them any more.
@@ -366,10 +368,9 @@ class State:
         if before.known and before.mode != outcome.leaves.mode:
             self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {outcome.leaves.mode_name}", plan)
 
-    def _opened(self) -> None:
-        """Tell of the lease that has been written, and of the one whose place it takes."""
-        before, self._lease_before = self._lease_before, None
-        self._lease_due = ()
+    def _opened(self, newest: Record | None) -> None:
+        """Tell of the window that has been written, and of the one whose place it takes."""
+        before = WINDOW.read(newest) if newest else None
         if before is not None:
             self._tell(closed(before))
         for event in opened(before, self.lease):

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
-from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, written_as
+from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Written
 from squidbot.core.compaction.pressure import Ground, Scene, steps
 from squidbot.core.compaction.turn import Turn
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
@@ -24,7 +24,7 @@ from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import Representation, Run
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import telling, terms
-from squidbot.core.trying import Writing
+from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
 from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spent
@@ -939,7 +939,7 @@ class Desk:
 
     def _noted(self) -> Record | None:
         """Return the record of the newest summary that was written; None where none was."""
-        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY)
+        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name)
 
     def _note(self, summary: Summary, usage: Usage) -> None:
         """Record that a summary was written, and what that took.
@@ -948,13 +948,9 @@ class Desk:
             StoreError: the store failed, or other writers never stopped.
         """
         shelf = self._shelf
-
-        def act(head: tuple[int, int]) -> None:
-            last = self._noted()
-            record = written_as(summary, last.number + 1 if last else 0, usage)
-            shelf.transcripts.append(shelf.session_id, head[0], (), (record,))
-
-        Writing(shelf.transcripts, shelf.session_id, "no summary was noted", shelf.wait).tried(act)
+        one = Written(summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens)
+        place = shelf.transcripts, shelf.session_id
+        append(*place, SUMMARY, lambda: one, "no summary was noted", wait=shelf.wait)
 
     def _notify(self, name: str, cause: str, job: Job, after_tokens: int) -> None:
         if self._observer is not None:

@@ -23,14 +23,14 @@ from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import BudgetError, ConfigError, RecallError, SquidbotError
 from squidbot.core.events import Event
-from squidbot.core.keys import Keys
-from squidbot.core.leases import newest_lease
 from squidbot.core.memories import Scope
 from squidbot.core.memory.injected import Turns
 from squidbot.core.messages import BEHIND_SCENES, Cost, Kind, Outcome, Portable, Words
 from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.history import Asked, Maker, body_of, hits_of, line_of, listed, named, resolve, speaker, stamp
 from squidbot.core.recall.search import read_query
+from squidbot.core.transcript.bookkeeping import Keys
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.marks import fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
@@ -647,7 +647,7 @@ class Hosted:
     def _opened(self, session_id: str, model: str, window_tokens: int | None) -> Session:
         """Return a session under the window that holds; without model and window under those that it had last."""
         engine = self.engine
-        last = newest_lease(engine.wired.store, session_id) if not model and window_tokens is None else None
+        last = WINDOW.newest(engine.wired.store, session_id) if not model and window_tokens is None else None
         if last is None:
             window_tokens = self._window(model, window_tokens)
         elif (model := last.model) or self._budget is not None:
@@ -969,7 +969,7 @@ class Served:
     def _recorded(self, session_id: str, key: str, messages: Sequence[tuple[str, str]]) -> tuple[StoredMessage, ...]:
         known = Keys(self._wired.store, session_id).find(key)
         if known is not None:
-            return tuple(self._wired.store.read(session_id, *known))
+            return tuple(self._wired.store.read(session_id, known.first_seq, known.last_seq))
         session = self._session(session_id)
         try:
             awaited = session.core.room().awaited

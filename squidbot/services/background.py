@@ -16,13 +16,15 @@ from squidbot.core.arguments import moment, optional, takes, text, whole
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.journal import DEFAULT_AGENT, Entry, Stretch, by_model, by_rule, stretches, tell, told_of
+from squidbot.core.journal import DEFAULT_AGENT, Entry, Stretch, by_model, by_rule
 from squidbot.core.memories import View
 from squidbot.core.messages import Category
 from squidbot.core.past import REQUEST, tokens_used
 from squidbot.core.ports import Claims
-from squidbot.core.scopes import scope_at, scopes_of
 from squidbot.core.summaries import Done, JobSettings, ModelSummarizer
+from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
+from squidbot.core.transcript.removals import FORGOTTEN
+from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.wiring.extensions import Summarizing
 from squidbot.wiring.journal import hold
 from squidbot.wiring.streams import wait
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Session as CoreSession
-    from squidbot.core.journal import Told
     from squidbot.core.memories import Scope
     from squidbot.core.memory.learning import ModelReader, Rests, Studied, Study
     from squidbot.core.messages import Completion, Job, Lease, StoredMessage
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.summaries import Desk
     from squidbot.core.tokens.counters import Meter
+    from squidbot.core.transcript.bookkeeping import JournalProgress
     from squidbot.wiring.journal import Telling
     from squidbot.wiring.registry import Timer
 
@@ -589,8 +591,6 @@ _OCCASIONS: Final = {
 }
 # Of a stretch that is longer the newest messages are read; the others stay in the session.
 MOST_READ: Final = 400
-# The kind of the records of what was forgotten, as `core.forgetting` has it, which few processes need.
-FORGOTTEN: Final = "forgotten"
 # A claim ends by itself where its process dies.
 ENTRY_CLAIM_SECONDS: Final = 300.0
 
@@ -646,7 +646,8 @@ class ByJournal:
 
     def waits(self, one: Watched, order: Order) -> bool:
         """Return whether an entry is due, or a heartbeat."""
-        told, stored = told_of(one.wired.store, one.session_id), one.wired.store.head(one.session_id)[0]
+        store, session_id = one.wired.store, one.session_id
+        told, stored = JOURNALED.state(store, session_id), store.head(session_id)[0]
         if stored <= told.until_seq:
             return False
         beats = order.reason == "schedule" and stored != self._beats.get(one.session_id)
@@ -655,7 +656,7 @@ class ByJournal:
     def doing(self, one: Watched, order: Order) -> Iterator[Kept]:
         """Tell how far a session is, where a schedule asks; then make what is due, one entry for each scope."""
         store, session_id = one.wired.store, one.session_id
-        told, stored = told_of(store, session_id), store.head(session_id)[0]
+        told, stored = JOURNALED.state(store, session_id), store.head(session_id)[0]
         if order.reason == "schedule":
             self._beat(one, told, stored)
         occasion = self._occasion(one, told, order)
@@ -688,9 +689,9 @@ class ByJournal:
                     with self._lock:
                         hold(self._rests, session_id, order.at + self._interval_seconds)
                     return
-        tell(store, session_id, stored, order.at, wait)
+        note_journaled(store, session_id, stored, order.at, wait)
 
-    def _occasion(self, one: Watched, told: Told, order: Order) -> Occasion | None:
+    def _occasion(self, one: Watched, told: JournalProgress, order: Order) -> Occasion | None:
         """Return why an entry is due; None where none is."""
         asked = self._asked.get(one.session_id)
         if asked is not None and asked.name == "iteration":
@@ -701,7 +702,7 @@ class ByJournal:
             return None
         return asked or (Occasion("interval") if self._is_late(one, told, order.at) else None)
 
-    def _is_late(self, one: Watched, told: Told, now: float) -> bool:
+    def _is_late(self, one: Watched, told: JournalProgress, now: float) -> bool:
         """Return whether the newest entry, or without one the first message, is old enough."""
         since = told.time
         if since is None:
@@ -730,7 +731,7 @@ class ByJournal:
             one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id))
             return made
 
-    def _beat(self, one: Watched, told: Told, stored: int) -> None:
+    def _beat(self, one: Watched, told: JournalProgress, stored: int) -> None:
         """Tell what is going on, once for each state of a session."""
         if stored == self._beats.get(one.session_id):
             return
@@ -766,13 +767,11 @@ def stretch_of(wired: Wired, entry: Entry) -> tuple[int, int]:
 
     Of one that nobody noted yet that are all behind those that were; (0, 0) of one that no job has made.
     """
-    noted = stretches(wired.store, entry.source_session)
-    until = 0
-    for first, behind, when in noted:
-        if int(when) == entry.time:
-            return max(first, behind - MOST_READ), behind
+    until, newest = 0, 0.0
+    for behind, newest in JOURNALED.all(wired.store, entry.source_session):
+        if int(newest) == entry.time:
+            return max(until, behind - MOST_READ), behind
         until = behind
-    newest = noted[-1][2] if noted else 0.0
     return (until, wired.store.head(entry.source_session)[0]) if entry.time > int(newest) else (0, 0)
 
 
@@ -782,7 +781,7 @@ def remade(wired: Wired, entry: Entry, place: str) -> Entry | None:
     `place` is the journal that it stands in (`Journals.place`).
     """
     first, behind = stretch_of(wired, entry)
-    store, scopes = wired.store, scopes_of(wired.store, entry.source_session)
+    store, scopes = wired.store, SCOPE.state(wired.store, entry.source_session)
     stored = store.read(entry.source_session, first, behind - 1) if first < behind else []
     found = ((row, scope_at(scopes, row.seq)) for row in stored)
     rows = [row for row, scope in found if scope is not None and wired.journals.place(scope) == place]
@@ -811,7 +810,7 @@ def _by_place(one: Watched, rows: Sequence[StoredMessage]) -> dict[str, tuple[Sc
 
     Those of which nobody knows whose they are belong in none.
     """
-    scopes = scopes_of(one.wired.store, one.session_id)
+    scopes = SCOPE.state(one.wired.store, one.session_id)
     found: dict[str, tuple[Scope, list[StoredMessage]]] = {}
     for row in rows:
         scope = scope_at(scopes, row.seq)
@@ -822,7 +821,7 @@ def _by_place(one: Watched, rows: Sequence[StoredMessage]) -> dict[str, tuple[Sc
 
 def _forgotten(one: Watched) -> int:
     """Return how often something of a session was forgotten."""
-    last = one.wired.store.last_record(one.session_id, FORGOTTEN)
+    last = one.wired.store.last_record(one.session_id, FORGOTTEN.name)
     return last.number + 1 if last else 0
 
 

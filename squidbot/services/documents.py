@@ -16,10 +16,10 @@ from squidbot.core.arguments import takes, text
 from squidbot.core.budget import dedupe, measure_for, truncate_newest
 from squidbot.core.compaction.pressure import floor_of, history_of
 from squidbot.core.compaction.turn import speaks
-from squidbot.core.contexts import KIND, Document
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
 from squidbot.core.events import Event
 from squidbot.core.plan import Section
+from squidbot.core.transcript.documents import DOCUMENT, Document
 from squidbot.wiring.registry import read_yaml
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
     from squidbot.core.budget import Capped, Caps, TrimRule
-    from squidbot.core.contexts import Documents
     from squidbot.core.engine import Inputs, Session
     from squidbot.core.messages import Message
     from squidbot.core.ports import Observer
     from squidbot.core.tokens.counters import Meter
+    from squidbot.core.transcript.documents import SessionDocuments
     from squidbot.core.view.assembly import Assembly
 
 
@@ -219,7 +219,7 @@ class Sources:
         told: is called with what went wrong unasked, once for each such thing.
     """
 
-    documents: Documents
+    documents: SessionDocuments
     folder: Path | None = None
     project: Path | None = None
     told: Callable[[str], None] = lambda _said: None
@@ -227,7 +227,7 @@ class Sources:
     _seen: object = None
 
     @classmethod
-    def of(cls, loaded: Loaded, documents: Documents, told: Callable[[str], None]) -> Sources:
+    def of(cls, loaded: Loaded, documents: SessionDocuments, told: Callable[[str], None]) -> Sources:
         """Return those of settings."""
         context = loaded.settings.context
         folder = Path(loaded.absolute(context.folder)) if context.folder else None
@@ -316,7 +316,7 @@ class Sources:
 
     def _state(self) -> object:
         """Return what tells whether anything has changed: the newest record, and the stamps of the files."""
-        last = self.documents.transcripts.last_record(self.documents.session_id, KIND)
+        last = self.documents.transcripts.last_record(self.documents.session_id, DOCUMENT.name)
         files = [self.project / name for name, _ in FILES] if self.project else []
         if self.folder is not None:
             folder = self.folder

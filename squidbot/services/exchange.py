@@ -21,13 +21,14 @@ from squidbot.codecs.workspaceai import Exchange, Left, ModelFile, Shortened, fi
 from squidbot.core.budget import score_complexity
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.journal import Entry
-from squidbot.core.leases import LEASE, lease_of
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.asking import Added
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
-from squidbot.core.messages import Category, Media, Record
-from squidbot.core.scopes import model_at, models_of
-from squidbot.core.trying import Writing
+from squidbot.core.messages import Category, Media
+from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedPiece, known, pieces_of
+from squidbot.core.transcript.records import append, messages_of
+from squidbot.core.transcript.scopes import MODEL, model_at
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.services.forget import forget_messages
 from squidbot.wiring.journal import timed_rules
 from squidbot.wiring.registry import read_yaml, write_yaml
@@ -44,100 +45,13 @@ if TYPE_CHECKING:
     from squidbot.core.journal import Journal
     from squidbot.core.memories import FactCategory, Memory
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.messages import Message, StoredMessage
+    from squidbot.core.messages import Message, Record, StoredMessage
     from squidbot.core.ports import Codec, TranscriptStore
-
-
-# What was brought into a session from files, as records beside it: from where, and what a message
-# can't hold.
-
-BROUGHT = "brought"
-
-
-class Piece(NamedTuple):
-    """One exchange, or one summary, that was brought.
-
-    Attributes:
-        seq: its first message.
-        digest: what tells it from others of its file.
-        shelf: of a summary the list that it stood in; "" for an exchange.
-        details: its figures, as the file had them.
-        skip: of a summary: so many characters of the message stand in front of it.
-    """
-
-    seq: int
-    digest: str
-    shelf: str = ""
-    details: Mapping[str, object] = {}
-    skip: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What was brought at once.
-
-    Attributes:
-        number: of its record.
-        file: from where, as an absolute path.
-        messages: how many messages it has, from `first_seq` on.
-        undone: the numbers of batches that were taken back; it has no pieces then.
-    """
-
-    number: int
-    file: str
-    first_seq: int
-    messages: int
-    pieces: tuple[Piece, ...] = ()
-    undone: tuple[int, ...] = field(default=())
-
-    @property
-    def record(self) -> Record:
-        """The record that keeps it."""
-        body = {
-            "file": self.file,
-            "first": self.first_seq,
-            "messages": self.messages,
-            "pieces": [list(one) for one in self.pieces],
-            "undone": list(self.undone),
-        }
-        return Record(BROUGHT, self.number, json.dumps(body, separators=(",", ":")))
-
-
-def batches_of(transcripts: TranscriptStore, session_id: str) -> tuple[Batch, ...]:
-    """Return what was brought into a session and not taken back, oldest first.
-
-    Raises:
-        DamagedStoreError: a record can't be read.
-        StoreError: the store failed.
-    """
-    batches = [_batch(record) for record in transcripts.records(session_id, BROUGHT)]
-    undone = {number for batch in batches for number in batch.undone}
-    return tuple(batch for batch in batches if batch.number not in undone and not batch.undone)
-
-
-def pieces_of(batches: Sequence[Batch]) -> dict[int, Piece]:
-    """Return what was brought by the first message of each."""
-    return {piece.seq: piece for batch in batches for piece in batch.pieces}
-
-
-def known(batches: Sequence[Batch]) -> Counter[str]:
-    """Return how often each digest was brought."""
-    return Counter(piece.digest for batch in batches for piece in batch.pieces)
-
-
-def _batch(record: Record) -> Batch:
-    try:
-        body = json.loads(record.body)
-        pieces = tuple(Piece(*piece) for piece in body["pieces"])
-        return Batch(record.number, body["file"], body["first"], body["messages"], pieces, tuple(body["undone"]))
-    except (ValueError, TypeError, KeyError) as error:
-        raise DamagedStoreError(f"brought {record.number} can't be read: {error}") from error
 
 
 # A session's messages as exchanges: who said what, in the words that were said, and what no exchange
 # can hold.
 
-PAGE_ROWS = 1_000
 # The years that ISO 8601 can name, in seconds since 1970.
 FIRST_TIME, LAST_TIME = -62_135_596_800.0, 253_402_300_799.0
 _PASSED = {
@@ -195,28 +109,22 @@ def spoken_in(transcripts: TranscriptStore, codecs: Mapping[str, Codec], session
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
-    reader = _Reader(codecs, pieces_of(batches_of(transcripts, session_id)))
-    for row in _rows(transcripts, session_id):
+    reader = _Reader(codecs, pieces_of(BROUGHT.state(transcripts, session_id)))
+    for row in messages_of(transcripts, session_id):
         reader.take(row)
-    models = models_of(transcripts, session_id)
-    said = [(model_at(models, turn.seq) or "", turn) for turn in reader.turns]
+    models = MODEL.state(transcripts, session_id)
+    said = [(model_at(models, turn.seq), turn) for turn in reader.turns]
     return Spoken(
         [(model, reader.exchange(turn, model)) for model, turn in said],
-        [(model_at(models, seq) or "", one) for seq, one in reader.shortened],
+        [(model_at(models, seq), one) for seq, one in reader.shortened],
         reader.left,
     )
-
-
-def _rows(transcripts: TranscriptStore, session_id: str) -> Iterator[StoredMessage]:
-    messages = transcripts.head(session_id)[0]
-    for first in range(0, messages, PAGE_ROWS):
-        yield from transcripts.read(session_id, first, min(first + PAGE_ROWS, messages) - 1)
 
 
 class _Reader:
     """Takes messages in order."""
 
-    def __init__(self, codecs: Mapping[str, Codec], pieces: Mapping[int, Piece]) -> None:
+    def __init__(self, codecs: Mapping[str, Codec], pieces: Mapping[int, ImportedPiece]) -> None:
         self._codecs = codecs
         self._pieces = pieces
         self.turns: list[_Turn] = []
@@ -262,7 +170,7 @@ class _Reader:
             self.left["messages that can't be read"] += 1
             return ""
 
-    def _summary(self, row: StoredMessage, piece: Piece) -> Shortened:
+    def _summary(self, row: StoredMessage, piece: ImportedPiece) -> Shortened:
         shelf: Shelf = "recent" if piece.shelf == "recent" else "summarized"
         return Shortened(shelf, self._text(row)[piece.skip :], piece.details)
 
@@ -382,8 +290,7 @@ def files_in(
             exchanges.setdefault(model, []).append((first, session, said))
         for model, held in spoken.shortened:
             shortened.setdefault(model, []).append(held)
-        leases = map(lease_of, transcripts.records(session, LEASE))
-        windows |= {lease.model: lease.window_tokens for lease in leases}
+        windows |= {one.model: one.window_tokens for one in WINDOW.all(transcripts, session)}
         tick(at + 1, len(sessions))
     models = sorted(
         {*exchanges, *shortened},
@@ -707,9 +614,9 @@ def _place(wired: Wired, parcels: list[_Parcel]) -> tuple[str, list[tuple[int, l
     for number in range(1, MOST_NAMES):
         name = session if number == 1 else f"{session}-{number}"
         spoken = spoken_in(wired.store, wired.codecs, name) if wired.store.head(name)[0] else Spoken()
-        held = known(batches_of(wired.store, name)) | spoken.digests
+        held = known(BROUGHT.state(wired.store, name)) | spoken.digests
         if spoken.is_empty or held & wanted or not wanted:
-            last = wired.store.last_record(name, BROUGHT)
+            last = wired.store.last_record(name, BROUGHT.name)
             return name, _runs(pieces, held), last.number + 1 if last else 0
     raise StoreError(f"{MOST_NAMES} sessions called {session!r:.80} have other conversations; name one by --session")
 
@@ -770,10 +677,10 @@ def _note(wired: Wired, session: str, file: str, pieces: Iterable[_Piece], rows:
     made, seq = [], rows[0].seq
     for one in pieces:
         skip, shelf = (len(_heading(one)), one.shelf) if isinstance(one, Shortened) else (0, "")
-        made.append(Piece(seq, one.digest, shelf, one.details, skip))
+        made.append(ImportedPiece(seq, one.digest, shelf, one.details, skip))
         seq += _length(one)
-    last = wired.store.last_record(session, BROUGHT)
-    return Batch(last.number + 1 if last else 0, file, rows[0].seq, len(rows), tuple(made)).record
+    last = wired.store.last_record(session, BROUGHT.name)
+    return BROUGHT.behind(last, ImportBatch(file, rows[0].seq, len(rows), tuple(made)))
 
 
 # Older files of WorkspaceAI, brought into the store once, with a copy kept, and taken back on request
@@ -865,7 +772,7 @@ def rolled_back(
 
 def _out_of(wired: Wired, session: str, wanted: list[Path], *, dry_run: bool) -> Iterator[RolledBack]:
     """Take out of a session what was brought from files, one by one."""
-    batches = [one for one in batches_of(wired.store, session) if _is_of(one.file, wanted)]
+    batches = [one for one in BROUGHT.state(wired.store, session) if _is_of(one.file, wanted)]
     for file in dict.fromkeys(one.file for one in batches):
         mine = [one for one in batches if one.file == file]
         yield RolledBack(file, session, _taken_out(wired, session, mine, dry_run=dry_run))
@@ -876,7 +783,7 @@ def _is_of(file: str, wanted: Iterable[Path]) -> bool:
     return bool(file) and any(path == Path(file) or path in Path(file).parents for path in wanted)
 
 
-def _standing(wired: Wired, session: str, batches: list[Batch]) -> tuple[int, ...]:
+def _standing(wired: Wired, session: str, batches: list[ImportBatch]) -> tuple[int, ...]:
     """Return the messages that batches brought, but for those that were forgotten since."""
     rows = (
         row for one in batches for row in wired.store.read(session, one.first_seq, one.first_seq + one.messages - 1)
@@ -884,20 +791,15 @@ def _standing(wired: Wired, session: str, batches: list[Batch]) -> tuple[int, ..
     return tuple(row.seq for row in rows if row.category is not Category.FORGOTTEN)
 
 
-def _taken_out(wired: Wired, session: str, batches: list[Batch], *, dry_run: bool) -> int:
+def _taken_out(wired: Wired, session: str, batches: list[ImportBatch], *, dry_run: bool) -> int:
     """Take out what batches brought, and return how many messages that is."""
     store, seqs = wired.store, _standing(wired, session, batches)
     if dry_run:
         return len(seqs)
     if seqs:
         _forget(wired, session, seqs)
-
-    def act(head: tuple[int, int]) -> None:
-        last = store.last_record(session, BROUGHT)
-        record = Batch(last.number + 1 if last else 0, "", 0, 0, (), tuple(one.number for one in batches)).record
-        store.append(session, head[0], (), (record,))
-
-    Writing(store, session, "it does not say that they were taken out", wait).tried(act)
+    undone = ImportBatch("", 0, 0, undone=tuple(one.number for one in batches))
+    append(store, session, BROUGHT, lambda: undone, "it does not say that they were taken out", wait=wait)
     return len(seqs)
 
 

@@ -22,12 +22,14 @@ from squidbot.adapters.common.files import append, lock, lock_at_once, open_own
 from squidbot.core import events
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.forgetting import FORGOTTEN, Forgotten, unload, unset
-from squidbot.core.leases import newest_lease
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.messages import Category
 from squidbot.core.ports import Drops
-from squidbot.core.scopes import scope_at, scopes_of
+from squidbot.core.removal import unload, unset
+from squidbot.core.transcript.records import as_fields, fields
+from squidbot.core.transcript.removals import FORGOTTEN
+from squidbot.core.transcript.scopes import SCOPE, scope_at
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.renderer import Renderer
 from squidbot.services.background import forget_with, remade, stretch_of
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Inputs
     from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.forgetting import Forgotten
     from squidbot.core.journal import Entry
     from squidbot.core.messages import StoredMessage
 
@@ -132,29 +135,11 @@ class _Task:
 
     def to_line(self) -> bytes:
         """Return it as it is noted."""
-        body = [
-            self.session_id,
-            self.seqs,
-            self.turns,
-            self.salt,
-            sorted(self.digests),
-            self.reason,
-            self.is_whole,
-            self.ids,
-            self.marks,
-        ]
-        return json.dumps(body).encode() + b"\n"
+        return json.dumps(as_fields(self), default=sorted).encode() + b"\n"
 
-    @classmethod
-    def of_line(cls, line: bytes) -> _Task:
-        """Return what a line notes.
 
-        Raises:
-            ValueError: it was not written to its end: nothing of it was begun.
-        """
-        session_id, seqs, turns, salt, digests, reason, is_whole, *told = json.loads(line)
-        ids, marks = map(tuple, told)
-        return cls(session_id, tuple(seqs), tuple(turns), salt, frozenset(digests), reason, is_whole, ids, marks)
+# Makes a task of its line; of one that was not written to its end, of which nothing was begun, it raises ValueError.
+_read_task = fields(_Task)
 
 
 def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and where
@@ -222,7 +207,7 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
     if not user:  # that is whoever nobody named: all sessions without a scope
         raise NotFoundError("no user is named; nothing was forgotten")
     _droppable(wired)
-    since = {session_id: scopes_of(wired.store, session_id) for session_id in sessions}
+    since = {session_id: SCOPE.state(wired.store, session_id) for session_id in sessions}
     theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
     alone = {session_id for session_id, some in theirs.items() if all(one.scope.user == user for one in some)}
     scopes = {Scope(user=user), *(one.scope for some in theirs.values() for one in some if one.scope.user == user)}
@@ -245,7 +230,7 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
 
 def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> Gone:
     """Forget what a user has said in a session in which others speak, too."""
-    since = scopes_of(wired.store, session_id)
+    since = SCOPE.state(wired.store, session_id)
     rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
     seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
     if not seqs:
@@ -318,10 +303,9 @@ def _core(wired: Wired, session_id: str) -> CoreSession:
 def _forgotten_by(wired: Wired, task: _Task) -> frozenset[int]:
     """Return the messages of a task that are forgotten by now, with the copies that went with them."""
     found: set[int] = set()
-    for record in wired.store.records(task.session_id, FORGOTTEN):
-        body = json.loads(record.body)
-        if set(task.seqs).intersection(body["asked"]):
-            found.update((*body["asked"], *body["copies"]))
+    for one in FORGOTTEN.all(wired.store, task.session_id):
+        if set(task.seqs).intersection(one.asked):
+            found.update((*one.asked, *one.copies))
     return frozenset(found) if found.issuperset(task.seqs) else frozenset()
 
 
@@ -390,7 +374,7 @@ def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], 
 
 def _scopes(wired: Wired, session_id: str) -> dict[str, Scope]:
     """Return whose journals may tell of a session, by the journal."""
-    scopes = (*(one.scope for one in scopes_of(wired.store, session_id)), NOBODY)
+    scopes = (*(one.scope for one in SCOPE.state(wired.store, session_id)), NOBODY)
     return {wired.journals.place(one): one for one in scopes}
 
 
@@ -575,7 +559,7 @@ class _Pending:
         made: list[_Task] = []
         for line in self._file.read().splitlines() if self._file else ():
             try:
-                made.append(_Task.of_line(line))
+                made.append(_read_task(line.decode()))
             except ValueError:
                 continue  # cut: its process died before it had begun
         return made
@@ -669,6 +653,6 @@ def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "
 
 def _shelf(wired: Wired, session_id: str) -> Shelf:
     """Return where a session's data stand, counted as its newest lease has it."""
-    lease = newest_lease(wired.store, session_id)
+    lease = WINDOW.newest(wired.store, session_id)
     meter = wired.meter(lease.model if lease else "")
     return Shelf(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
-from squidbot.core.goals.records import GOAL, goals_of
 from squidbot.core.journal import digest, is_entry
-from squidbot.core.markers import KIND as MARKED
-from squidbot.core.markers import Markers
 from squidbot.core.memory.text import safe
 from squidbot.core.plan import JOURNAL_SECTION, Section
-from squidbot.core.scopes import scopes_of
+from squidbot.core.transcript.goals import stored_goals
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import JOURNAL as NOTED
 from squidbot.core.view.marks import fence, is_memory
 from squidbot.core.view.renderer import fenced
@@ -190,10 +188,9 @@ def _safe(text: str) -> str:
 def _goals(wired: Wired, scope: Scope, entry: Entry) -> list[str]:
     """Return what the session of an entry is after, without secrets; nothing where others speak in it, too."""
     store, journals = wired.store, wired.journals
-    if any(journals.place(one.scope) != journals.place(scope) for one in scopes_of(store, entry.source_session)):
+    if any(journals.place(one.scope) != journals.place(scope) for one in SCOPE.state(store, entry.source_session)):
         return []
-    said = Markers.of(store.records(entry.source_session, MARKED)).said
-    goals = goals_of(store.records(entry.source_session, GOAL), said)
+    goals = stored_goals(store, entry.source_session)
     if goals.active is None:
         return []
     open_ones = [f"milestone: {one.text}" for one in goals.milestones if not one.done]

@@ -23,7 +23,7 @@ from squidbot.checks import (
     Whole,
 )
 from squidbot.core.messages import Labels
-from squidbot.core.snapshots import Retention
+from squidbot.core.transcript.snapshots import Retention
 
 if TYPE_CHECKING:
     from squidbot.core.memories import Scope as Whose

@@ -6,9 +6,9 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from squidbot.core.forgetting import Finds
 from squidbot.core.messages import Category, Cost, Erasure, Record, StoredMessage, Summary
 from squidbot.core.ports import Drops, TranscriptStore
+from squidbot.core.removal import Finds
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_message, made_summary, refuses
 
 if TYPE_CHECKING:

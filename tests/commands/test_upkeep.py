@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
+from squidbot.core.kinds import KINDS
 from squidbot.core.messages import Record
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ def test_doctor_says_where_search_hides_what_is_there(copied: Callable[..., Resu
 
 def test_doctor_reads_every_record_as_the_engine_does(copied: Callable[..., Result]) -> None:
     """A row that is as it was written, and says nothing, is damage: the session can't be used."""
-    kinds = "pin plan request lease learned-window goal marked context key told withdrawn snapshot descent scope model"
-    names = [f"with-{kind}" for kind in (*kinds.split(), "journaled", "fragment", "ledger", "brought")]
+    names = [f"with-{kind.name}" for kind in KINDS]
     with squidbot.load({"store": {"path": "kept.db"}}) as engine:
         for name in names:
             engine.wired.store.append(

@@ -8,9 +8,9 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.compaction.turn import Inputs
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
-from squidbot.core.pins import Pins
 from squidbot.core.plan import Section
 from squidbot.core.tokens.counters import REQUEST_TOKENS
+from squidbot.core.transcript.pins import Pins
 
 from .promises.driver import CLASSES, Setup, changed, opened, user
 from .promises.histories import WORDS

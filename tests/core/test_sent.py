@@ -102,7 +102,7 @@ def test_request_without_its_summary_or_plan_is_not_made_up() -> None:
     lost = Lost()
     source = host.store
     rows = held(source).messages
-    kinds = ("lease", "plan", "request", "fragment", "ledger")
+    kinds = ("window", "plan", "request", "fragment", "ledger")
     lost.append("s", 0, list(rows), [one for kind in kinds for one in source.records("s", kind)])
     with pytest.raises(NotFoundError, match=r"^summary s\d+-\d+\.\w+ is no longer stored"):
         opened(lost, SMALL).request()

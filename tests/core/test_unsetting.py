@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.contexts import Document, Documents
 from squidbot.core.errors import BusyError, NotFoundError, StoreError
-from squidbot.core.forgetting import unload, unset
-from squidbot.core.goals.book import GoalBook
-from squidbot.core.markers import KIND as MARKED
 from squidbot.core.messages import Erasure, Record
+from squidbot.core.removal import unload, unset
+from squidbot.core.transcript.documents import Document, SessionDocuments
+from squidbot.core.transcript.goals import GoalBook
+from squidbot.core.transcript.markers import MARKED
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.renderer import Renderer
 
@@ -57,7 +57,7 @@ def talked(store: InMemoryStore) -> Session:
 
 def everything(store: InMemoryStore) -> str:
     """Return all that is stored beside what was said."""
-    kinds = ("goal", "context", MARKED, "plan", "withdrawn")
+    kinds = ("goal", "document", MARKED.name, "plan", "withdrawn")
     told = [one.body for kind in kinds for one in store.records("s", kind)]
     return "".join([*told, *(row.notice or "" for row in store.read("s", 0, store.head("s")[0] - 1))])
 
@@ -182,7 +182,9 @@ def test_what_was_announced_goes_too() -> None:
     session = talked(store)
     book(store).change("lock", "No threads")
     book(store).change("lock", "Mind the walrus")
-    Documents(store, "s", 4096, lambda text: len(text.split())).keep(Document("a.md", "The walrus is called Ann."))
+    SessionDocuments(store, "s", 4096, lambda text: len(text.split())).keep(
+        Document("a.md", "The walrus is called Ann.")
+    )
     made = session.assemble([user("Go on.")])
     session.record(*made.incoming, assistant("Yes."))
     assert "walrus" in str(made.parts[-1].notice)
@@ -203,7 +205,7 @@ def test_document_in_the_head_goes_with_all_its_texts() -> None:
     """Out of old plans as well; others stay."""
     store = InMemoryStore()
     session = talked(store)
-    documents = Documents(store, "s", 4096, lambda text: len(text.split()))
+    documents = SessionDocuments(store, "s", 4096, lambda text: len(text.split()))
     documents.keep(Document("a.md", "The walrus."))
     documents.keep(Document("b.md", "The squid."))
     session.compact()

@@ -10,9 +10,10 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
-from squidbot.core.forgetting import Facts, Withdrawn
 from squidbot.core.messages import Category, Record
 from squidbot.core.plan import REMEMBERED, Section
+from squidbot.core.removal import Facts
+from squidbot.core.transcript.removals import WITHDRAWN
 from squidbot.core.view.marks import MEMORIES, fence, memories_in, without_memories
 
 from .promises.driver import CLASSES, CODEC, Heard, Meddled, Setup, assistant, opened, result, user
@@ -151,10 +152,10 @@ def test_damaged_records_are_said_to_be() -> None:
     """And nothing is taken out by guess."""
     store = InMemoryStore()
     store.append("s", 0, [], [Record("told", 0, "no JSON")])
-    with pytest.raises(DamagedStoreError, match="what was told can't be read"):
+    with pytest.raises(DamagedStoreError, match="record of what was told 0 can't be read"):
         engine_over(store).withdraw("s", CLASSES, BOAT)
     with pytest.raises(DamagedStoreError, match="withdrawal 3 can't be read"):
-        Withdrawn.of(Record("withdrawn", 3, "[]"))
+        WITHDRAWN.read(Record("withdrawn", 3, "[]"))
 
 
 def test_ids_are_read_from_between_our_marks_only() -> None:

@@ -10,7 +10,8 @@ import pytest
 import squidbot
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
-from squidbot.services.exchange import BROUGHT, batches_of, spoken_in
+from squidbot.core.transcript.bookkeeping import BROUGHT
+from squidbot.services.exchange import spoken_in
 
 if TYPE_CHECKING:
     from squidbot.services.exchange import Spoken
@@ -75,7 +76,7 @@ def test_damaged_record_of_what_was_brought_is_named(body: str) -> None:
     """W-17: nothing is brought twice for it."""
     with squidbot.load({"memory": {"enabled": False}}) as engine:
         store = engine.wired.store
-        store.append("s", 0, [], [Record(BROUGHT, 0, body)])
+        store.append("s", 0, [], [Record(BROUGHT.name, 0, body)])
         with pytest.raises(DamagedStoreError, match="brought 0 can't be read"):
-            batches_of(store, "s")
+            BROUGHT.state(store, "s")
     assert json.dumps(body)

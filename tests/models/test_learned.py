@@ -10,8 +10,8 @@ import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.budget import Resolved
 from squidbot.core.errors import BudgetError
-from squidbot.core.leases import LEARNED
 from squidbot.core.messages import Record
+from squidbot.core.transcript.windows import LEARNED
 from squidbot.models import LearnedWindows, learned_for
 from squidbot.tables import Model
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.events import Event
 
 FOUND = Resolved(32_768, "default", ("32,768 where nothing is known",))
-BODY = '{"for":"a@ 32768","window_tokens":8192}'
+BODY = '{"learned_for":"a@ 32768","window_tokens":8192}'
 
 
 class Heard:
@@ -51,8 +51,8 @@ def test_smallest_window_that_any_session_has_learned_holds() -> None:
     """For this model and this window of the settings; looked for once, and again where one is about to be kept."""
     store = Counted()
     windows = LearnedWindows(store, Heard())
-    store.append("one", 0, [], [Record(LEARNED, 0, BODY), Record(LEARNED, 1, BODY.replace("8192", "6000"))])
-    store.append("two", 0, [], [Record(LEARNED, 0, BODY)])
+    store.append("one", 0, [], [Record(LEARNED.name, 0, BODY), Record(LEARNED.name, 1, BODY.replace("8192", "6000"))])
+    store.append("two", 0, [], [Record(LEARNED.name, 0, BODY)])
     for _ in range(3):
         found = windows.within(FOUND, "a@ 32768")
     assert (found.window_tokens, found.source) == (6000, "overflow")
@@ -61,7 +61,7 @@ def test_smallest_window_that_any_session_has_learned_holds() -> None:
     assert store.looks == 2
     windows.await_kept("a@ 32768", 5000)
     assert windows.within(Resolved(4096, "default", ()), "a@ 32768").window_tokens == 4096
-    store.append("two", 0, [], [Record(LEARNED, 1, BODY.replace("8192", "5000"))])
+    store.append("two", 0, [], [Record(LEARNED.name, 1, BODY.replace("8192", "5000"))])
     for _ in range(3):
         assert windows.within(FOUND, "a@ 32768").window_tokens == 5000
     assert store.looks == 4
@@ -70,7 +70,7 @@ def test_smallest_window_that_any_session_has_learned_holds() -> None:
 def test_learned_windows_that_can_not_be_read_are_none_and_told() -> None:
     """A session is opened all the same; nothing is looked for in a store that finds no sessions by their records."""
     store, heard = InMemoryStore(), Heard()
-    store.append("one", 0, [], [Record(LEARNED, 0, BODY.replace(":8192", ':"x"'))])
+    store.append("one", 0, [], [Record(LEARNED.name, 0, BODY.replace(":8192", ':"x"'))])
     assert LearnedWindows(store, heard).within(FOUND, "a@ 32768") == FOUND
     assert [event.name for event in heard.events] == ["degraded"]
     assert "learned window 0 can't be read" in heard.events[0].cause

@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, Field
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.scopes import models_of
+from squidbot.core.transcript.scopes import MODEL
 from squidbot.plugins.langchain import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import Model, Setting
@@ -149,7 +149,7 @@ def test_reply_is_recorded_under_the_model_that_gave_it(tmp_path: Path) -> None:
         agent.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": CHAT}})
     store = squidbot.hosted.engine.wired.store
     assert [row.role for row in store.read(CHAT, 0, 9)] == ["user", "assistant"] * 2
-    assert [one.model for one in models_of(store, CHAT)] == ["Interrupted"]
+    assert [one.model for one in MODEL.state(store, CHAT)] == ["Interrupted"]
     squidbot.hosted.close()
 
 

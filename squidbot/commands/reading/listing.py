@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.commands.reading.terms import terms_of
-from squidbot.core.descent import parent_of
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
+from squidbot.core.transcript.lineage import parent_of
 
 if TYPE_CHECKING:
     from squidbot.commands.reading.opened import Opened

@@ -6,8 +6,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from squidbot.core.budget import LAYOUT_LEVELS, RECENT, SESSION, Share
-from squidbot.core.goals.head import BUILT, NAME
 from squidbot.core.messages import Kind
+from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
+from squidbot.core.transcript.goals import GOALS_SECTION as NAME
 from squidbot.core.view.renderer import is_note, spent
 
 if TYPE_CHECKING:

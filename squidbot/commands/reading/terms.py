@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.leases import newest_lease
 from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.core.transcript.windows import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def terms_of(place: Opened, session_id: str) -> Terms:
         DamagedStoreError: its record can't be read.
         BudgetError: it has none, and the settings leave no token for input.
     """
-    recorded = newest_lease(place.store, session_id)
+    recorded = WINDOW.newest(place.store, session_id)
     if recorded is not None:
         return Terms(recorded, "recorded")
     stored = place.store.last_record(session_id, "plan")

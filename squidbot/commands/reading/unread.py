@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.errors import SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, Unread
-from squidbot.core.scopes import scopes_of
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.services.background import study_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def facts_of(place: Opened, session_id: str | None) -> Facts:
 def _unread(place: Opened, session_id: str) -> Iterator[Unread]:
     """Yield what each reader has to read of a session; of one that is nobody's, nothing."""
     wired, messages = place.wired, place.length(session_id)
-    known = any(one.scope.user for one in scopes_of(place.store, session_id))
+    known = any(one.scope.user for one in SCOPE.state(place.store, session_id))
     if not messages or not (known or wired.loaded.settings.memory.extract is not None):
         return
     # Where nothing is kept yet, no place for it is made.

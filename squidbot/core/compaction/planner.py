@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,9 +31,11 @@ from squidbot.core.compaction.pressure import (
     still_sent,
     too_much,
 )
-from squidbot.core.messages import Cost, Kind, Record, Usage
+from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Cost, Kind, Usage
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment, price_of
 from squidbot.core.settings import LEAST_CUT_FRACTION
+from squidbot.core.transcript.records import RecordKind, fields
 from squidbot.core.view.current import Block, Pieces, Tail, standing
 from squidbot.core.view.renderer import born, is_user_part, shown, spent, unanswerable
 from squidbot.core.view.steps import Atom, atoms_of, open_step, total
@@ -819,9 +821,6 @@ class Compactor(Ground):
 
 # Who made a text that an extension had in the place of another.
 MADE_BY = "extension"
-# The kind of the records that say which summaries a language model has written; without one nothing is looked for.
-SUMMARY = "summary"
-
 # The level of the text that stands for a block in each representation that shows one of its own.
 LEVELS = {
     Representation.SUMMARY_USER: Representation.DETAILED,
@@ -829,6 +828,20 @@ LEVELS = {
     Representation.MODERATE: Representation.MODERATE,
     Representation.COMPACT: Representation.COMPACT,
 }
+
+
+class Written(NamedTuple):
+    """A language model has written a summary, and what that took, in tokens."""
+
+    summary_id: str
+    level: str
+    made_by: str
+    input_tokens: int
+    output_tokens: int
+
+
+# Without such a record no text by a model is looked for.
+SUMMARY = RecordKind("summary", fields(Written), tuple)
 # Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
 # the prompt cache anew, and an event writes its own notes and the raw messages in any case.
 RENEWED_FRACTION = 0.5
@@ -916,7 +929,7 @@ class Better:
     def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
         """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
         if self._any is None:
-            self._any = self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY) is not None
+            self._any = self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name) is not None
         if not self._any:
             return None
         fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
@@ -999,42 +1012,34 @@ def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int,
     return Block(changed, tuple(parts))
 
 
-def newest_written(shelf: Shelf, most: int) -> list[tuple[str, str]]:
-    """Return (id, level) of the newest summaries that a language model has written, oldest first, at most so many."""
-    last = shelf.transcripts.last_record(shelf.session_id, SUMMARY)
+def newest_written(shelf: Shelf, most: int) -> list[Written]:
+    """Return the newest summaries that a language model has written, oldest first, at most so many."""
+    last = shelf.transcripts.last_record(shelf.session_id, SUMMARY.name)
     if last is None:
         return []
-    records = shelf.transcripts.records(shelf.session_id, SUMMARY, max(0, last.number + 1 - most))
-    said = (_said(record) for record in records)
-    return [(str(body[0]), str(body[1])) for body in said if isinstance(body, list) and len(body) > 1]
+    return list(_written(shelf, max(0, last.number + 1 - most)))
 
 
-def written_as(summary: Summary, number: int, usage: Usage) -> Record:
-    """Return the record that a language model wrote a summary, and what that took."""
-    body = [summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens]
-    return Record(SUMMARY, number, json.dumps(body, separators=(",", ":")))
+def _written(shelf: Shelf, first_number: int = 0) -> Iterator[Written]:
+    """Yield what language models have written; a record that can't be read is passed over: a price fails no turn."""
+    for record in shelf.transcripts.records(shelf.session_id, SUMMARY.name, first_number):
+        with suppress(DamagedStoreError):
+            yield SUMMARY.read(record)
 
 
 def writing_of(shelf: Shelf, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]) -> Usage:
     """Return what a language model took to write what a plan shows and the one before it did not, all calls together.
 
     Summaries that stand in segments, and texts inside of notes on many blocks; notes by rule took nothing. `made` are
-    the summaries that are not stored yet. A record that does not say what one took counts as nothing: older ones don't,
-    and a price is no reason to fail a turn.
+    the summaries that are not stored yet.
     """
     shown = {one.summary_id for one in before}
     new = [one for one in after if one.summary_id and one.summary_id not in shown]
-    if not new or shelf.transcripts.last_record(shelf.session_id, SUMMARY) is None:
+    if not new or shelf.transcripts.last_record(shelf.session_id, SUMMARY.name) is None:
         return Usage(0)
     wanted = {one.summary_id for one in new} | (_texts_in(shelf, new, made) - _texts_in(shelf, before))
-    read = written = 0
-    for record in shelf.transcripts.records(shelf.session_id, SUMMARY):
-        match _said(record):
-            case [str(summary_id), _, _, int(input_tokens), int(output_tokens)] if summary_id in wanted:
-                read, written = read + input_tokens, written + output_tokens
-            case _:
-                continue
-    return Usage(read, written)
+    found = [one for one in _written(shelf) if one.summary_id in wanted]
+    return Usage(sum(one.input_tokens for one in found), sum(one.output_tokens for one in found))
 
 
 def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
@@ -1059,13 +1064,6 @@ def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:
 
 def _texts_of(shelf: Shelf) -> list[Summary]:
     """Return texts by a model that can stand in a note on many blocks, those written last first."""
-    ids = [name for name, level in newest_written(shelf, MOST_LOOKED_AT) if level == Representation.MERGED]
+    ids = [one.summary_id for one in newest_written(shelf, MOST_LOOKED_AT) if one.level == Representation.MERGED]
     found = shelf.summaries.by_id(shelf.session_id, ids[::-1])
     return [one for one in found if one.by_model and one.level == Representation.MERGED]
-
-
-def _said(record: Record) -> object:
-    try:
-        return json.loads(record.body)
-    except ValueError:
-        return None

@@ -25,14 +25,14 @@ from squidbot.core.compaction.pressure import (
 from squidbot.core.compaction.undo import RAW, again, plan_of
 from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError
 from squidbot.core.events import Event
-from squidbot.core.forgetting import Withdrawn, forgotten_since, withdrawn_since
-from squidbot.core.goals.head import beyond, most_tokens
-from squidbot.core.leases import lease_named
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.past import REQUEST, SEALED_PARTS, Mode, Past, digest, seal
-from squidbot.core.pins import Pins
 from squidbot.core.plan import JOURNAL_SECTION, Representation
 from squidbot.core.tokens.calibration import MOST_FACTOR, Bills
+from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
+from squidbot.core.transcript.pins import Pins
+from squidbot.core.transcript.removals import WITHDRAWN, forgotten_since, withdrawn_since
+from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.assembly import Assembly, shorter
 from squidbot.core.view.current import bare, load, marked, released, under
 from squidbot.core.view.marks import tells_memories
@@ -694,8 +694,10 @@ class Turn(NamedTuple):
         """Return the cause that lies outside the history, or None."""
         if stored.opened or self._opens(stored, given):
             return "opened"
-        if stored.withdrawn is not None and Withdrawn.of(stored.withdrawn).is_missed(stored):
-            return "forget"
+        if stored.withdrawn is not None:
+            plan_id = stored.plan.plan_id if stored.plan else -1
+            if WITHDRAWN.read(stored.withdrawn).is_missed(plan_id, [part.first_seq for part in stored.sent]):
+                return "forget"
         last = self.last_made(stored)
         if last is None or not self._outside_changed(stored, given):
             return None
@@ -1053,19 +1055,21 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
             what it was made of is not stored any more.
         DamagedStoreError: what is stored can't be read.
     """
+    place = shelf.transcripts, shelf.session_id
     past = _past(shelf, number)
     if past.messages < 0:
         raise NotFoundError(
             f"request {past.number} can't be rebuilt: what came with it was not recorded as it was sent"
         )
-    gone = sorted(seq for seq in forgotten_since(shelf, past.number) if seq < past.messages)
+    gone = sorted(seq for seq in forgotten_since(*place, past.number) if seq < past.messages)
     if gone:
         raise NotFoundError(f"request {past.number} can't be rebuilt: m{gone[0]} was forgotten since")
-    facts = withdrawn_since(shelf, past.number, past.messages, past.plan_id)
+    facts = withdrawn_since(*place, past.number, past.messages, past.plan_id)
     if facts:
         raise NotFoundError(f"request {past.number} can't be rebuilt: a fact that it told was forgotten since")
     plan = None if past.plan_id == RAW else plan_of(shelf, past.plan_id)
-    lease = lease_named(shelf.transcripts, shelf.session_id, past.lease_id) or lease
+    windows = WINDOW.all(*place)
+    lease = next((one for one in windows if one.lease_id == past.lease_id), lease)
     _check_counter(shelf, lease, plan, past)
     counts = bare(plan)._replace(messages=past.messages, pins=Pins(), markers=marked(shelf))
     stood = under(shelf, plan, counts)
@@ -1210,7 +1214,8 @@ def overrun(before: PlanRecord | None, plan: PlanRecord, lease: Lease, count: Ca
     """
     if before is not None and before.sections == plan.sections and before.lease_id == plan.lease_id:
         return
-    cost, most = beyond(plan.sections, lease.window_tokens, count), most_tokens(lease.window_tokens)
+    cost = goals_overrun(plan.sections, lease.window_tokens, count)
+    most = goals_most_tokens(lease.window_tokens)
     if cost:
         cause = f"goals cost {cost:,} of {most:,} tokens in this window: close the goal, lift blockers or locks"
         yield Event(events.BUDGET_OVERRUN, "", cause, "", plan.plan_id, cost, most)

@@ -13,12 +13,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.markers import marked_lines
 from squidbot.core.memories import Memory, Source, memory_id_of
 from squidbot.core.memory.text import safe
 from squidbot.core.messages import Category as MessageCategory
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
+from squidbot.core.transcript.markers import marked_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -33,8 +33,8 @@ from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.own_words import own_words
 from squidbot.core.recall.search import telling, terms
 from squidbot.core.redaction import Redactor
-from squidbot.core.scopes import scope_at, scopes_of
 from squidbot.core.summaries import check_words, cleaned
+from squidbot.core.transcript.scopes import SCOPE, scope_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.extract import Utterance
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import LLM, Codec, MemoryStore, Observer, TranscriptStore
-    from squidbot.core.scopes import Since
+    from squidbot.core.transcript.scopes import ScopeChange
 
 
 # Facts found by a language model: what it is asked, and its answer, of which nothing is taken without
@@ -780,11 +780,11 @@ class Study:
         """Return the next messages of one scope, at most so many."""
         last_seq = min(unread.last_seq, unread.first_seq + most - 1)
         rows = self.transcripts.read(self.session_id, unread.first_seq, last_seq)
-        scopes = scopes_of(self.transcripts, self.session_id)
+        scopes = SCOPE.state(self.transcripts, self.session_id)
         scope = self._scope(scopes, unread.first_seq)
         return _Portion([*takewhile(lambda row: self._scope(scopes, row.seq) == scope, rows)], scope, now)
 
-    def _scope(self, scopes: Sequence[Since], seq: int) -> Scope | None:
+    def _scope(self, scopes: Sequence[ScopeChange], seq: int) -> Scope | None:
         """Return for whom what a message says is learned; None for nobody."""
         scope = scope_at(scopes, seq)
         return scope if scope is not None and (scope.user or self.anonymous) else None

@@ -13,18 +13,18 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from squidbot.core.markers import ARTIFACT, parted
 from squidbot.core.messages import Category
 from squidbot.core.tokens.counters import measure
+from squidbot.core.transcript.markers import ARTIFACT, parted
 from squidbot.core.view.marks import recalled_ids, without_recalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from squidbot.core.markers import MarkedLine
     from squidbot.core.messages import Cost, Message, ToolCall
     from squidbot.core.ports import TokenCounter
+    from squidbot.core.transcript.markers import MarkedLine
 
 
 # A tool call's arguments, read for notes: what it says, which file it is about, and whether it

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from squidbot.core.errors import DamagedStoreError, NotFoundError
+from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Record, Summary
 from squidbot.core.notes.extract import Line, Reading, Unit, literals_of, names_in, read, render
 from squidbot.core.plan import Representation, Run
+from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import atoms_of, total
 
 if TYPE_CHECKING:
@@ -66,25 +67,7 @@ class Fragment:
     @property
     def mark(self) -> str:
         """A text that no other fragment of a session has."""
-        return self.to_json()
-
-    def to_json(self) -> str:
-        """Return the fragment as JSON text."""
-        body = [self.first_seq, self.last_seq, self.tokens, self.calls, _raw(self.reading)]
-        return json.dumps(body, separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, body: str) -> Fragment:
-        """Return the fragment that `to_json` wrote.
-
-        Raises:
-            DamagedStoreError: the text is no fragment.
-        """
-        try:
-            first_seq, last_seq, tokens, calls, reading = json.loads(body)
-            return cls(first_seq, last_seq, tokens, calls, _reading(reading))
-        except (ValueError, TypeError, KeyError) as error:
-            raise DamagedStoreError(f"stored notes can't be read: {error}") from error
+        return json.dumps(_fragment_body(self), separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,25 +119,6 @@ class Ledger:
         """A text that no other ledger of a session has: what it was made from says what is in it."""
         counts = self.fragments, self.starts, self.tokens, self.last_seq, self.calls, self.reading.size
         return "\n".join((repr(counts), *(line.head for line in self.reading.lines.values())))
-
-    def to_json(self) -> str:
-        """Return the ledger as JSON text."""
-        counts = [self.fragments, self.starts, self.tokens, self.last_seq, self.calls]
-        return json.dumps([*counts, _raw(self.reading)], separators=(",", ":"))
-
-    @classmethod
-    def from_json(cls, body: str) -> Ledger:
-        """Return the ledger that `to_json` wrote.
-
-        Raises:
-            DamagedStoreError: the text is no ledger.
-        """
-        try:
-            fragments, starts, tokens, last_seq, calls, reading = json.loads(body)
-            pairs = tuple((int(seq), int(before)) for seq, before in starts)
-            return cls(fragments, pairs, tokens, last_seq, calls, _reading(reading))
-        except (ValueError, TypeError, KeyError) as error:
-            raise DamagedStoreError(f"stored notes can't be read: {error}") from error
 
 
 def _own(subject: str, first_seq: int) -> str:
@@ -253,6 +217,51 @@ def _reading(raw: list[list[list[object]]]) -> Reading:
     return Reading(found, dict(written), dict(shown))  # type: ignore[arg-type]  # as _raw wrote them
 
 
+def _fragment_body(one: Fragment) -> list[object]:
+    return [one.first_seq, one.last_seq, one.tokens, one.calls, _raw(one.reading)]
+
+
+def _ledger_body(one: Ledger) -> list[object]:
+    return [one.fragments, one.starts, one.tokens, one.last_seq, one.calls, _raw(one.reading)]
+
+
+def _read_fragment(text: str) -> Fragment:
+    first_seq, last_seq, tokens, calls, reading = json.loads(text)
+    return Fragment(first_seq, last_seq, tokens, calls, _reading(reading))
+
+
+def _read_ledger(text: str) -> Ledger:
+    fragments, starts, tokens, last_seq, calls, reading = json.loads(text)
+    pairs = tuple((int(seq), int(before)) for seq, before in starts)
+    return Ledger(fragments, pairs, tokens, last_seq, calls, _reading(reading))
+
+
+def _fragment_without(one: Fragment, seqs: AbstractSet[int]) -> Fragment | None:
+    return replace(one, reading=Reading()) if any(one.first_seq <= seq <= one.last_seq for seq in seqs) else None
+
+
+def _ledger_without(one: Ledger, seqs: AbstractSet[int]) -> Ledger | None:
+    return replace(one, reading=Reading()) if any(seq <= one.last_seq for seq in seqs) else None
+
+
+FRAGMENT = RecordKind(
+    "fragment",
+    _read_fragment,
+    tuple,
+    _fragment_body,
+    "stored notes",
+    _fragment_without,
+)
+LEDGER = RecordKind(
+    "ledger",
+    _read_ledger,
+    tuple,
+    _ledger_body,
+    "stored notes",
+    _ledger_without,
+)
+
+
 # The ids of notes: the messages that they stand for, and as much of a digest as tells them from
 # others of the same.
 
@@ -283,7 +292,6 @@ def under_a_name_of_its_own(
 MADE_BY = "extract/1"
 # What the first line says where texts by a model follow it.
 IN_FRONT = ", in front a model's"
-FRAGMENT, LEDGER = "fragment", "ledger"
 # A ledger is stored each time so many fragments have come: between two of them it is built from the fragments.
 SNAPSHOT_FRAGMENTS = 16
 
@@ -373,7 +381,7 @@ class Notebook:
         records = []
         for run in runs:
             fragment = self.fresh[run]
-            records.append(Record(FRAGMENT, self.stored, fragment.to_json()))
+            records.append(FRAGMENT.record(self.stored, fragment))
             self.pending.append(fragment)
             self.stored += 1
         # The event has merged these already, for the note that it shows.
@@ -412,7 +420,7 @@ class Notebook:
 
     def _kept(self) -> Record:
         ledger = self._opened()
-        record = Record(LEDGER, self.snapshots, ledger.to_json())
+        record = LEDGER.record(self.snapshots, ledger)
         self.snapshots += 1
         self.snapshot = ledger.fragments
         return record
@@ -420,11 +428,10 @@ class Notebook:
     def _opened(self) -> Ledger:
         """Return the ledger; the first time as the store has it, with fragments that came after it pending."""
         if self.ledger is None:
-            last = self.transcripts.last_record(self.session_id, LEDGER)
-            self.ledger = Ledger.from_json(last.body) if last else Ledger()
+            last = self.transcripts.last_record(self.session_id, LEDGER.name)
+            self.ledger = LEDGER.read(last) if last else Ledger()
             self.snapshot, self.snapshots = self.ledger.fragments, last.number + 1 if last else 0
-            rest = self.transcripts.records(self.session_id, FRAGMENT, self.snapshot)
-            self.pending = [Fragment.from_json(record.body) for record in rest]
+            self.pending = FRAGMENT.all(self.transcripts, self.session_id, self.snapshot)
             self.stored = self.snapshot + len(self.pending)
         return self.ledger
 
@@ -528,56 +535,37 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
             ledger = ledger.taking(one)
         else:
             chain.append(one)
-    records = [Record(LEDGER, ledgers, replace(ledger, fragments=fragments).to_json())]
-    records += [Record(FRAGMENT, number, one.to_json()) for number, one in enumerate(chain, fragments)]
-    return tuple(records)
+    return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(chain, fragments)
 
 
 def _ledger(notes: Notebook, count: int) -> Ledger:
     """Return the ledger as it was stored when there were `count` of them."""
     if not count:
         return Ledger()
-    found = notes.transcripts.records(notes.session_id, LEDGER, count - 1)
-    if not found or found[0].number != count - 1:
+    found = LEDGER.all(notes.transcripts, notes.session_id, count - 1)
+    if not found:
         raise NotFoundError("the notes of that time are no longer stored")
-    return Ledger.from_json(found[0].body)
+    return found[0]
 
 
 def _fragments(notes: Notebook, first: int, behind: int) -> list[Fragment]:
     """Return the fragments from number `first` to the one before `behind`."""
     if first >= behind:
         return []
-    found = notes.transcripts.records(notes.session_id, FRAGMENT, first)[: behind - first]
-    if [record.number for record in found] != list(range(first, behind)):
+    found = FRAGMENT.all(notes.transcripts, notes.session_id, first)[: behind - first]
+    if len(found) < behind - first:
         raise NotFoundError("the notes of that time are no longer stored")
-    return [Fragment.from_json(record.body) for record in found]
+    return found
 
 
 def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]:
     """Return how many records of notes there will be behind these: (ledgers, fragments)."""
     ledgers, fragments = notes.counts()
     kinds = [record.kind for record in records]
-    return ledgers + kinds.count(LEDGER), fragments + kinds.count(FRAGMENT)
+    return ledgers + kinds.count(LEDGER.name), fragments + kinds.count(FRAGMENT.name)
 
 
 # Notes made once more from the raw messages, because some of these were forgotten.
-
-
-def emptied(record: Record, gone: AbstractSet[int]) -> Record | None:
-    """Return a record of notes without what was read of messages; None where nothing in it is from those in `gone`.
-
-    Raises:
-        DamagedStoreError: the record can't be read.
-    """
-    if record.kind == FRAGMENT:
-        fragment = Fragment.from_json(record.body)
-        if any(fragment.first_seq <= seq <= fragment.last_seq for seq in gone):
-            return record._replace(body=replace(fragment, reading=Reading()).to_json())
-        return None
-    ledger = Ledger.from_json(record.body)
-    if any(seq <= ledger.last_seq for seq in gone):
-        return record._replace(body=replace(ledger, reading=Reading()).to_json())
-    return None
 
 
 def retold(notes: Notebook, shelf: Shelf, gone: AbstractSet[int]) -> tuple[Record, ...]:
@@ -589,7 +577,7 @@ def retold(notes: Notebook, shelf: Shelf, gone: AbstractSet[int]) -> tuple[Recor
         DamagedStoreError: what is stored can't be read.
     """
     ledger, pending = notes.held()
-    known = {(one.first_seq, one.last_seq): one for one in _stored(notes)}
+    known = {(one.first_seq, one.last_seq): one for one in FRAGMENT.all(notes.transcripts, notes.session_id)}
     merged = Ledger()
     for first, last in _runs(ledger):
         merged = merged.taking(_fragment(notes, shelf, (first, last), known, gone))
@@ -597,10 +585,7 @@ def retold(notes: Notebook, shelf: Shelf, gone: AbstractSet[int]) -> tuple[Recor
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))
     chain = [_fragment(notes, shelf, (one.first_seq, one.last_seq), known, gone) for one in pending]
-    return (
-        Record(LEDGER, ledgers, kept.to_json()),
-        *(Record(FRAGMENT, number, one.to_json()) for number, one in enumerate(chain, fragments)),
-    )
+    return LEDGER.record(ledgers, kept), *FRAGMENT.records(chain, fragments)
 
 
 def _runs(ledger: Ledger) -> list[tuple[int, int]]:
@@ -608,11 +593,6 @@ def _runs(ledger: Ledger) -> list[tuple[int, int]]:
     firsts = [first for first, _ in ledger.starts]
     lasts = [first - 1 for first in firsts[1:]] + [ledger.last_seq]
     return list(zip(firsts, lasts, strict=True)) if firsts else []
-
-
-def _stored(notes: Notebook) -> list[Fragment]:
-    found = notes.transcripts.records(notes.session_id, FRAGMENT)
-    return [Fragment.from_json(record.body) for record in found]
 
 
 def _fragment(

@@ -6,18 +6,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.contexts import KIND as CONTEXT
-from squidbot.core.contexts import documents_of
-from squidbot.core.contexts import sections as told_of
 from squidbot.core.errors import NotFoundError
-from squidbot.core.goals.head import sections
-from squidbot.core.goals.records import GOAL, goals_of
-from squidbot.core.markers import KIND as MARKED
-from squidbot.core.markers import Markers
 from squidbot.core.messages import Cost, Kind
-from squidbot.core.pins import KIND as PIN
-from squidbot.core.pins import Pins
 from squidbot.core.plan import PlanRecord, Representation, Segment
+from squidbot.core.transcript.documents import DOCUMENT, sections
+from squidbot.core.transcript.goals import GOAL, folded, goal_sections
+from squidbot.core.transcript.markers import MARKED, Markers
+from squidbot.core.transcript.pins import PIN, Pins
+from squidbot.core.transcript.removals import WITHDRAWN
 from squidbot.core.view.renderer import born, is_note, spent, unanswerable
 from squidbot.core.view.steps import Atom, atoms_of
 
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Opening, Part, Record, StoredMessage, Summary
     from squidbot.core.ports import SummaryStore, TranscriptStore
-    from squidbot.core.trying import Wait
+    from squidbot.core.transcript.records import Wait
     from squidbot.core.view.renderer import Renderer
 
 
@@ -404,9 +400,9 @@ class Shelf(NamedTuple):
 READ_BACK_WINDOWS = 4
 # More tokens than any session has.
 EVERYTHING = 10**12
-PLAN, WITHDRAWN = "plan", "withdrawn"
+PLAN = "plan"
 # The kinds of records that say what stands.
-STOOD_WITH = (PIN, GOAL, CONTEXT, MARKED, PLAN, WITHDRAWN)
+STOOD_WITH = (PIN.name, GOAL.name, DOCUMENT.name, MARKED.name, PLAN, WITHDRAWN.name)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
@@ -427,7 +423,7 @@ def load(
     other = plan is not None and valid is None
     shelf = shelf.showing(valid)
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
-    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(WITHDRAWN))
+    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(WITHDRAWN.name))
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:
@@ -437,15 +433,15 @@ def load(
 
 def _with_kept(shelf: Shelf, counts: Standing, opening: Opening, window_tokens: int) -> Standing:
     """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
-    pins = Pins.of(shelf.transcripts.records(shelf.session_id, PIN)) if PIN in opening.newest else NO_PINS
-    markers = marked(shelf) if MARKED in opening.newest else NO_MARKERS
-    if GOAL in opening.newest:
-        goals = goals_of(shelf.transcripts.records(shelf.session_id, GOAL), markers.said)
-        pins = replace(pins, goals=sections(goals))
-    if CONTEXT in opening.newest:
-        documents = documents_of(shelf.transcripts.records(shelf.session_id, CONTEXT))
+    place, known = (shelf.transcripts, shelf.session_id), opening.newest
+    pins = PIN.state(*place) if PIN.name in known else NO_PINS
+    markers = MARKED.state(*place) if MARKED.name in known else NO_MARKERS
+    if GOAL.name in known:
+        pins = replace(pins, goals=goal_sections(folded(GOAL.all(*place), markers.said)))
+    if DOCUMENT.name in known:
         bound = shelf.renderer.meter.text
-        pins = replace(pins, documents=told_of(documents, window_tokens, lambda text: bound(text).bound))
+        told = sections(DOCUMENT.state(*place), window_tokens, lambda text: bound(text).bound)
+        pins = replace(pins, documents=told)
     return counts._replace(pins=pins, markers=markers)
 
 
@@ -455,7 +451,7 @@ def marked(shelf: Shelf) -> Markers:
     Raises:
         DamagedStoreError: it can't be read.
     """
-    return Markers.of(shelf.transcripts.records(shelf.session_id, MARKED))
+    return MARKED.state(shelf.transcripts, shelf.session_id)
 
 
 def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) -> Standing:

@@ -10,21 +10,21 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.markers import Said, marked_lines, may_mark
 from squidbot.core.messages import Category, Cost, Kind, Part, labelled
 from squidbot.core.plan import Representation
 from squidbot.core.ports import ShowsImages
+from squidbot.core.transcript.markers import Said, marked_lines, may_mark
 from squidbot.core.view.marks import harmless, without_recalled
 from squidbot.core.view.steps import Atom, atoms_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from squidbot.core.markers import Markers
     from squidbot.core.messages import Message, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Section, Segment
     from squidbot.core.ports import Codec
     from squidbot.core.tokens.counters import Meter
+    from squidbot.core.transcript.markers import Markers
 
 
 # Cuts oversized text to its head, its tail and a handle under which the whole of it can be had again.
@@ -250,6 +250,25 @@ class Renderer(NamedTuple):
     def said_by(self, row: StoredMessage) -> Said | None:
         """Return what a stored message marks; None for nothing."""
         return Said.of(row.seq, self.codecs[row.codec].decode(row.payload)) if may_mark(row) else None
+
+    def tombstone(self, row: StoredMessage) -> StoredMessage:
+        """Return what takes the place of a message that is forgotten."""
+        codec = self.codecs[row.codec]
+        payload = codec.tombstone(row.payload, f"[m{row.seq} was forgotten on request]")
+        cost = self.meter.said(codec.decode(payload), codec.extra_tokens(payload))
+        return replace(
+            row,
+            category=Category.FORGOTTEN,
+            payload=payload,
+            cost=cost,
+            sent_cost=cost,
+            counter=self.meter.name,
+            sent_text=None,
+            sent_arguments=None,
+            notice=None,
+            sender="",
+            label="",
+        )
 
     def section(self, section: Section) -> Part:
         """Return the part of a frozen section of the head."""

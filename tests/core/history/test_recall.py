@@ -13,7 +13,7 @@ from squidbot.core import events
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError, RecallError
 from squidbot.core.messages import Category, Kind
-from squidbot.core.notes.notebook import Fragment
+from squidbot.core.notes.notebook import FRAGMENT
 
 from ..promises.driver import BY_MARKS, CODEC, Heard, Host, Setup, assistant, held, requests, result, user
 from ..promises.histories import tame
@@ -212,7 +212,7 @@ def test_notes_take_nothing_from_what_was_recalled() -> None:
     first = store.head("s")[0] - 5
     one.session.record(*tame(30, 30, start=100))
     one.session.assemble([user("?")])
-    noted = [Fragment.from_json(record.body) for record in store.records("s", "fragment")]
+    noted = FRAGMENT.all(store, "s")
     (there,) = [one for one in noted if one.first_seq <= first <= one.last_seq and one.last_seq >= first + 3]
     assert any(head == f"m{seq} recalled" for head in (line.head for line in there.reading.lines.values()))
     assert not any("history" in line.head for line in there.reading.lines.values())

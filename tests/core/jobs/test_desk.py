@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
+from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.messages import Completion, Record
 from squidbot.core.settings import strategy
@@ -244,9 +244,9 @@ def test_request_without_a_better_text_is_what_it_was(turns: int, words: int, ba
 def test_event_that_first_shows_summaries_says_what_they_cost() -> None:
     """What the model read and wrote, by the settings' prices; an event that shows notes by rule alone says 0."""
     (host, model), asked = worked(), dict[str, float]()
-    for record, prompt in zip(host.store.records("s", "summary"), model.prompts, strict=True):
+    for one, prompt in zip(SUMMARY.all(host.store, "s"), model.prompts, strict=True):
         read, written = len(system_text() + prompt) // CHARS_A_TOKEN, len(telling("", prompt)) // CHARS_A_TOKEN
-        asked[json.loads(record.body)[0]] = read + MIDDLE.settings.output_price * written
+        asked[one.summary_id] = read + MIDDLE.settings.output_price * written
     before: set[str] = set()
     dear = 0
     texts = {one.summary_id: one.text for one in made_by_model(host.store) if one.level == "summary:merged"}
@@ -278,10 +278,9 @@ def test_summarizer_that_does_not_tell_its_tokens_is_counted(told: tuple[Any, An
 
     (done,) = desk_of(store).run(Plain(), limit=1)
     assert done.summary is not None
-    (record,) = store.records("s", "summary")
-    _, _, _, read, written = json.loads(record.body)
-    assert read > 500
-    assert 0 < written <= done.summary.cost.estimate
+    (made,) = SUMMARY.all(store, "s")
+    assert made.input_tokens > 500
+    assert 0 < made.output_tokens <= done.summary.cost.estimate
 
 
 @pytest.mark.parametrize("body", ["", "[]", '["s0-9.beef","summary:detailed","llm/a/b"]', '{"a": 1}', "[1,2,3,4,5]"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from copy import deepcopy
 from dataclasses import replace
@@ -15,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.compaction.planner import TEXTS_FRACTION
+from squidbot.core.compaction.planner import SUMMARY, TEXTS_FRACTION, Written
 from squidbot.core.compaction.pressure import steps
-from squidbot.core.messages import Cost, Record, Summary
+from squidbot.core.messages import Cost, Summary
 from squidbot.core.notes.notebook import IN_FRONT
 from squidbot.core.plan import PlanRecord, Representation
 from squidbot.core.settings import strategy
@@ -153,9 +152,8 @@ def test_event_that_first_shows_texts_in_a_note_says_what_they_cost(setup: Setup
 
 def costs(host: Host) -> dict[str, float]:
     """Return what each summary by a model took, in input tokens."""
-    records = (json.loads(one.body) for one in host.store.records("s", "summary"))
     price = host.setup.settings.output_price
-    return {name: read + price * written for name, _, _, read, written in records}
+    return {one.summary_id: one.input_tokens + price * one.output_tokens for one in SUMMARY.all(host.store, "s")}
 
 
 def test_event_of_a_forgotten_message_does_not_pay_again_for_texts_that_stood_there() -> None:
@@ -231,8 +229,8 @@ def test_note_without_a_text_by_a_model_is_what_it_was(turns: int, words: int, s
         if level:
             text = ("s", first, stored - 1, level, "They did.", Cost(5, 9), counter, "digest", "llm/x/developer-1")
             beside.store.put(Summary(f"x{turn}", *text))
-        body = f'["x{turn}","summary:merged","llm/x/developer-1"]' if turn % 4 else "[]"
-        beside.store.append("s", stored, (), (Record("summary", place, body),))
+        made = SUMMARY.record(place, Written(f"x{turn}", "summary:merged", "llm/x/developer-1", 90, 9))
+        beside.store.append("s", stored, (), (made if turn % 4 else made._replace(body="[]"),))
     assert [one.payloads for one in requests(alone.calls)] == [one.payloads for one in requests(beside.calls)]
 
 

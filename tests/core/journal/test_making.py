@@ -6,21 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import DamagedStoreError, LLMError
-from squidbot.core.journal import (
-    JOURNALED,
-    MOST_CHARS,
-    Entry,
-    Stretch,
-    Told,
-    by_model,
-    by_rule,
-    question_of,
-    tell,
-    told_of,
-)
-from squidbot.core.messages import Category, Completion, Message, Record, ToolCall
+from squidbot.core.errors import LLMError
+from squidbot.core.journal import MOST_CHARS, Entry, Stretch, by_model, by_rule, question_of
+from squidbot.core.messages import Category, Completion, Message, ToolCall
 from squidbot.core.tokens.counters import builtin_counter
 
 ABOUT = Entry(0, "-", source_session="s", tags=("interval",))
@@ -115,15 +103,3 @@ def test_answer_that_is_no_entry_is_refused(answer: str) -> None:
     """Nothing of it becomes content."""
     with pytest.raises(LLMError, match="model answered no"):
         by_model(Stretch([said("user", "hi")]), ABOUT, Model(answer), str)
-
-
-def test_session_knows_how_far_it_was_told() -> None:
-    """Durably, in its order; what can't be read is said."""
-    store = InMemoryStore()
-    assert told_of(store, "s") == Told()
-    tell(store, "s", 4, 10.0)
-    tell(store, "s", 9, 20.0)
-    assert told_of(store, "s") == Told(9, 20.0, 2)
-    store.append("t", 0, (), (Record(JOURNALED, 0, "[1]"),))
-    with pytest.raises(DamagedStoreError, match="what a journal tells of 't' can't be read"):
-        told_of(store, "t")

@@ -19,7 +19,7 @@ from squidbot.core.memory import learning
 from squidbot.core.memory.learning import MODEL, RULES, ModelReader, Rests, Study, Unread
 from squidbot.core.messages import Category
 from squidbot.core.redaction import Redactor
-from squidbot.core.scopes import scope_record
+from squidbot.core.transcript.scopes import SCOPE, ScopeChange
 from squidbot.testing import made_message
 from squidbot.testing.memories import ISOLATIONS
 from squidbot.testing.models import ScriptedLLM
@@ -68,7 +68,7 @@ class Chat:
         """Record a message, and with it from whom on."""
         seq, _ = self.transcripts.head(self.session_id)
         numbers = len(self.transcripts.records(self.session_id, "scope"))
-        records = [scope_record(numbers, whose, seq)] if whose is not None else []
+        records = [SCOPE.record(numbers, ScopeChange(seq, whose))] if whose is not None else []
         row = made_message(seq, text, role=role, call_ids=call_ids, result_ids=result_ids)
         row = replace(row, time=NOW + seq)
         self.transcripts.append(self.session_id, seq, [row], records)
@@ -308,7 +308,7 @@ def test_another_session_of_the_same_id_is_read_from_its_beginning() -> None:
     chat.learn()
     chat.transcripts = InMemoryStore()
     row = replace(made_message(0, "I like tea."), time=NOW + 99)
-    chat.transcripts.append("s", 0, [row], [scope_record(0, ANN, 0)])
+    chat.transcripts.append("s", 0, [row], [SCOPE.record(0, ScopeChange(0, ANN))])
     assert chat.learn() == ["The user likes tea."]
     assert chat.held() == ["The user lives in Oslo.", "The user likes tea."]
 

@@ -10,11 +10,14 @@ import sys
 import pytest
 
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.messages import Record
 from squidbot.core.notes.extract import Line, Reading, Unit
 from squidbot.core.notes.notebook import (
     FADING_TOKENS,
+    FRAGMENT,
     FRAGMENT_LINES,
     FRAGMENT_UNITS,
+    LEDGER,
     LEDGER_LINES,
     LEDGER_UNITS,
     SLACK,
@@ -103,24 +106,25 @@ def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
 def test_fragment_and_ledger_come_back_from_their_json() -> None:
     """Lone surrogates and all."""
     one = Fragment.of(3, 9, 77, 5, reading("file \ud800.py", "user", units=3))
-    assert Fragment.from_json(one.to_json()) == one
+    assert FRAGMENT.read(FRAGMENT.record(0, one)) == one
     ledger = Ledger().taking(one).taking(fragment(10, 50, "file b.py"))
-    assert Ledger.from_json(ledger.to_json()) == ledger
-    assert Ledger.from_json(Ledger().to_json()) == Ledger()
+    assert LEDGER.read(LEDGER.record(0, ledger)) == ledger
+    assert LEDGER.read(LEDGER.record(0, Ledger())) == Ledger()
 
 
 @pytest.mark.parametrize("body", ["", "{}", "[]", "[1, 2, 3, 4]", "[1, 2, 3, 4, 5]", "[0, 1, 2, 3, [1, 2]]", "null"])
 def test_text_that_is_no_fragment_and_no_ledger_is_damage(body: str) -> None:
     """A typed error for both."""
-    with pytest.raises(DamagedStoreError, match=r"^stored notes can"):
-        Fragment.from_json(body)
-    with pytest.raises(DamagedStoreError, match=r"^stored notes can"):
-        Ledger.from_json(body)
+    with pytest.raises(DamagedStoreError, match=r"^stored notes 0 can"):
+        FRAGMENT.read(Record("fragment", 0, body))
+    with pytest.raises(DamagedStoreError, match=r"^stored notes 0 can"):
+        LEDGER.read(Record("ledger", 0, body))
 
 
 SAID = """
 from squidbot.core.messages import Message, ToolCall
-from squidbot.core.notes.notebook import Fragment
+from squidbot.core.messages import Record
+from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Fragment
 from squidbot.core.notes.extract import read
 names = ", ".join(f"src/part{number}.py and parse_line{number}" for number in range(20))
 call = ToolCall("c", "read_file", '{"path": "src/other.py", "names": "' + names + '"}')
@@ -129,7 +133,7 @@ said = [
     Message("assistant", "I read " + names + ".", "", "", calls=(call,)),
     Message("tool", "import " + names, "", "", results=("c",)),
 ]
-print(Fragment.of(0, 2, 900, 1, read(said, users_verbatim=True)).to_json())
+print(Fragment.of(0, 2, 900, 1, read(said, users_verbatim=True)).mark)
 """
 
 

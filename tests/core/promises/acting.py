@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from squidbot.core.compaction.undo import RAW
 from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError, RecallError
-from squidbot.core.notes.notebook import Ledger, Notebook
-from squidbot.core.pins import Pins
+from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Ledger, Notebook
 from squidbot.core.plan import PlanRecord
 from squidbot.core.recall.history import History
+from squidbot.core.transcript.pins import PIN, Pins
 
 from ..rows import RENDERER
 from .driver import CODEC, Host, opened
@@ -164,7 +164,7 @@ class Acting(Host):
         self.said.append(CODEC.decode(row.payload))
 
     def _pinned(self) -> Pins:
-        return replace(Pins.of(self.store.records(self.session_id, "pin")), count=0)
+        return replace(PIN.state(self.store, self.session_id), count=0)
 
     def _back(self, act: Act, target: int, plan: PlanRecord) -> None:
         self.done.append(Done(act, target, plan, self.notes_now(plan)))
@@ -185,13 +185,13 @@ class Acting(Host):
             if ledger.last_seq < one.last_seq <= plan.merged_through:
                 ledger = ledger.taking(one)
             else:
-                chain.append(one.to_json())
-        return (replace(ledger, fragments=0).to_json(), *chain)
+                chain.append(FRAGMENT.record(0, one).body)
+        return (LEDGER.record(0, replace(ledger, fragments=0)).body, *chain)
 
     @property
     def no_notes(self) -> tuple[str, ...]:
         """What the notes are where nothing has been noted."""
-        return (Ledger().to_json(),)
+        return (LEDGER.record(0, Ledger()).body,)
 
     def former(self, plan_id: int) -> Assembly | None:
         """Return the newest recorded request that was made under a plan; None where there is none."""

@@ -141,7 +141,7 @@ class Held:
     summaries: tuple[str, ...]
 
 
-KINDS = ("goal", "lease", "marked", "pin", "plan", "request", "snapshot", "told", "withdrawn")
+KINDS = ("goal", "window", "marked", "pin", "plan", "request", "snapshot", "told", "withdrawn")
 
 
 def held(store: InMemoryStore, session_id: str = "s") -> Held:

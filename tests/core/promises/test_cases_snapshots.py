@@ -12,7 +12,7 @@ from squidbot.core import events
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.messages import Record
-from squidbot.core.snapshots import Retention, Snapshots
+from squidbot.core.transcript.snapshots import SNAPSHOT, Retention
 
 from .driver import CODEC, Heard, Host, Meddled, Setup, assistant, held, opened, requests, result, user
 from .histories import tame
@@ -153,7 +153,7 @@ def loop(host: Host, steps: int, first: int = 0) -> None:
 
 def unasked(host: Host) -> list[str]:
     """Return why snapshots were made unasked."""
-    return [one.cause for one in Snapshots.of(held(host.store).records["snapshot"]).kept if one.automatic]
+    return [one.cause for one in SNAPSHOT.state(host.store, "s").kept if one.automatic]
 
 
 def test_snapshot_is_made_unasked_once_each_time_the_mark_is_reached() -> None:
@@ -181,10 +181,10 @@ def test_mark_that_an_event_answers_leaves_a_snapshot_of_what_stood_before() -> 
     host.run([user("a question " + "word " * 2800)])
     event = host.calls[-1].request.event
     assert event is not None
-    (saved,) = Snapshots.of(held(host.store).records["snapshot"]).kept
+    (saved,) = SNAPSHOT.state(host.store, "s").kept
     assert (saved.cause, saved.plan_id, saved.messages) == ("pressure", -1, 48)
     host.reply(assistant("this"))
-    assert Snapshots.of(held(host.store).records["snapshot"]).kept == (saved,)
+    assert SNAPSHOT.state(host.store, "s").kept == (saved,)
     host.pending.append(user("and now?"))
     assert host.session is not None
     host.session.restore(saved.name)

@@ -327,7 +327,7 @@ def test_undo_makes_way_for_another_writer() -> None:
     rows, records = held(source.store).messages, source.store
     for summary in records.for_range("s", 0, len(rows)):
         store.put(summary)
-    kinds = ("lease", "plan", "request", "fragment", "ledger")
+    kinds = ("window", "plan", "request", "fragment", "ledger")
     store.append("s", 0, list(rows), [one for kind in kinds for one in records.records("s", kind)])
     store.others = 1
     plan = opened(store, SETUP).undo()

@@ -75,7 +75,7 @@ def test_any_process_goes_on_with_the_same_bytes(
     one, other = (acting(history, given, variant, restless=restless) for restless in (False, True))
     assert list(map(outcome, one.calls)) == list(map(outcome, other.calls))
     assert one.tried == other.tried
-    for kind in ("plan", "fragment", "ledger", "snapshot", "lease", "request", "pin"):
+    for kind in ("plan", "fragment", "ledger", "snapshot", "window", "request", "pin"):
         assert one.store.records("s", kind) == other.store.records("s", kind)
 
 

@@ -27,7 +27,7 @@ def test_assembling_adds_at_most_one_plan_and_only_with_an_event(
         plans = call.after.records["plan"]
         added = plans[len(call.before.records["plan"]) :]
         assert call.after.messages == call.before.messages
-        with_plans = dict.fromkeys(("plan", "lease", "snapshot", "told"), ())
+        with_plans = dict.fromkeys(("plan", "window", "snapshot", "told"), ())
         beside = [{**held.records, **with_plans} for held in (call.before, call.after)]
         assert beside[0] == beside[1]
         assert plans[: len(plans) - len(added)] == call.before.records["plan"]

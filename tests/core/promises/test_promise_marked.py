@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, NotFoundError
-from squidbot.core.markers import counted_lines
 from squidbot.core.messages import Kind
 from squidbot.core.settings import STRATEGIES
+from squidbot.core.transcript.markers import counted_lines
 
 from .driver import Host, Setup, Talk, assistant, copied, message, opened, requests, result, user
 from .histories import WORDS, effort, histories, setups, tame, texts

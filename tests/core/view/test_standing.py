@@ -6,7 +6,7 @@ import pytest
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Cost, Kind
-from squidbot.core.pins import Pins
+from squidbot.core.transcript.pins import Pins
 from squidbot.core.view.current import Pieces, Shelf, Standing, Tail, load, standing
 
 from ..promises.driver import Host, Setup, assistant, message, opened, user

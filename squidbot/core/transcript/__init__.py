@@ -1,0 +1,1 @@
+"""What is kept beside the messages of a session, each as a kind of record."""

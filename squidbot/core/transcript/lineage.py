@@ -1,0 +1,90 @@
+"""Which session goes on from which: a record in both, so that either is found from the other."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.transcript.records import RecordKind, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from squidbot.core.ports import TranscriptStore
+
+__all__ = [
+    "CHILD",
+    "CONTINUED",
+    "LINEAGE",
+    "ROTATED",
+    "SUB_AGENT",
+    "Descent",
+    "ancestors",
+    "children_of",
+    "parent_of",
+    "shown",
+]
+
+# The ways in which a session comes from another: by hand, since that one was long, as an agent's own.
+CONTINUED, ROTATED, SUB_AGENT = "continued", "rotated", "sub-agent"
+# Longer ids are shown by their beginning; what is left out would end a line, or some providers refuse it.
+_SHOWN_CHARS: Final = 200
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
+PARENT, CHILD = "parent", "child"
+
+
+class Descent(NamedTuple):
+    """One session goes on from another.
+
+    Attributes:
+        other: the id of the other session: the one that this goes on from, or that goes on from it.
+        way: "continued", "rotated" or "sub-agent".
+        messages: how many messages the earlier one had.
+        side: "parent" where `other` is the earlier one, else "child".
+        at: when, in seconds since 1970; None where unknown.
+    """
+
+    other: str
+    way: str
+    messages: int
+    side: str = PARENT
+    at: float | None = None
+
+
+LINEAGE = RecordKind("lineage", fields(Descent), tuple)
+
+
+def parent_of(transcripts: TranscriptStore, session_id: str) -> Descent | None:
+    """Return where a session goes on from; None where it began by itself.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+        StoreError: the store failed.
+    """
+    return next((one for one in LINEAGE.state(transcripts, session_id) if one.side == PARENT), None)
+
+
+def children_of(transcripts: TranscriptStore, session_id: str) -> tuple[Descent, ...]:
+    """Return the sessions that go on from one, oldest first; raises as `parent_of`."""
+    return tuple(one for one in LINEAGE.state(transcripts, session_id) if one.side == CHILD)
+
+
+def ancestors(transcripts: TranscriptStore, session_id: str) -> Iterator[str]:
+    """Yield the ids of the sessions that a session goes on from, the nearest first, each once.
+
+    Raises:
+        DamagedStoreError: a record can't be read.
+        StoreError: the store failed.
+    """
+    seen = {session_id}
+    found = parent_of(transcripts, session_id)
+    while found is not None and found.other not in seen:
+        seen.add(found.other)
+        yield found.other
+        found = parent_of(transcripts, found.other)
+
+
+def shown(session_id: str) -> str:
+    """Return a session's id as a model sees it, on one line."""
+    safe = _UNSAFE.sub("", session_id)
+    return safe if len(safe) <= _SHOWN_CHARS else f"{safe[:_SHOWN_CHARS]}\u2026"

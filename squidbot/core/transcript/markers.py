@@ -1,0 +1,292 @@
+"""Goals and decisions that a line marks as such: found where they are said, and kept word for word."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.core.messages import Category
+from squidbot.core.transcript.records import RecordKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from squidbot.core.messages import Message, StoredMessage
+
+__all__ = [
+    "ARTIFACT",
+    "CHECKPOINT",
+    "DECISION",
+    "MARKED",
+    "NEWEST_LINES",
+    "NEXT",
+    "MarkedLine",
+    "Markers",
+    "Said",
+    "counted_lines",
+    "details",
+    "marked_lines",
+    "may_mark",
+    "parted",
+]
+
+GOAL, DECISION, ARTIFACT, NEXT, CHECKPOINT = "GOAL", "DECISION", "ARTIFACT", "NEXT", "CHECKPOINT"
+# Those that stand for ever, and those of which only the newest matter.
+LASTING: Final = frozenset({GOAL, DECISION})
+PASSING: Final = (CHECKPOINT, NEXT)
+# How many of each of these stand in one note.
+NEWEST_LINES = 3
+# A longer line is cut here, with a mark that names its message: nobody writes a decision in more than a page.
+LINE_CHARS = 2_000
+
+_MARKER = re.compile(r"\[(?:GOAL|DECISION|ARTIFACT|NEXT|CHECKPOINT)\]")
+# A list's, a heading's, a quote's characters may stand in front of a marker, and marks of bold type around it.
+_LINE = re.compile(
+    r"^[ \t>#*+\-\u2022_0-9.)]{0,24}\[(GOAL|DECISION|ARTIFACT|NEXT|CHECKPOINT)\][*_]{0,3}:?[*_]{0,3}(.*)", re.MULTILINE
+)
+# A fence opens with nothing but a name behind it, and closes with nothing (CommonMark 0.31, section 4.5).
+_FENCE = re.compile(r"^[ \t>]{0,12}(`{3,}|~{3,})([^\n]*)", re.MULTILINE)
+_COMPLETED = re.compile(r"\bcompleted\b[\s.!)*_]*\Z", re.IGNORECASE)
+_BEFORE_COMPLETED = " \t\r\n\f\v:(-\u2013\u2014"
+_LOCKED = re.compile(r"\bLOCKED\b[\s.!)\]*_]{0,8}\Z")
+_DETAIL = re.compile(r"\s?[:;,(\u2013\u2014-]")
+# Control characters and lone surrogates, which some providers refuse.
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
+
+
+class MarkedLine(NamedTuple):
+    """One marked line.
+
+    Attributes:
+        marker: "GOAL", "DECISION", "ARTIFACT", "NEXT" or "CHECKPOINT".
+        line: the whole line as it stands there, white space around it left out.
+        said: what is said behind the marker.
+    """
+
+    marker: str
+    line: str
+    said: str
+
+    @property
+    def completes(self) -> str | None:
+        """The name of what a checkpoint says is completed; None for all else."""
+        found = _COMPLETED.search(self.said) if self.marker == CHECKPOINT else None
+        return _named(self.said[: found.start()].rstrip(_BEFORE_COMPLETED)) if found else None
+
+
+def marked_lines(text: str) -> list[MarkedLine]:
+    """Return the lines of a text that open with a marker, in order; what a code fence encloses is no line of it."""
+    return [line for _, _, line in _found(text)]
+
+
+def parted(text: str) -> tuple[str, list[MarkedLine]]:
+    """Return a text without its marked lines, and these."""
+    found = list(_found(text))
+    if not found:
+        return text, []
+    ends = (0, *(end for _, end, _ in found))
+    starts = (*(start for start, _, _ in found), len(text))
+    return "".join(text[end:start] for end, start in zip(ends, starts, strict=True)), [line for _, _, line in found]
+
+
+def _found(text: str) -> Iterator[tuple[int, int, MarkedLine]]:
+    """Yield (start, end, line) of marked lines."""
+    candidates = list(_LINE.finditer(text)) if _MARKER.search(text) else []
+    fenced = _fenced(text) if candidates else []
+    for found in candidates:
+        said = found[2].strip()
+        place = bisect_right(fenced, (found.start(), len(text)))
+        if any(map(str.isalnum, said)) and not (place and found.start() < fenced[place - 1][1]):
+            yield found.start(), found.end(), MarkedLine(found[1], found[0].strip(), said)
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of what code fences enclose; one that is never closed reaches to the end."""
+    spans: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    for found in _FENCE.finditer(text):
+        fence, behind = found[1], found[2]
+        if opened is None:
+            if fence[0] == "~" or "`" not in behind:
+                opened = found.start(), fence
+        elif fence.startswith(opened[1]) and not behind.strip():
+            spans.append((opened[0], found.end()))
+            opened = None
+    return spans if opened is None else [*spans, (opened[0], len(text))]
+
+
+def _named(text: str) -> str:
+    """Return a goal's name as it is compared: without case, punctuation at the ends and runs of white space."""
+    return " ".join(text.casefold().split()).strip(" .,:;!*_\"'`-")
+
+
+def may_mark(row: StoredMessage) -> bool:
+    """Return whether a stored message may have marked lines: the user's or the assistant's own words, not a copy."""
+    speaks = row.role in {"user", "assistant"} and not row.result_ids and row.category not in _PASSED
+    return speaks and _MARKER.search(row.payload) is not None
+
+
+def counted_lines(role: str, text: str) -> list[MarkedLine]:
+    """Return the marked lines of a message that may count: of a user his own, of others all (`Said.is_own`)."""
+    if role != "user" or not _MARKER.search(text):
+        return marked_lines(text)
+    from squidbot.core.own_words import own_marks  # noqa: PLC0415  # a third of the core's start; few mark a line
+
+    return marked_lines("\n".join(own_marks(text)))
+
+
+class Said(NamedTuple):
+    """The lines that one message marks. Artifacts among them stand in notes, and make no line of their own.
+
+    `is_own` says whether they are a user's: an assistant may have read a line anywhere, so its lines set no goal and
+    no decision; they may close, complete and detail those that a user, or a call, has set.
+    """
+
+    seq: int
+    lines: tuple[str, ...]
+    is_own: bool = True
+
+    @classmethod
+    def of(cls, seq: int, message: Message) -> Said | None:
+        """Return what a message marks; None for nothing that stands.
+
+        Characters that providers refuse are left out. A line longer than `LINE_CHARS` is cut there, and names its
+        message.
+        """
+        lines = [one.line for one in counted_lines(message.role, message.text)]
+        return cls(seq, tuple(_kept(line, seq) for line in lines), message.role == "user") if lines else None
+
+
+def _kept(line: str, seq: int) -> str:
+    safe = _UNSAFE.sub("", line)
+    return safe if len(safe) <= LINE_CHARS else f"{safe[:LINE_CHARS]} \u2026 [recall m{seq} shows the rest]"
+
+
+class _Placed(NamedTuple):
+    """A line, the how manyth it was; `done_seq` is the message that completes the goal, None where none does."""
+
+    number: int
+    seq: int
+    marker: str
+    line: str
+    done_seq: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """All that is marked in a session, by message in order of seq; `count` is how many records hold it.
+
+    Equal to itself only, so that what is worked out of it once is found again at no cost.
+    """
+
+    said: tuple[Said, ...] = ()
+    count: int = 0
+
+    @classmethod
+    def of(cls, said: Sequence[Said]) -> Markers:
+        """Return the markers of all that was marked, in order."""
+        return cls(tuple(said), len(said))
+
+    def taking(self, said: Sequence[Said]) -> Markers:
+        """Return the markers with those of newer messages."""
+        return Markers((*self.said, *said), self.count + len(said)) if said else self
+
+    def between(self, first_seq: int, last_seq: int, shown: Collection[int] = ()) -> list[str]:
+        """Return the lines that have to stand for messages first_seq..last_seq, of which those in `shown` are sent.
+
+        Goals and decisions in order, each where it was first said; goals that are completed up to there are left out.
+        Behind them the newest checkpoints and next steps among these messages.
+        """
+        placed, seqs = self._placed
+        run = placed[bisect_left(seqs, first_seq) : bisect_right(seqs, last_seq)]
+        inside = [one for one in run if one.seq not in shown]
+        lasting = [one.line for one in inside if one.marker in LASTING and not _is_done(one, last_seq)]
+        newest = [line for marker in PASSING for line in _newest(inside, marker)]
+        return [*lasting, *newest]
+
+    @cached_property
+    def _placed(self) -> tuple[list[_Placed], list[int]]:
+        """Goals and decisions where they were first said, and all the others, in order; and the seq of each.
+
+        A completed goal may be set again.
+
+        What was said later changes nothing about a line but when it was completed: a note goes on saying what it said.
+        """
+        placed: dict[str, _Placed] = {}
+        others: list[_Placed] = []
+        said = ((one.seq, line) for one in self.said for line in filter(None, map(_parsed, one.lines)))
+        for number, (seq, line) in enumerate(said):
+            one = _Placed(number, seq, line.marker, line.line, None)
+            if line.marker in LASTING:
+                placed.setdefault(line.line, one)
+                continue
+            others.append(one)
+            if line.completes is not None:
+                others += _completed(placed, line.completes, seq)
+        found = sorted((*others, *placed.values()))
+        return found, [one.seq for one in found]
+
+
+def _read(text: str) -> Said:
+    seq, lines, *by = json.loads(text)
+    return Said(int(seq), tuple(map(str, lines)), not by)
+
+
+def _without(said: Said, seqs: AbstractSet[int]) -> Said | None:
+    return Said(said.seq, ()) if said.seq in seqs else None
+
+
+# What one message marks each.
+MARKED = RecordKind(
+    "marked",
+    _read,
+    Markers.of,
+    lambda said: [said.seq, said.lines, *([] if said.is_own else ["assistant"])],
+    title="marked lines",
+    without=_without,
+)
+
+
+def details(said: str, known: Iterable[str]) -> bool:
+    """Return whether a text says one that is known, or begins with it and goes on behind a sign: what it details."""
+    name = _decided(said)
+    for one in known:
+        begin = _decided(one)
+        if begin and (name == begin or (name.startswith(begin) and _DETAIL.match(name, len(begin)))):
+            return True
+    return False
+
+
+def _decided(text: str) -> str:
+    return _named(_LOCKED.sub("", text)).rstrip(" :([-\u2013\u2014")
+
+
+@lru_cache(maxsize=8192)
+def _parsed(line: str) -> MarkedLine | None:
+    # Every line of a session is looked at again when one is added.
+    return next(iter(marked_lines(line)), None)
+
+
+def _newest(placed: Sequence[_Placed], marker: str) -> list[str]:
+    """Return the newest lines with a marker, each once, in order."""
+    newest = dict.fromkeys(one.line for one in reversed(placed) if one.marker == marker)
+    return list(islice(newest, NEWEST_LINES))[::-1]
+
+
+def _completed(placed: dict[str, _Placed], name: str, seq: int) -> Iterator[_Placed]:
+    """Take the goals of a name out of what is placed, and yield them as completed."""
+    for line in [one.line for one in placed.values() if one.marker == GOAL]:
+        goal = _parsed(line)
+        if goal is not None and _named(goal.said) == name:
+            yield placed.pop(line)._replace(done_seq=seq)
+
+
+def _is_done(one: _Placed, last_seq: int) -> bool:
+    return one.done_seq is not None and one.done_seq <= last_seq

@@ -1,1 +1,0 @@
-"""Goals as values."""

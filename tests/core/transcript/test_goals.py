@@ -1,0 +1,297 @@
+"""The goals of a session: durable, in the head from the next event on, within their share of the window."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.errors import BudgetError, BusyError, NotFoundError, StoreError
+from squidbot.core.events import BUDGET_OVERRUN
+from squidbot.core.transcript.goals import ACTIONS, GOAL, GoalBook, GoalChange, goals_most_tokens, goals_text
+from squidbot.core.transcript.markers import MARKED
+
+from ..promises.driver import Heard, Meddled, Setup, assistant, opened, user
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from squidbot.core.messages import Record
+    from squidbot.core.session import Session
+
+SETUP = Setup(4096, 256)
+
+
+def book(store: InMemoryStore, window_tokens: int = 4096) -> GoalBook:
+    """Return the goals of the session, counted in words."""
+    return GoalBook(store, "s", window_tokens, lambda text: len(text.split()))
+
+
+def talked(store: InMemoryStore, turns: int = 6) -> Session:
+    """Return the session with something to compact."""
+    session = opened(store, SETUP)
+    for turn in range(turns):
+        made = session.assemble([user(f"What of {turn}? " + "And why, please? " * 20)])
+        session.record(*made.incoming, assistant(f"So it is with {turn}. " * 30))
+    return session
+
+
+def sent(session: Session) -> str:
+    """Return the text of the next request."""
+    return "\n".join(part.text or "" for part in session.preview().parts)
+
+
+def test_goal_stands_in_the_head_from_the_next_event_and_leaves_at_the_next_one() -> None:
+    """Never shortened while it is active; nothing that is sent changes before (O-07)."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("set", "Ship the parser")
+    book(store).change("lock", "No threads")
+    assert "Ship the parser" not in sent(session)
+    assert session.compact() is not None
+    assert "Goal: Ship the parser\n- decision (locked): No threads" in sent(session)
+    book(store).change("close")
+    assert "Goal: Ship the parser" in sent(session)
+    more = session.assemble([user("Go on. " * 30)])
+    session.record(*more.incoming, assistant("Done. " * 60))
+    session.compact()
+    assert "Ship the parser" not in sent(session)
+    assert "- decision (locked): No threads" in sent(session)
+
+
+def test_goals_stand_beside_pins_whatever_is_pinned_and_restored() -> None:
+    """Pins go back to a snapshot's; goals are what was set last."""
+    store = InMemoryStore()
+    session = talked(store)
+    session.compact()
+    session.snapshot("before")
+    book(store).change("set", "Ship the parser")
+    session.pin_text("plan", "First the lexer.")
+    session.assemble([user("Go on. " * 30)])
+    session.restore("before")
+    texts = sent(session)
+    assert "First the lexer." not in texts
+    assert book(store).goals().active is not None
+
+
+def test_goal_of_a_marked_line_leaves_the_notes_where_a_call_closes_it() -> None:
+    """As with a checkpoint, at the event that puts both into one note; set again by call it is active (O-18)."""
+    store = InMemoryStore()
+    session = opened(store, SETUP)
+    session.record(user("[GOAL] Ship the parser\n[DECISION] No threads"), assistant("Fine."))
+    talked(store)
+    session.compact()
+    assert any("[GOAL] Ship the parser" in one for one in session.preview().payloads)
+    before = sent(session)
+    assert book(store).change("close").active is None
+    assert sent(session) == before
+    assert [one.ended for one in book(store).goals().ended] == ["closed"]
+    again = book(store).change("set", "Ship the parser")
+    assert again == book(store).goals()
+    assert again.active is not None
+    book(store).change("close")
+    marked = MARKED.state(store, "s")
+    messages = store.head("s")[0]
+    assert marked.between(0, messages - 1)[:2] == ["[GOAL] Ship the parser", "[DECISION] No threads"]
+    assert marked.between(0, messages)[:2] == ["[DECISION] No threads", "[CHECKPOINT] Ship the parser - COMPLETED"]
+
+
+TEXTS = st.sampled_from(["Ship the parser", "ship the parser.", "No threads", "Lexer"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from([*ACTIONS]), TEXTS, st.booleans()),
+        st.tuples(st.sampled_from(["[GOAL] {}", "[DECISION] {} - LOCKED", "[CHECKPOINT] {} - COMPLETED"]), TEXTS),
+        st.just(("compact",)),
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS)
+@settings(max_examples=30, deadline=None)
+def test_process_that_was_there_sends_what_a_new_one_sends(steps: list[tuple[str, ...]]) -> None:
+    """Whatever is changed by call, marked and compacted, in any order; what a call returns is what is stored."""
+    store = InMemoryStore()
+    session = talked(store, 2)
+    for step in steps:
+        if step[0] == "compact":
+            session.compact()
+        elif len(step) == 2:
+            made = session.assemble([user("Go on. " * 40)])
+            session.record(*made.incoming, assistant(f"{step[0].format(step[1])}\n" + "So be it. " * 30))
+        else:
+            # A goal that is not there is refused, and nothing is written.
+            with suppress(NotFoundError):
+                assert book(store).change(step[0], step[1], done=bool(step[2])) == book(store).goals()
+        assert session.preview().parts == opened(store, SETUP).preview().parts
+    changed = session.compact()
+    here = sent(session)
+    assert here == sent(opened(store, SETUP))
+    if changed is not None:
+        # What an event puts into the head is what stands then, no less and no more.
+        told = goals_text(book(store).goals())
+        assert told in here
+        assert told or "Goal: " not in here
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_restart_gives_the_same_request_where_a_marked_line_closes_the_goal(again: bool) -> None:  # noqa: FBT001
+    """A process that was there, and one that was not, make the same head."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("set", "Ship the parser")
+    session.compact()
+    more = session.assemble([user("Go on. " * 30)])
+    session.record(*more.incoming, assistant("[CHECKPOINT] Ship the parser - COMPLETED\n" + "Done. " * 60))
+    seen = opened(store, SETUP) if again else session
+    seen.compact()
+    assert "Goal: Ship the parser" not in sent(seen)
+
+
+def test_goals_that_do_not_fit_are_refused_with_the_share_and_the_key() -> None:
+    """5 % of the window in the smallest tier (O-05); nothing is written, and closing is never refused."""
+    store = InMemoryStore()
+    assert goals_most_tokens(4096) == 204
+    book(store).change("set", "Ship it")
+    for number in range(5):
+        book(store).change("decide", f"{number} " + "word " * 30)
+    with pytest.raises(BudgetError, match=r"goals may take 5% of the window of 4,096 tokens.*raise window\.default"):
+        book(store).change("decide", "6 " + "word " * 60)
+    assert len(book(store).goals().items) == 5
+    assert book(store, 1024).change("close").active is None
+
+
+@pytest.mark.parametrize(
+    ("action", "text", "said"),
+    [
+        ("dance", "x", "it is one of set, milestone, decide"),
+        ("set", "  ", "set needs a text"),
+        ("decide", "x" * 501, "501 characters"),
+    ],
+)
+def test_what_is_no_change_is_refused(action: str, text: str, said: str) -> None:
+    """Before anything is written."""
+    store = InMemoryStore()
+    with pytest.raises(ValueError, match=said):
+        book(store).change(action, text)
+    assert store.head("s") == (0, 0)
+
+
+def test_milestone_and_close_need_a_goal() -> None:
+    """The text says what to do, or which goal is active."""
+    store = InMemoryStore()
+    with pytest.raises(NotFoundError, match="no active goal for a milestone; set one first"):
+        book(store).change("milestone", "Parser")
+    with pytest.raises(NotFoundError, match="no goal is active"):
+        book(store).change("close")
+    book(store).change("set", "Ship it")
+    with pytest.raises(NotFoundError, match="the active goal is 'Ship it'"):
+        book(store).change("close", "Another")
+    assert store.head("s") == (0, 1)
+
+
+def test_same_change_is_written_once_on_one_line() -> None:
+    """White space and control characters are made single spaces."""
+    store = InMemoryStore()
+    book(store).change("set", "Ship\n\x1b it")
+    assert book(store).change("set", "Ship it").active == book(store).goals().active
+    assert store.head("s") == (0, 1)
+
+
+def test_other_writers_are_made_way_for() -> None:
+    """Both changes are there; where the disk fails, the error is told."""
+
+    class Busy(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            if self.others and records and session_id == "s":
+                self.others -= 1
+                book(self).change("block", f"No network {self.others}")
+
+    store = Busy(others=2)
+    book(store).change("set", "Ship it")
+    assert [one.text for one in book(store).goals().blockers] == ["No network 0", "No network 1"]
+
+    class Broken(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            raise StoreError(f"the disk is full: {session_id}, {len(records)}")
+
+    with pytest.raises(StoreError, match="the disk is full"):
+        book(Broken()).change("set", "Ship it")
+
+
+def test_writer_that_is_never_let_in_gives_up() -> None:
+    """After a while."""
+
+    class Hurried(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            other = GOAL.record(records[0].number, GoalChange("block", f"No {records[0].number}"))
+            InMemoryStore.append(self, session_id, 0, (), [other])
+
+    with pytest.raises(BusyError, match="; no goal was changed, try"):
+        book(Hurried()).change("set", "Ship it")
+
+
+def test_no_pinned_text_takes_the_place_of_goals() -> None:
+    """A text that is pinned under the name "goals" stands beside them."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("set", "Ship the parser")
+    session.pin_text("goals", "Be kind.")
+    session.compact()
+    assert "Ship the parser" in sent(session)
+    assert "Be kind." in sent(session)
+
+
+def test_architecture_and_locks_stand_in_the_head_and_leave_it_again() -> None:
+    """Each in its section, from the next event on (O-07)."""
+    store = InMemoryStore()
+    session = talked(store)
+    book(store).change("architecture", "One store, two ports")
+    book(store).change("lock", "No threads")
+    session.compact()
+    plan = session.room().standing.plan
+    assert plan is not None
+    assert [one.name for one in plan.sections] == ["pin [goals]", "pin [architecture]"]
+    assert "- One store, two ports" in sent(session)
+    book(store).change("unlock", "no threads")
+    book(store).change("architecture", "One store, two ports", done=True)
+    more = session.assemble([user("Go on. " * 30)])
+    session.record(*more.incoming, assistant("Done. " * 60))
+    session.compact()
+    assert "- decision: No threads" in sent(session)
+    assert "two ports" not in sent(session)
+
+
+def test_only_a_lock_that_is_there_can_be_taken_away() -> None:
+    """The text names those there are; nothing is written."""
+    store = InMemoryStore()
+    book(store).change("lock", "No threads")
+    with pytest.raises(NotFoundError, match="no decision of that name is locked; locked: No threads"):
+        book(store).change("unlock", "Threads")
+    assert store.head("s") == (0, 1)
+
+
+def test_goals_of_a_larger_window_stay_whole_in_a_smaller_one_and_somebody_is_told() -> None:
+    """They are sent while the request fits at all; what adds to them is refused, what takes away is not (O-07)."""
+    store = InMemoryStore()
+    talked(store)
+    wide = book(store, 65_536)
+    for number in range(8):
+        wide.change("lock", f"{number} " + "word " * 30)
+    seen = Heard()
+    narrow = opened(store, SETUP, observer=seen)
+    narrow.compact()
+    assert all(f"(locked): {number} word" in sent(narrow) for number in range(8))
+    (told,) = [event for event in seen.events if event.name == BUDGET_OVERRUN]
+    assert "goals cost" in told.cause
+    assert told.tokens_before > told.tokens_after == 204
+    with pytest.raises(BudgetError, match="close the goal, lift blockers or locks"):
+        book(store).change("decide", "One more")
+    book(store).change("unlock", "0 " + "word " * 30)
+    again = narrow.assemble([user("Go on. " * 30)])
+    narrow.record(*again.incoming, assistant("Done. " * 60))
+    assert len([event for event in seen.events if event.name == BUDGET_OVERRUN]) == 1
