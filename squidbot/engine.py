@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from squidbot.config import Origin
     from squidbot.core.goals.values import Goals, Item
     from squidbot.core.journal import Journal
-    from squidbot.core.memories import Isolation
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Record, StoredMessage
     from squidbot.core.ports import Codec, LoadedModel, TranscriptStore
@@ -182,7 +181,7 @@ class Engine:
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease = self.wired.lease(model, window_tokens)
-        isolation: Isolation = self.wired.loaded.settings.history.isolation  # type: ignore[assignment]  # checked
+        isolation = self.wired.loaded.settings.history.isolation
         own = transcript_id(self.wired.store, session_id, Whose(scope, lease.model, isolation))
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
 
