@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from squidbot.config import core_values
 from squidbot.core import events
 from squidbot.core.budget import Ladder, Resolved, WindowSettings, open_lease, read_tokens, window_below
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
 from squidbot.core.removal import Facts
-from squidbot.core.settings import strategy
+from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import NOBODY, Remembering, Vectors, withdraw
 from squidbot.models import PLAIN_SOURCES, Catalog, Discoveries, LearnedWindows, learned_for, refused
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Lease
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
-    from squidbot.core.settings import HistorySettings
     from squidbot.core.summaries import JobSettings
     from squidbot.core.vectors import VectorIndex
-    from squidbot.tables import Prices
     from squidbot.wiring.extensions import Relay
     from squidbot.wiring.registry import Registry, Timer
     from squidbot.wiring.turnlog import TurnLog
@@ -211,23 +210,20 @@ class Wired:
 
     def history(self, lease: Lease, scope: Scope = NOBODY) -> HistorySettings:
         """Return how a session of a scope keeps its history: the strategy, and every setting that is set."""
-        settings = self.loaded.settings
-        pressure = settings.pressure
-        room_tokens = lease.window_tokens - lease.reserved_output_tokens
-        changes: dict[str, object] = {name: value for name, value in _given(self.loaded).items() if value is not None}
-        rungs = {name: getattr(pressure, name) for name in Ladder._fields}
-        changes["labels"] = settings.history.labels_of(scope)
-        if (fraction := settings.window.safety_fraction) is not None:
-            changes["calibrated_fraction"] = fraction
-        changes["ladder"] = Ladder(**{name: value for name, value in rungs.items() if value is not None})
-        if self.loaded.policy:
-            changes["cap"] = settings.budget.caps.left(0, 0, reduces=settings.budget.rule == "ladder")
-        # The values have been checked key by key; `replace` can't see that.
-        charged = _charged(strategy(pressure.strategy, room_tokens), self.loaded.prices(lease.model))
-        kept = replace(charged, **changes)  # type: ignore[arg-type]
-        kept = kept.by_tier(lease.window_tokens) if pressure.tier_targets else kept
-        kept = kept.by_layout(lease) if settings.allocation.by_tier else kept
-        return replace(kept, **changes)  # type: ignore[arg-type]
+        loaded, settings = self.loaded, self.loaded.settings
+        pressure, history = settings.pressure, settings.history
+        tables = (settings.prompt, settings.images, settings.summary, pressure, history, loaded.prices(lease.model))
+        own = core_values(HistorySettings, *tables)
+        own |= {"labels": history.labels_of(scope), "category_weights": settings.allocation.weights}
+        own["ladder"] = Ladder(**core_values(Ladder, pressure))
+        if settings.window.safety_fraction is not None:
+            own["calibrated_fraction"] = settings.window.safety_fraction
+        if loaded.policy:
+            own["cap"] = settings.budget.caps.left(0, 0, reduces=settings.budget.trim_rule == "ladder")
+            own.setdefault("min_recent_messages", settings.budget.context_min_recent_messages)
+        chosen = strategy(pressure.strategy, lease.window_tokens - lease.reserved_output_tokens)
+        layout = settings.allocation.layout == "tiers"
+        return chosen.resolved(own, lease, tiers=pressure.tier_targets, layout=layout)
 
     def llm(self, key: str = "summary.llm") -> LLM:
         """Return the language model that a key (`*.llm`) names, made anew; an alias of an open model is that one.
@@ -235,8 +231,7 @@ class Wired:
         Raises:
             ConfigError: none is named, nobody offers it, or its package is not installed.
         """
-        settings = self.loaded.settings
-        spec = {"memory.llm": settings.memory.llm, "journal.llm": settings.journal.llm}.get(key, settings.summary.llm)
+        spec = getattr(self.loaded.settings, key.partition(".")[0]).llm
         if not spec:
             raise ConfigError(f"no language model is named; set {key} to one, NAME or NAME:REST {NEXT_STEP}")
         if self.loaded.settings.model(spec).adapter:
@@ -290,11 +285,7 @@ class Wired:
         """Return what is to be summarized by a language model."""
         from squidbot.core.summaries import JobSettings  # noqa: PLC0415  # no turn needs it
 
-        summary = self.loaded.settings.summary
-        own = JobSettings(keeps=self.prompts.keeps)
-        given = {field.name: getattr(summary, field.name, None) for field in fields(JobSettings)}
-        changes = {name: value for name, value in given.items() if value is not None}
-        return replace(own, **changes)
+        return JobSettings(keeps=self.prompts.keeps, **core_values(JobSettings, self.loaded.settings.summary))
 
     def timer(self) -> Timer | None:
         """Return what calls for the periodic jobs; None where their own thread sees to it, or nobody.
@@ -348,60 +339,3 @@ def wire(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
     plugins, registry = collected(loaded, extensions)
     relay = relay_of(plugins, registry, loaded)
     return Wired(loaded, registry, relay, Hooks(plugins, relay))
-
-
-def _charged(settings: HistorySettings, prices: Prices) -> HistorySettings:
-    """Return settings under the prices that are set; the others stay."""
-    cost = settings.prices
-    charged = cost._replace(
-        read=cost.read if prices.read is None else prices.read,
-        write=cost.write if prices.write is None else prices.write,
-        output=cost.output if prices.output is None else prices.output,
-        least_tokens=cost.least_tokens if prices.least_tokens is None else prices.least_tokens,
-    )
-    kept_seconds = settings.cache_ttl_seconds if prices.ttl_seconds is None else prices.ttl_seconds
-    return settings.charged(charged, kept_seconds)
-
-
-def _given(loaded: Loaded) -> dict[str, object]:
-    """Return what settings say of how history is kept; None where the strategy says it."""
-    settings = loaded.settings
-    pressure, history, summary = settings.pressure, settings.history, settings.summary
-    least = history.min_recent_messages
-    capped = settings.budget.context_min_recent_messages if loaded.policy else None
-    return {
-        "high_fraction": pressure.compact_at_fraction,
-        "low_fraction": pressure.low_water_fraction,
-        "patience": pressure.patience,
-        "min_saving_fraction": pressure.min_saving_fraction,
-        "backoff_seconds": pressure.backoff_seconds,
-        "scope": history.scope,
-        "says_notes": settings.prompt.says_notes,
-        "user_messages": history.user_messages,
-        "most_images": settings.images.max,
-        "categories_by_words": history.categories_by_words,
-        "category_weights": settings.allocation.weights,
-        "keep_fraction": history.keep_fraction,
-        "slim_fraction": history.slim_fraction,
-        "user_verbatim_fraction": history.user_verbatim_fraction,
-        "user_low_fraction": history.user_low_fraction,
-        "birth_fraction": history.birth_fraction,
-        "step_fraction": history.step_fraction,
-        "assistant_fraction": history.assistant_fraction,
-        "floor_turns": history.floor_turns,
-        "min_recent_messages": capped if least is None else least,
-        "keep_recent_tokens": history.keep_recent_tokens,
-        "beside_summaries": pressure.beside_summaries,
-        "pinned_fraction": history.pinned_fraction,
-        "gap_seconds": summary.gap_seconds,
-        "notes_fraction": summary.notes_fraction,
-        "note_rate": summary.note_rate,
-        "chain": summary.chain,
-        "fold_fraction": summary.fold_fraction,
-        "detailed_blocks": summary.detailed_blocks,
-        "moderate_blocks": summary.moderate_blocks,
-        "compact_blocks": summary.compact_blocks,
-        "level_fraction": summary.level_fraction,
-        "max_summary_tokens": summary.max_tokens,
-        "min_note_tokens": summary.min_note_tokens,
-    }

@@ -24,7 +24,7 @@ __all__ = ["main"]
 COMMANDS = {
     "chat": ("chat.command", "Talk to a model of the settings, in a session that is kept."),
     "replay": ("replay", "Replay recorded conversations: what would be sent, what it costs."),
-    "profiles": ("profiles", "List what one word in squidbot.toml sets, by the system it is like."),
+    "config": ("config", "Show what is set, and where; explain a key; show a profile."),
     "status": ("status", "Show devices, models, windows, stores: what is active, what is not, and why."),
     "size": ("size", "Say what a model file takes of memory, and the largest window that fits."),
     "sessions": ("sessions", "List the sessions of a store."),

@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.journal import Journal
-    from squidbot.core.memories import Isolation
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import Record, StoredMessage
     from squidbot.core.ports import LoadedModel, TranscriptStore
@@ -187,7 +186,7 @@ class Engine:
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
         lease = self.wired.lease(model, window_tokens)
-        isolation: Isolation = self.wired.loaded.settings.history.isolation  # type: ignore[assignment]  # checked
+        isolation = self.wired.loaded.settings.history.isolation
         own = transcript_id(self.wired.store, session_id, SessionOwner(scope, lease.model, isolation))
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
 

@@ -406,7 +406,7 @@ class Remembering:
         store = self.store
         return Memories(
             self._words if by_words and self._words is not None else store,
-            View(scope, memory.isolation),  # type: ignore[arg-type]  # one of them, checked when it was read
+            View(scope, memory.isolation),
             meter,
             self.redactor,
             session_id,

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common import providers
-from squidbot.checks import AUTO_LAYERS
+from squidbot.config import core_values
+from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
 from squidbot.core.budget import Known, Resolved, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
@@ -26,15 +27,13 @@ from squidbot.wiring.registry import OPEN_FILES, check_offered, make
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.config import Loaded
+    from squidbot.config import Loaded, ModelTable
     from squidbot.core.devices import Device, MainMemory, Probed, Vendor
     from squidbot.core.messages import Completion
     from squidbot.core.ports import LLM, LoadedModel, Observer, TokenCounter, TranscriptStore
     from squidbot.core.sizing.fit import Fit
     from squidbot.core.sizing.header import CardKind, Header, Served
     from squidbot.core.sizing.memory import ModelLayout, Sizing
-    from squidbot.tables import Model
-    from squidbot.tables import Model as ModelSettings
     from squidbot.wiring.registry import Registry
 
 
@@ -85,20 +84,11 @@ def header_of(loaded: Loaded, alias: str) -> Header | None:
         raise ModelFileError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
 
 
-def loading_of(loaded: Loaded, model: Model, n_ctx: int = 0) -> Loading:
+def loading_of(loaded: Loaded, model: ModelTable, n_ctx: int = 0) -> Loading:
     """Return how a model is to be loaded with a window of `n_ctx` tokens (0: as trained); "auto" layers are all."""
-    own = Loading()
     kv_type = model.kv_type or loaded.settings.window.kv_type
-    return Loading(
-        n_ctx=n_ctx,
-        n_batch=model.n_batch or own.n_batch,
-        n_ubatch=model.n_ubatch or own.n_ubatch,
-        type_k=kv_type,
-        type_v=model.kv_type_v or kv_type,
-        flash_attn=model.flash_attn,
-        n_gpu_layers=max(model.n_gpu_layers, -1),
-        tensor_split=model.tensor_split,
-    )
+    own = {**core_values(Loading, model), "n_gpu_layers": max(model.n_gpu_layers, -1)}
+    return Loading(n_ctx=n_ctx, type_k=kv_type, type_v=model.kv_type_v or kv_type, **own)
 
 
 def projector_bytes(loaded: Loaded, alias: str) -> int:
@@ -209,7 +199,7 @@ class Behind(NamedTuple):
     reason: str = ""
 
 
-def behind(model: Model, alias: str) -> Behind | None:
+def behind(model: ModelTable, alias: str) -> Behind | None:
     """Return what the server of a model says of it; None for a model whose settings name no server of one's own.
 
     Waits for a few seconds at most, and loads nothing.
@@ -231,14 +221,14 @@ def behind(model: Model, alias: str) -> Behind | None:
     return Behind(served_tokens=found.tokens, reason=found.reason)
 
 
-def _told_by_nobody(model: Model) -> Behind | None:
+def _told_by_nobody(model: ModelTable) -> Behind | None:
     """Return what is known of a model whose provider tells no window; None of any other."""
     if model.adapter != "openai" or model.context_window is not None:
         return None
     return Behind(reason="OpenAI does not tell the window of its models; set context_window beside the model")
 
 
-def _anthropic(model: Model, name: str) -> Behind | None:
+def _anthropic(model: ModelTable, name: str) -> Behind | None:
     """Return what Anthropic tells of a model; it is not asked where somebody has said how large its window is."""
     if model.context_window is not None:
         return None
@@ -538,7 +528,7 @@ class Catalog:
             sized_source=sized.source if sized else "auto-vram",
             sized_reason=sized.reason if sized else told.reason,
             served_tokens=told.served_tokens,
-            sizing=window.sizing,  # type: ignore[arg-type]  # one of them, checked when it was read
+            sizing=window.sizing,
             min_tokens=window.min,
         )
 
@@ -691,7 +681,7 @@ SOURCE = "overflow"
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 
 
-def learned_for(alias: str, model: Model, found: Resolved) -> str:
+def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
     """Return what a learned window is learned for: the model behind an alias, and the window that settings give it.
 
     Where either becomes another, what was learned holds no longer.
@@ -865,7 +855,7 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     )
 
 
-def _fitted(loaded: Loaded, wanted: ModelSettings, model: ModelLayout, blank: Sized) -> Fit:
+def _fitted(loaded: Loaded, wanted: ModelTable, model: ModelLayout, blank: Sized) -> Fit:
     """Return the largest window; where none fits and layers are "auto", that of as many as hold the smallest.
 
     Raises:

@@ -516,7 +516,7 @@ class Session:
         self.meter = meter = wired.meter(lease.model)
         self._documents = DocumentCaps(wired.loaded.settings.budget.caps, meter)
         self._prompting = Prompting(wired.prompts, lease, meter.physical, wired.codecs, mode)
-        rule = wired.loaded.settings.budget.rule
+        rule = wired.loaded.settings.budget.trim_rule
         self._policy = Policy(self._documents.caps, meter, rule) if wired.loaded.policy else None
         # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
         self._inputs: Inputs | None = None

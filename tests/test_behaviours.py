@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from squidbot.config import load_settings
+from squidbot.config.schema import Settings, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,10 +83,7 @@ def definitions(path: Path) -> dict[str, str]:
 @cache
 def keys() -> frozenset[str]:
     """Return every key of the settings, as docs/configuration.md writes it."""
-    model: dict[str, object] = {"prices": {}, "options": {"<name>": ""}}
-    named: dict[str, object] = {"models": {"<alias>": model}, "price_table": {"<name>": {}}}
-    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}})
-    return frozenset(origin.key.replace('"', "") for origin in loaded.origins())
+    return frozenset(".".join(key.path) for key in keys_of(Settings))
 
 
 def wrong_place(named: str) -> str:
@@ -160,8 +157,8 @@ def test_every_id_of_the_documents_is_known() -> None:
         ("| B-01 |", "| B-1 |", "B-1: no such id"),
         ("| B-01 |", "| B-02 |", "B-01: 0 times"),
         ("| B-01 |", "| B-02 |", "B-02: 2 times"),
-        ("`tables/models.py:Model`", "`tables/model.py:Model`", "B-01: no file tables/model.py"),
-        ("`tables/models.py:Model`", "`tables/models.py:Modell`", "B-01: no Modell in tables/models.py"),
+        ("`config/schema.py:ModelTable`", "`config/schemas.py:ModelTable`", "B-01: no file config/schemas.py"),
+        ("`config/schema.py:ModelTable`", "`config/schema.py:ModelTabel`", "B-01: no ModelTabel in config/schema.py"),
         ("`models.py:Catalog.sized`", "`models.py:Catalog.size`", "W-19: no Catalog.size in"),
         ("`gpu.probe`", "`gpu.probes`", "B-05: no key gpu.probes"),
         ("`core/prompts.py` |", "`core/prompts/text.py` |", "B-19: no file core/prompts/text.py"),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import squidbot
-from squidbot.checks import KV_TYPES
 from squidbot.config import Loaded, load_settings
+from squidbot.config.checks import KvType
+from squidbot.config.schema import Settings, keys_of
 from squidbot.core.budget import Capped, Ladder
 from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
 from squidbot.core.journal import Entry, Rules
@@ -54,21 +55,16 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "history.keep_fraction": (0.11, "keep_fraction"),
     "history.slim_fraction": (0.14, "slim_fraction"),
     "history.user_verbatim_fraction": (0.41, "user_verbatim_fraction"),
-    "history.user_low_fraction": (0.42, "user_low_fraction"),
     "history.birth_fraction": (0.12, "birth_fraction"),
-    "history.step_fraction": (0.13, "step_fraction"),
     "history.assistant_fraction": (0.16, "assistant_fraction"),
     "summary.gap_seconds": (61.0, "gap_seconds"),
     "summary.notes_fraction": (0.22, "notes_fraction"),
     "summary.note_rate": (0.05, "note_rate"),
     "summary.chain": (False, "chain"),
-    "summary.fold_fraction": (0.33, "fold_fraction"),
     "summary.detailed_blocks": (2, "detailed_blocks"),
     "summary.moderate_blocks": (6, "moderate_blocks"),
     "summary.compact_blocks": (7, "compact_blocks"),
-    "summary.level_fraction": (0.34, "level_fraction"),
     "summary.max_tokens": (700, "max_summary_tokens"),
-    "summary.min_note_tokens": (19, "min_note_tokens"),
     "prices.read": (0.25, "read_price"),
     "prices.write": (1.5, "write_price"),
     "prices.output": (6.0, "output_price"),
@@ -86,7 +82,7 @@ OTHER_KEYS = {
     "models.<alias>.parameters_billion",
     "models.<alias>.native_context_limit",
     *(f"models.<alias>.{key}" for key in ("adapter", "path", "repo_id", "filename", "projector", "model", "url")),
-    *(f"models.<alias>.{key}" for key in ("api", "key_env", "options.<name>")),
+    *(f"models.<alias>.{key}" for key in ("api", "key_env", "options")),
     *(f"models.<alias>.{key}" for key in ("n_gpu_layers", "n_batch", "n_ubatch", "kv_type", "kv_type_v")),
     *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
     *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),
@@ -172,7 +168,6 @@ OTHER_KEYS = {
     "summary.min_messages",
     "summary.min_input_tokens",
     "summary.source_tokens",
-    "summary.backoff_seconds",
     "summary.scheduler",
     "summary.interval_minutes",
     "observers",
@@ -189,11 +184,7 @@ def table(key: str, value: object) -> dict[str, Any]:
 
 def all_keys() -> set[str]:
     """Return every key there is, a model under the name <alias>."""
-    model: dict[str, object] = {"prices": {}, "options": {"<name>": ""}}
-    named: dict[str, object] = {"models": {"<alias>": model}, "price_table": {"<name>": {}}}
-    owners: dict[str, object] = {"history": {"owner_aliases": {"<channel>": []}}}
-    loaded = load_settings({**named, "allocation": {"words": {"<language>": {}}}, **owners})
-    return {origin.key.replace('"', "") for origin in loaded.origins()}
+    return {".".join(key.path) for key in keys_of(Settings)}
 
 
 # -- every key reaches the engine (Q-10) --------------------------------------------------------------------------
@@ -215,10 +206,12 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 
 
 def test_every_history_setting_of_the_core_has_a_key() -> None:
-    """What the core can be told, squidbot.toml can say; others follow from caps and window, the ladder stands below."""
+    """Others follow from caps and window, the ladder stands below; five belong to a strategy alone."""
     reached = {field for _, field in HISTORY_KEYS.values()}
     beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights", "labels", "layout"}
-    assert {field.name for field in fields(HistorySettings)} == reached | beside
+    strategies = {"step_fraction", "user_low_fraction"}
+    strategies |= {"fold_fraction", "level_fraction", "min_note_tokens"}
+    assert {field.name for field in fields(HistorySettings)} == reached | beside | strategies
 
 
 def test_caps_reach_the_session_when_they_are_set() -> None:
@@ -292,9 +285,9 @@ def test_journal_pattern_that_is_none_is_refused() -> None:
 
 def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
     """Each in its own place; what is not set is as the core has it."""
-    given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9, "backoff_seconds": 1.5}
+    given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9}
     with squidbot.load({"summary": given}) as engine:
-        assert engine.wired.job_settings() == JobSettings("planning", 7, 8, 9, 1.5)
+        assert engine.wired.job_settings() == JobSettings("planning", 7, 8, 9)
     with squidbot.load({}) as engine:
         assert engine.wired.job_settings() == JobSettings()
 
@@ -357,16 +350,16 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"budget": {"context_history_max_words": "x"}}, "invalid value for type, expected int @ {}"),
-        ({"budget": {"counter": 3}}, "invalid value for type, expected str @ {}"),
-        ({"budget": {"policy": 1}}, "invalid value for type, expected bool @ {}"),
-        ({"window": {"default": True}}, "invalid value for type, expected int @ {}"),
-        ({"window": {"default": 1.5}}, "invalid value for type, expected int @ {}"),
+        ({"budget": {"context_history_max_words": "x"}}, "must be a whole number, not 'x' @ {}"),
+        ({"budget": {"counter": 3}}, "must be a text, not 3 @ {}"),
+        ({"budget": {"policy": 1}}, "must be true or false, not 1 @ {}"),
+        ({"window": {"default": True}}, "must be a whole number, not True @ {}"),
+        ({"window": {"default": 1.5}}, "must be a whole number, not 1.5 @ {}"),
         ({"window": {"default": 0}}, "must be > 0, not 0 @ {}"),
         ({"budget": {"reserved_output_tokens": -1}}, "must be >= 0, not -1 @ {}"),
         ({"prices": {"read": float("inf")}}, "must be >= 0, not inf @ {}"),
         ({"prices": {"read": float("nan")}}, "must be >= 0, not nan @ {}"),
-        ({"prices": {"read": "cheap"}}, "invalid value for type, expected float @ {}"),
+        ({"prices": {"read": "cheap"}}, "must be a number, not 'cheap' @ {}"),
         ({"pressure": {"compact_at_fraction": 1.01}}, "must be above 0 and at most 1, not 1.01 @ {}"),
         ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
         ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, inline, summaries, none @ {}"),
@@ -376,15 +369,15 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
         ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
         ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
         ({"summary": {"interval_minutes": 1e9}}, "must be above 0 and at most 525600, not 1000000000.0 @ {}"),
-        ({"observers": "structlog"}, "invalid value for type, expected list of str @ {}"),
-        ({"extensions": [1]}, "invalid value for type, expected list of str @ {}"),
-        ({"budget": 3}, "invalid value for type, expected table @ {}"),
-        ({"models": []}, "invalid value for type, expected table @ {}"),
+        ({"observers": "structlog"}, "must be a list of texts, not 'structlog' @ {}"),
+        ({"extensions": [1]}, "must be a list of texts, not [1] @ {}"),
+        ({"budget": 3}, "must be a table, not 3 @ {}"),
+        ({"models": []}, "must be a table, not [] @ {}"),
         ({"window": {"sizing": "big"}}, "unknown 'big', known: max_safe, one_tier_below, manual @ {}"),
-        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(KV_TYPES)} @ {{}}"),
+        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(get_args(KvType))} @ {{}}"),
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
-        ({"gpu": {"probe": 1}}, "invalid value for type, expected str @ {}"),
-        ({"store": {"adapter": ["x"]}}, "invalid value for type, expected str @ {}"),
+        ({"gpu": {"probe": 1}}, "must be a text, not 1 @ {}"),
+        ({"store": {"adapter": ["x"]}}, "must be a text, not ['x'] @ {}"),
         ({"store": {"path": ""}}, "must name a file, not ''; " + NO_FILE),
         (
             {"store": {"path": " "}},
@@ -404,7 +397,7 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
         ({"memory": {"path": "a\0"}}, "is no path, it has a null character: 'a\\x00' @ {}"),
         ({"journal": {"folder": "\0"}}, "is no path, it has a null character: '\\x00' @ {}"),
         ({"window": {"default": 10**23}}, f"must be at most 999999999999, not {10**23} @ {{}}"),
-        ({"window": {"default": float("nan")}}, "invalid value for type, expected int @ {}"),
+        ({"window": {"default": float("nan")}}, "must be a whole number, not nan @ {}"),
         (
             {"budget": {"reserved_output_tokens": "-1k"}},
             "'-1k' is no number of tokens; " + SIZES + "32000, 32k, 32Ki @ {}",
@@ -469,22 +462,22 @@ def test_load_settings_names_the_model_when_one_of_its_values_is_wrong() -> None
     """The alias stands in the path as it was written."""
     with pytest.raises(ConfigError) as caught:
         load_settings({"models": {"qwen2.5:7b": {"context_window": [8]}}})
-    assert str(caught.value) == "invalid value for type, expected int @ argument.models['qwen2.5:7b'].context_window"
+    assert str(caught.value) == "must be a whole number, not [8] @ argument.models['qwen2.5:7b'].context_window"
 
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("n_gpu_layers", -2, 'must be >= 0, -1 (all), or "auto", not -2'),
-        ("n_gpu_layers", "all", 'invalid value for type, expected int or "auto"'),
-        ("n_gpu_layers", True, 'invalid value for type, expected int or "auto"'),
-        ("tensor_split", 0.5, "invalid value for type, expected list of numbers"),
-        ("tensor_split", [1, "x"], "invalid value for type, expected list of numbers"),
+        ("n_gpu_layers", -2, 'must be a number of layers, -1 (all), or "auto", not -2'),
+        ("n_gpu_layers", "all", "must be a number of layers, -1 (all), or \"auto\", not 'all'"),
+        ("n_gpu_layers", True, 'must be a number of layers, -1 (all), or "auto", not True'),
+        ("tensor_split", 0.5, "must be a list of numbers, not 0.5"),
+        ("tensor_split", [1, "x"], "must be a list of numbers, not [1, 'x']"),
         ("tensor_split", [0, 0], "must be numbers >= 0, one of them above 0, not [0, 0]"),
         ("tensor_split", [1, -1], "must be numbers >= 0, one of them above 0, not [1, -1]"),
         ("n_batch", 0, "must be > 0, not 0"),
-        ("kv_type", "q8", f"unknown 'q8', known: {', '.join(KV_TYPES)}"),
-        ("flash_attn", 1, "invalid value for type, expected bool"),
+        ("kv_type", "q8", f"unknown 'q8', known: {', '.join(get_args(KvType))}"),
+        ("flash_attn", 1, "must be true or false, not 1"),
     ],
 )
 def test_load_settings_refuses_wrong_values_of_a_local_model(key: str, value: object, message: str) -> None:
@@ -559,7 +552,7 @@ OPTIONS = [
     ({"messages": []}, "messages can't be an option: what is said comes from the session"),
     ({"stop": float("nan")}, "stop has a value that no request can hold: nan"),
     ({"day": {"one": date(2026, 1, 1)}}, "day has a value that no request can hold: "),
-    ("high", "invalid value for type, expected table"),
+    ("high", "must be a table, not 'high'"),
 ]
 
 
@@ -716,7 +709,7 @@ def test_load_settings_reads_the_file_of_the_current_folder_when_none_is_named(
     (tmp_path / PATH).write_text("[window]\ndefault = [4096]\n", encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load_settings()
-    assert str(caught.value) == "invalid value for type, expected int @ squidbot.toml.window.default"
+    assert str(caught.value) == "must be a whole number, not [4096] @ squidbot.toml.window.default (line 2)"
 
 
 @pytest.mark.parametrize("content", [b"[window\n", b"\xff\xfe[window]", b"window = 1\nwindow = 2\n"])

@@ -6,9 +6,11 @@ import pytest
 
 import squidbot
 from squidbot.config import load_settings
+from squidbot.config.environment import check_secrets
+from squidbot.config.schema import Settings, keys_of
 from squidbot.core.errors import ConfigError
-from squidbot.environment import ALIASES, check_secrets
 
+ALIASES = {key.field.metadata["env"]: key.path for key in keys_of(Settings) if key.field.metadata["env"]}
 COMPAT: dict[str, object] = {"compat": {"env": True}}
 GIVEN = {
     "LLAMA_CPP_N_CTX": ("9000", 9000),
@@ -19,6 +21,7 @@ GIVEN = {
     "MEMORY_PROTECTED_RECENT_TURNS": ("2", 2),
     "LLM_BAWT_DEBUG_TURN_LOG": ("turns.txt", "turns.txt"),
 }
+SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def test_names_of_the_environment_set_our_keys_when_that_is_asked_for() -> None:
     """Each its own, with its name as the origin; nothing else is set."""
     found = {key: (value, source) for key, value, source in load_settings(COMPAT).origins() if source != "default"}
     assert found.pop("compat.env") == (True, "argument")
-    assert found == {".".join(ALIASES[name][0]): (value, f"env {name}") for name, (_, value) in GIVEN.items()}
+    assert found == {".".join(ALIASES[name]): (value, f"env {name}") for name, (_, value) in GIVEN.items()}
     lease = squidbot.load(COMPAT).session("s").lease
     assert (lease.window_tokens, lease.reserved_output_tokens, lease.safety_fraction) == (9000, 777, 0.5)
     assert lease.source == "global-config"
@@ -61,12 +64,12 @@ def test_what_is_set_goes_before_the_environment() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("LLAMA_CPP_N_CTX", "8x", "invalid value '8x', expected tokens @ env LLAMA_CPP_N_CTX"),
-        ("LLAMA_CPP_N_CTX", "0", "must be > 0, not 0 @ env LLAMA_CPP_N_CTX.window.default"),
+        ("LLAMA_CPP_N_CTX", "8x", f"'8x' is no number of tokens; {SIZES} @ env LLAMA_CPP_N_CTX"),
+        ("LLAMA_CPP_N_CTX", "0", "must be > 0, not 0 @ env LLAMA_CPP_N_CTX"),
         (
             "PENGUIN_CONTEXT_SAFETY_FRACTION",
             "85",
-            "must be above 0 and at most 1, not 85.0 @ env PENGUIN_CONTEXT_SAFETY_FRACTION.window.safety_fraction",
+            "must be above 0 and at most 1, not 85 @ env PENGUIN_CONTEXT_SAFETY_FRACTION",
         ),
     ],
 )

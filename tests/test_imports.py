@@ -71,9 +71,9 @@ def test_a_turn_with_the_defaults_loads_nothing_for_notes_and_pasted_texts() -> 
 
 
 def test_importing_squidbot_costs_no_more_than_what_it_stands_on() -> None:
-    """CPU time, the least of five: at most three times `import pluggy, attrs, cattrs`."""
+    """CPU time, the least of five: at most three times `import pluggy, dataclasses`."""
     own = min(_cpu_seconds("import squidbot") for _ in range(5))
-    base = min(_cpu_seconds("import pluggy, attrs, cattrs") for _ in range(5))
+    base = min(_cpu_seconds("import pluggy, dataclasses") for _ in range(5))
     assert 0 < own <= 3 * base
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.config import load_settings
-from squidbot.origins import lines_of
-from squidbot.tables import Settings
+from squidbot.config import Settings, load_settings
+from squidbot.config.loading import lines_of
+from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +55,25 @@ def test_origins_name_the_line_of_every_value(tmp_path: Path) -> None:
         'models."a.b".prices.write': "mine.toml:16",
     }
     assert found["prices.read"].startswith("prices.toml: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[window]\n\ntargetSize = 0\n", "must be > 0, not 0 @ mine.toml.window.default (line 3)"),
+        ("window = { max = 'x' }\n", "'x' is no number of tokens; .* @ mine.toml.window.max .line 1.$"),
+        ("[window]\nmax = 9\ndefault = 4\ntargetSize = 4\n", "keep one @ mine.toml.window (line 4)"),
+        ("[compression]\nstrength = 7\n", "@ mine.toml.compression (line 2)"),
+        ("[models.a]\nprices = 3\n", "must be a table, not 3 @ mine.toml.models['a'].prices (line 2)"),
+    ],
+)
+def test_an_error_names_the_line(tmp_path: Path, text: str, message: str) -> None:
+    """Under whatever name the key stands there."""
+    file = tmp_path / "mine.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(file)
+    assert message in str(caught.value) or re.search(message, str(caught.value))
 
 
 def test_lines_of_knows_where_tables_begin() -> None:

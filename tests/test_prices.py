@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import tomllib
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 import squidbot
-from squidbot import prices
-from squidbot.config import Loaded, load_settings
+from squidbot.config import Loaded, load_settings, presets
+from squidbot.config.presets import known, shipped
+from squidbot.config.schema import PriceEntry
 from squidbot.core.errors import ConfigError
 from squidbot.core.settings import FREE_READ_HIGH, HistorySettings, strategy
-from squidbot.prices import Entry, known, shipped
 
 NAMES = ("default", "anthropic", "anthropic-1h", "openai", "openai-30m", "gemini", "llama.cpp")
 FIGURES = ("read", "write", "output", "ttl_seconds", "least_tokens")
@@ -30,7 +30,7 @@ def planned(settings: dict[str, object], model: str = "") -> tuple[object, ...]:
     return tuple(getattr(session.core.settings, field) for field in FIELDS)
 
 
-def figures(entry: Entry) -> tuple[object, ...]:
+def figures(entry: PriceEntry) -> tuple[object, ...]:
     """Return the figures of an entry in the same order."""
     return tuple(getattr(entry, name) for name in FIGURES)
 
@@ -46,9 +46,9 @@ def test_shipped_table_has_the_providers() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_shipped_entry_says_all_when_and_who(name: str) -> None:
     """Nothing is left to a default, a read costs no more than a token that is new, and the day is a day."""
-    path = Path(prices.__file__).with_name(prices.FILE_NAME)
+    path = Path(presets.__file__).with_name(presets.PRICES_FILE)
     raw = tomllib.loads(path.read_text(encoding="utf-8"))["price_table"][name]
-    assert set(raw) == {field.name for field in attrs.fields(Entry)}
+    assert set(raw) == {field.name for field in fields(PriceEntry)}
     entry = shipped()[name]
     assert 0 <= entry.read < 1 <= entry.write <= 2
     assert entry.output > 1
@@ -73,7 +73,7 @@ def test_shipped_figures_are_those_of_the_design() -> None:
 def test_default_entry_is_what_holds_where_nothing_is_said() -> None:
     """Naming it changes nothing; an entry without keys is the same."""
     plain = tuple(getattr(HistorySettings(), field) for field in FIELDS)
-    assert figures(shipped()["default"]) == figures(Entry()) == plain == planned({})
+    assert figures(shipped()["default"]) == figures(PriceEntry()) == plain == planned({})
     assert planned({"prices": "default"}) == plain
 
 
@@ -156,14 +156,14 @@ KNOWN = ", ".join(NAMES)
             {"prices": "x", "price_table": {"mine": {}}},
             f"unknown 'x', known: {KNOWN}, mine @ argument.prices",
         ),
-        ({"prices": 3}, "invalid value for type, expected table @ argument.prices"),
-        ({"prices": {"entry": 3}}, "invalid value for type, expected str @ argument.prices.entry"),
+        ({"prices": 3}, "must be a table, not 3 @ argument.prices"),
+        ({"prices": {"entry": 3}}, "must be a text, not 3 @ argument.prices.entry"),
         ({"prices": {"output": -1}}, "must be >= 0, not -1 @ argument.prices.output"),
         ({"prices": {"output": math.inf}}, "must be >= 0, not inf @ argument.prices.output"),
         ({"prices": {"ttl_seconds": -1}}, "must be >= 0, or inf, not -1 @ argument.prices.ttl_seconds"),
         ({"prices": {"ttl_seconds": math.nan}}, "must be >= 0, or inf, not nan @ argument.prices.ttl_seconds"),
-        ({"prices": {"ttl_seconds": "never"}}, "invalid value for type, expected float @ argument.prices.ttl_seconds"),
-        ({"prices": {"least_tokens": 1.5}}, "invalid value for type, expected int @ argument.prices.least_tokens"),
+        ({"prices": {"ttl_seconds": "never"}}, "must be a number, not 'never' @ argument.prices.ttl_seconds"),
+        ({"prices": {"least_tokens": 1.5}}, "must be a whole number, not 1.5 @ argument.prices.least_tokens"),
         ({"prices": {"least_tokens": -1}}, "must be >= 0, not -1 @ argument.prices.least_tokens"),
         (
             {"price_table": {"a": {"as_of": "2026-13-01"}}},
@@ -179,9 +179,9 @@ KNOWN = ", ".join(NAMES)
         ),
         (
             {"price_table": {"a": {"source": 1}}},
-            "invalid value for type, expected str @ argument.price_table['a'].source",
+            "must be a text, not 1 @ argument.price_table['a'].source",
         ),
-        ({"price_table": "a"}, "invalid value for type, expected table @ argument.price_table"),
+        ({"price_table": "a"}, "must be a table, not 'a' @ argument.price_table"),
     ],
 )
 def test_wrong_prices_are_refused_with_their_path(settings: dict[str, Any], message: str) -> None:
@@ -222,6 +222,13 @@ def test_origins_name_the_entry_that_a_price_is_from() -> None:
     assert found["price_table.mine.read"] == (0.2, "argument")
     assert found["price_table.mine.write"] == (1.25, "default")
     assert found["models.other.prices"] == (None, "default")
+
+
+def test_a_model_may_be_called_prices() -> None:
+    """Its other keys are no prices."""
+    found = origins(load_settings({"models": {"prices": {"prices": "openai"}}}))
+    assert found["models.prices.context_window"] == (None, "default")
+    assert found["models.prices.prices.write"] == (1.0, "prices.toml: price_table.openai of 2026-11-05")
 
 
 def test_origins_of_prices_are_defaults_where_nothing_is_said() -> None:

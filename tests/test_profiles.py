@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.config import load_settings
+from squidbot.config.loading import with_profile
+from squidbot.config.presets import DEFAULT, profile_of, profiles
 from squidbot.core.errors import ConfigError
-from squidbot.profiles import DEFAULT, profile_of, profiles, with_profile
 
 NAMES = ("ladder", "llm-bawt", "squidbot-v2", "workspaceai", "penguin", "ollm", "manual")
 PAGE = Path(__file__).parents[1] / "docs" / "profiles.md"
@@ -21,7 +22,7 @@ def test_profiles_are_the_five_systems_ours_and_one_where_nothing_happens_by_its
     """In the order of decisions.md section 11; the default sets nothing."""
     assert tuple(profiles()) == NAMES
     assert NAMES[0] == DEFAULT
-    assert profile_of(DEFAULT).settings == {}
+    assert profile_of(DEFAULT).keys == {}
     assert all(one.keys for one in profiles().values() if one.name != DEFAULT)
 
 
@@ -77,7 +78,7 @@ def test_an_unknown_profile_is_named_with_those_there_are(tmp_path: Path) -> Non
         ConfigError, match=r"unknown profile 'pinguin', known: ladder, .*manual @ squidbot.toml.profile"
     ):
         load_settings(path)
-    with pytest.raises(ConfigError, match=r"expected str @ argument\.profile"):
+    with pytest.raises(ConfigError, match=r"must be a text, not 7 @ argument\.profile"):
         load_settings({"profile": 7})
 
 

@@ -17,12 +17,12 @@ import httpx2
 
 from squidbot.adapters.common import providers
 from squidbot.adapters.common.providers import MOST_TEXTS, KeptCounts, Patience, UnfitError, writable
+from squidbot.config.options import for_jobs, places
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.steps import refuse_server_state
-from squidbot.model_options import for_jobs, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

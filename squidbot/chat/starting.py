@@ -7,13 +7,12 @@ import tempfile
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, get_args, runtime_checkable
 
 from squidbot.adapters.common.packages import command, missing
-from squidbot.checks import ISOLATIONS
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
-from squidbot.core.memories import Scope
+from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
 from squidbot.hookspecs import hookimpl
 from squidbot.services.forget import Wrote, note_written
@@ -203,7 +202,9 @@ def _session(engine: Engine, asked: Asked) -> str:
 
 def _numbers(store: Store, first: str) -> Iterator[int]:
     """Yield the numbers of the sessions that are called like this: "chat" is 1, "chat-2" is 2; whatever parts them."""
-    called = re.compile(rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(ISOLATIONS)}):.*)?", re.DOTALL)
+    called = re.compile(
+        rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(Isolation))}):.*)?", re.DOTALL
+    )
     for session_id, _ in store.sessions() if isinstance(store, _Lists) else ():
         if found := called.fullmatch(session_id):
             yield int(found[1] or 1)

@@ -9,10 +9,10 @@ import click
 
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, complain, stop
+from squidbot.config.presets import profiles
 from squidbot.core.budget import default_reserve_tokens
 from squidbot.core.errors import BudgetError
 from squidbot.core.settings import STRATEGIES
-from squidbot.profiles import profiles
 
 if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
@@ -30,7 +30,7 @@ __all__ = ["replay"]
 @click.option(
     "--reserve", metavar="N", callback=options.tokens, help="For the answer.  [default: 4096, at most a quarter]"
 )
-@click.option("--profile", metavar="NAME", help="As a program that names it; see `squidbot profiles`.  [default: none]")
+@click.option("--profile", metavar="NAME", help="As a program that names it: `squidbot config profile`.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), help="[default: the profile's, else balanced]")
 @click.option("--counter", default="classes", show_default=True, help="Token counter: a name or a FILE.tiktoken.")
 @click.option("--unit", type=click.Choice(["words", "tokens"]), help="Of the caps.  [default: the profile's or tokens]")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from squidbot.checks import AUTO_LAYERS, KV_TYPES
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.paper import Paper
@@ -17,6 +16,7 @@ from squidbot.commands.reading.machine import looked
 from squidbot.commands.reading.sizes import Asked, size_of
 from squidbot.commands.sized import put_size, size_json
 from squidbot.config import load_settings
+from squidbot.config.checks import AUTO_LAYERS, KvType
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.fit import Bounds
 from squidbot.core.sizing.header import Card
@@ -51,7 +51,7 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 
 def _layers(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     """Return a number of layers; "all" is -1."""
-    known = {"auto": int(AUTO_LAYERS), "all": -1}
+    known = {"auto": AUTO_LAYERS, "all": -1}
     if value is None or value in known:
         return None if value is None else known[value]
     if not re.fullmatch(r"-1|[0-9]{1,6}", value):
@@ -62,7 +62,7 @@ def _layers(_: click.Context, __: click.Parameter, value: str | None) -> int | N
 @click.command()
 @click.argument("model")
 @click.option("--window", metavar="N", callback=options.tokens, help="This window, and not the largest that fits.")
-@click.option("--kv", type=click.Choice(KV_TYPES), help="The type of the KV cache.  [default: f16]")
+@click.option("--kv", type=click.Choice(get_args(KvType)), help="The type of the KV cache.  [default: f16]")
 @click.option("--gpu-layers", metavar="N|all|auto", callback=_layers, help="Layers on GPUs.  [default: all]")
 @click.option("--vram", metavar="BYTES,...", callback=_bytes, help="Free memory of each GPU, not that of this machine.")
 @click.option("--batch", metavar="N", type=click.IntRange(1), help="Tokens of a physical batch.  [default: 512]")

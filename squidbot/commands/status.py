@@ -6,10 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
-from squidbot.checks import File
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO
 from squidbot.commands.paper import Paper
@@ -28,24 +26,20 @@ if TYPE_CHECKING:
 __all__ = ["status"]
 
 MIB = 2**20
-# Whom settings are for, by the tiers of `Origin`.
-TIERS = {"job": "for the engine", "physical": "for models", "policy": "for how conversations are kept"}
 
 
 @click.command()
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
-@click.option("--all", "every", is_flag=True, help="Every setting, those too that nobody has set.")
 @options.store
 @options.as_json
-def status(*, config: str | None, every: bool, store: str | None, as_json: bool) -> None:
+def status(*, config: str | None, store: str | None, as_json: bool) -> None:
     """Show what squidbot finds here: devices, models, hosts, stores; what is active, what is not, and why.
 
     Nothing is loaded, downloaded or written.
     """
     loaded = load_settings(config)
     if store:
-        named = attrs.evolve(loaded.settings.store, path=File(str(Path(store).absolute())), adapter="sqlite3")
-        loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named))
+        loaded = loaded.changed(store={"path": str(Path(store).absolute()), "adapter": "sqlite3"})
     found = found_here(loaded)
     if as_json:
         options.print_json(_json(found))
@@ -56,7 +50,6 @@ def status(*, config: str | None, every: bool, store: str | None, as_json: bool)
         _put_hosts(paper, found)
         _put_packages(paper, found)
         _put_store(paper, found)
-        _put_settings(paper, found, every=every)
         for problem in found.problems:
             paper.say(f"! {problem}", "bold red")
         paper.print()
@@ -166,18 +159,6 @@ def _put_store(paper: Paper, found: Found) -> None:
     paper.blank()
 
 
-def _put_settings(paper: Paper, found: Found, *, every: bool) -> None:
-    rows = [one for one in found.loaded.origins() if every or one.source != "default"]
-    if rows:
-        paper.heading(f"Settings of {found.loaded.source}")
-        for tier in ("job", "physical", "policy"):
-            of_tier = [(one.key, f"{one.value}  ({one.source})") for one in rows if one.tier == tier]
-            if of_tier:
-                paper.say(TIERS[tier], "dim", indent="  ")
-                paper.pairs(of_tier, indent="    ")
-        paper.blank()
-
-
 def _json(found: Found) -> dict[str, object]:
     return {
         "settings": found.loaded.source,
@@ -189,7 +170,6 @@ def _json(found: Found) -> dict[str, object]:
         "packages": [_package_json(found, package, version) for package, version in found.packages],
         "store": found.store._asdict(),
         "memory": found.facts._asdict(),
-        "origins": [{**one._asdict(), "tier": one.tier} for one in found.loaded.origins()],
         "problems": found.problems,
     }
 

@@ -7,17 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from squidbot.bootstrap import wire
-from squidbot.checks import File, Place
 from squidbot.commands import options
-from squidbot.config import load_settings
+from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import Scope
 from squidbot.memory import provider_of
-from squidbot.tables import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,18 +48,17 @@ def opened(
         StoreError: there is no such file, or it can't be opened.
     """
     loaded, file = load_settings(), whose.pop("store", None)
-    settings = loaded.settings
     if file:
-        settings = attrs.evolve(settings, memory=attrs.evolve(settings.memory, path=Place(file), provider="sqlite3"))
-    name, path = provider_of(attrs.evolve(loaded, settings=settings))
+        loaded = loaded.changed(memory={"path": file, "provider": "sqlite3"})
+    name, path = provider_of(loaded)
     if name == "stdlib":
         raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
     # Else sessions have nothing to do with it: their store is neither opened nor made.
-    store = Store() if told is None else _sessions(loaded, Store(File(file)) if file else settings.store)
-    kept = attrs.evolve(settings.memory, provider=name, path=Place(path))
-    wired = wire(attrs.evolve(loaded, settings=attrs.evolve(settings, memory=kept, store=store)))
+    store = StoreTable() if told is None else _sessions(loaded, StoreTable(file) if file else loaded.settings.store)
+    kept = {"path": store.path, "adapter": store.adapter}
+    wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
     try:
         memories = wired.remembering.memories(wired.meter(), Scope(**whose))
         if told is not None:
@@ -79,7 +75,7 @@ def written_beside(store: str | None) -> str:
     return f"{loaded.absolute(path)}-written" if path and Path(loaded.absolute(path)).exists() else ""
 
 
-def _sessions(loaded: Loaded, store: Store) -> Store:
+def _sessions(loaded: Loaded, store: StoreTable) -> StoreTable:
     """Return where the sessions are, none where that is a file which is not there: nothing is made by forgetting."""
     is_missing = store.path and not Path(loaded.absolute(store.path)).exists()
-    return Store() if is_missing else store
+    return StoreTable() if is_missing else store

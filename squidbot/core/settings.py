@@ -11,6 +11,8 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from squidbot.core.budget import Capped, Layout
     from squidbot.core.messages import Labels, Lease
 
@@ -167,48 +169,25 @@ class HistorySettings:
         """What tokens cost."""
         return Prices(self.read_price, self.write_price, self.output_price, self.least_cached_tokens)
 
-    def charged(self, prices: Prices, ttl_seconds: float) -> HistorySettings:
-        """Return the same under other prices; where a cached token is free, events wait longer (FREE_READ_HIGH)."""
-        return replace(
-            self,
-            read_price=prices.read,
-            write_price=prices.write,
-            output_price=prices.output,
-            least_cached_tokens=prices.least_tokens,
-            cache_ttl_seconds=ttl_seconds,
-            high_fraction=self.high_fraction if prices.read else max(self.high_fraction, FREE_READ_HIGH),
-        )
+    def resolved(
+        self, own: Mapping[str, object], lease: Lease | None = None, *, tiers: bool = False, layout: bool = False
+    ) -> HistorySettings:
+        """Return the same with what a user has set: this goes before the layout, that before the tier of the window.
 
-    def by_tier(self, window_tokens: int) -> HistorySettings:
-        """Return the same with the low water and the ceiling of pins that the tier of a window has (O-05).
-
-        Low water lies at least .10 below the high-water mark (C4): the second tier's target equals its trigger.
+        Args:
+            own: fields with their values.
+            lease: the window; it may be left out where neither tier nor layout counts.
+            tiers: whether low water and the ceiling of pinned messages are those of the tier.
+            layout: whether notes are as large and as many as the layout of the tier has them.
         """
-        of = tier_of(window_tokens)
-        low = min(of.target_fraction or 1.0, self.high_fraction - LEAST_CUT_FRACTION)
-        return replace(self, low_fraction=max(0.0, low), pinned_fraction=of.pinned_fraction)
-
-    def by_layout(self, lease: Lease) -> HistorySettings:
-        """Return the same with notes as large and as many as the layout of a window's tier has them (O-04, C23).
-
-        Each event tells everything anew, so that no level ever has more than it is given; what they leave is recent's.
-        """
-        from squidbot.core.budget import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
-
-        window = lease.window_tokens
-        limit = input_limit(window, lease.reserved_output_tokens, lease.safety_fraction)
-        layout, (detailed, moderate, compact) = laid_out(window, limit), tier_of(window).summaries
-        return replace(
-            self,
-            layout=layout,
-            chain=False,
-            fold_fraction=1.0,
-            notes_fraction=layout.notes / limit,
-            level_fraction=layout.levels / max(1, layout.notes),
-            detailed_blocks=detailed,
-            moderate_blocks=moderate,
-            compact_blocks=compact,
-        )
+        high = self.high_fraction if own.get("read_price", self.read_price) else max(self.high_fraction, FREE_READ_HIGH)
+        high = own.get("high_fraction", high)  # type: ignore[assignment]  # a float, under its own name
+        made: dict[str, object] = {"high_fraction": high}
+        if lease is not None and tiers:
+            made |= _of_tier(lease.window_tokens, high)
+        if lease is not None and layout:
+            made |= _of_layout(lease)
+        return replace(self, **{**made, **own})  # type: ignore[arg-type]  # whoever sets them has checked each
 
     def block_max_tokens(self, room_tokens: int) -> int:
         """Return the size that closes a session block, in tokens."""
@@ -239,6 +218,38 @@ class HistorySettings:
     def slim_tokens(self, room_tokens: int) -> int:
         """Return the size above which a tool output in a slimmed segment is cut, in tokens (section 11)."""
         return max(32, min(1500, room_tokens // 16))
+
+
+def _of_tier(window_tokens: int, high_fraction: float) -> dict[str, object]:
+    """Return low water and the ceiling of pinned messages of a tier.
+
+    Low water lies at least .10 below the high-water mark: the target of the second tier equals its trigger.
+    """
+    of = tier_of(window_tokens)
+    low = min(of.target_fraction or 1.0, high_fraction - LEAST_CUT_FRACTION)
+    return {"low_fraction": max(0.0, low), "pinned_fraction": of.pinned_fraction}
+
+
+def _of_layout(lease: Lease) -> dict[str, object]:
+    """Return notes as large and as many as the layout of a tier has them.
+
+    Each compaction writes all notes anew, so no level has more than its share; what they leave is for recent messages.
+    """
+    from squidbot.core.budget import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
+
+    window = lease.window_tokens
+    limit = input_limit(window, lease.reserved_output_tokens, lease.safety_fraction)
+    layout, (detailed, moderate, compact) = laid_out(window, limit), tier_of(window).summaries
+    return {
+        "layout": layout,
+        "chain": False,
+        "fold_fraction": 1.0,
+        "notes_fraction": layout.notes / limit,
+        "level_fraction": layout.levels / max(1, layout.notes),
+        "detailed_blocks": detailed,
+        "moderate_blocks": moderate,
+        "compact_blocks": compact,
+    }
 
 
 # Three points on the front of cost and recall. On one recorded coding session they cost so many input tokens' worth a

@@ -15,8 +15,8 @@ from squidbot.tool_memory import REINDEX, reindex_tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from squidbot.config import Settings
     from squidbot.session import Session
-    from squidbot.tables import Settings
     from squidbot.tools import Answer
 
 

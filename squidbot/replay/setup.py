@@ -25,7 +25,6 @@ from squidbot.core.prompts import OFF, build_prompt
 from squidbot.core.settings import strategy
 from squidbot.core.tokens.counters import REQUEST_TOKENS, TEMPLATE_TOKENS, Meter, builtin_counter
 from squidbot.hookspecs import hookimpl
-from squidbot.profiles import KEY
 from squidbot.session import Session
 from squidbot.wiring.prompting import templates_of
 
@@ -71,7 +70,9 @@ class Charges(NamedTuple):
 
     def planned(self, settings: HistorySettings) -> HistorySettings:
         """Return settings that plan by these prices."""
-        return settings.charged(self.prices, self.ttl_seconds)
+        read, write, output, least = self.prices
+        prices = {"read_price": read, "write_price": write, "output_price": output, "least_cached_tokens": least}
+        return settings.resolved({**prices, "cache_ttl_seconds": self.ttl_seconds})
 
 
 # What policies are scored by: Anthropic's five minutes, cached from the first token (decisions.md section 13).
@@ -85,7 +86,7 @@ def charges_of(name: str) -> Charges:
         ConfigError: there is no such entry, the text lists those there are; or squidbot.toml can't be read.
     """
     from squidbot.config import load_settings  # noqa: PLC0415  # who names no prices needs no settings
-    from squidbot.prices import entry_of  # noqa: PLC0415  # the same
+    from squidbot.config.presets import entry_of  # noqa: PLC0415  # the same
 
     own = load_settings().settings.price_table
     try:
@@ -296,7 +297,7 @@ def settings_of(profile: str, **given: object) -> dict[str, object]:
         if value is not None:
             table, _, key = name.partition("__")
             settings.setdefault(table, {})[key] = value
-    return {KEY: profile, **settings}
+    return {"profile": profile, **settings}
 
 
 def profiled_terms(
@@ -310,7 +311,7 @@ def profiled_terms(
     """
     from squidbot.adapters.stdlib import InMemoryStore  # noqa: PLC0415  # only to look what a session would have
 
-    profiled = Profiled(str(settings[KEY]), settings, charges)
+    profiled = Profiled(str(settings["profile"]), settings, charges)
     session = profiled.session("terms", "openai.chat", InMemoryStore())
     loaded = session.wired.loaded
     unit: Unit = "words" if loaded.policy and loaded.settings.budget.caps.unit == "words" else "tokens"

@@ -470,7 +470,7 @@ def study_of(wired: Wired, session_id: str, model: ModelReader | None = None, re
         wired.store,
         wired.codecs,
         remembering.store,
-        memory.isolation,  # type: ignore[arg-type]  # one of them, checked when it was read
+        memory.isolation,
         remembering.redactor,
         anonymous=memory.extract is not None,
         model=model,
@@ -566,7 +566,7 @@ def _merge(wired: Wired, done: Studied) -> None:
     from squidbot.core.memory.asking import MOST_COMPARED, among_nearest, merges, places_of  # noqa: PLC0415
 
     store, meaning = wired.remembering.store, wired.remembering.meaning
-    view = View(done.memories[0].scope, memory.isolation)  # type: ignore[arg-type]  # one of them, checked when read
+    view = View(done.memories[0].scope, memory.isolation)
     near = (meaning.near(done.memories, view) if meaning else None) or {}
     learnt = [one.memory_id for one in done.memories]
     nearest = sorted({*learnt}.union(*near.values()))  # however old they are

@@ -497,7 +497,7 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
     isolation = wired.loaded.settings.memory.isolation
     gone: list[str] = []
     for shelf in ("", CARDS):
-        view = View(scope._replace(shelf=shelf), isolation)  # type: ignore[arg-type]  # one of them, checked when read
+        view = View(scope._replace(shelf=shelf), isolation)
         while page := store.listed(view, limit=PAGE_FACTS, past=True):
             theirs = [one.memory_id for one in page if one.scope.user == scope.user]
             if not store.forget(theirs, reason):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from squidbot.checks import structured
+from squidbot.config import ModelTable, structured
 from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
@@ -18,7 +18,6 @@ from squidbot.core.plan import EXTENDED, Section
 from squidbot.core.redaction import Redactor
 from squidbot.core.view.renderer import fenced
 from squidbot.hookspecs import PRIORITY
-from squidbot.tables import Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -351,20 +350,20 @@ def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], ob
     if not alias or alias in loaded.settings.models or not hooks.has("resolve_model"):
         return ""
 
-    def model_of(value: object) -> tuple[Mapping[str, object], Model]:
+    def model_of(value: object) -> tuple[Mapping[str, object], ModelTable]:
         if not isinstance(value, Mapping):
             raise RubbishError(f"{type(value).__name__} is no mapping of the keys of a model")
         keys = {str(key): one for key, one in value.items()}
-        return keys, structured(keys, Model, "models")
+        return keys, structured(keys, ModelTable, "models")
 
-    loaded.settings.models[alias] = Model()
+    loaded.settings.models[alias] = ModelTable()
     for name, (keys, model) in hooks.each("resolve_model", model_of, alias=alias):
         loaded.settings.models[alias] = model
         try:
             check()
         except SquidbotError as error:
             hooks.refuse(name, "resolve_model", "", str(error))
-            loaded.settings.models[alias] = Model()
+            loaded.settings.models[alias] = ModelTable()
         else:
             loaded.learned(alias, keys, f"extension {name}")
             return name

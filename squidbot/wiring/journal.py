@@ -67,8 +67,7 @@ def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY,
     """
     settings = loaded.settings.journal
     place = Path(loaded.absolute(settings.folder)) if folder is None else Path(folder)
-    isolation: Isolation = loaded.settings.memory.isolation  # type: ignore[assignment]  # one of them, checked when read
-    return Daybook(place / folder_of(scope, isolation), rules or settings.rules)
+    return Daybook(place / folder_of(scope, loaded.settings.memory.isolation), rules or settings.rules)
 
 
 def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> Rules:

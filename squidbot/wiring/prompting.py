@@ -89,10 +89,11 @@ class Prompts:
         settings = self.loaded.settings
         if not settings.allocation.adaptive:
             said = settings.budget.reserved_output_tokens
-            return left_reserve_tokens(window_tokens) if said is None and settings.allocation.by_tier else said
+            by_tier = said is None and settings.allocation.layout == "tiers"
+            return left_reserve_tokens(window_tokens) if by_tier else said
         from squidbot.core.budget import most_reserved_tokens  # noqa: PLC0415  # exact shares are a tenth of it all
 
-        return most_reserved_tokens(window_tokens, settings.allocation.level, self.most_tokens(most_tokens))
+        return most_reserved_tokens(window_tokens, settings.allocation.verbosity, self.most_tokens(most_tokens))
 
     def most_tokens(self, model_tokens: int | None) -> int | None:
         """Return the most that an answer may have: what the model and `budget.reserved_output_tokens` say."""
@@ -122,7 +123,7 @@ def allocate(prompts: Prompts, session_id: str, score: float, lease: Lease, *, t
         score,
         window_tokens=lease.window_tokens,
         tools_mode=tools_mode,
-        verbosity=settings.allocation.level,
+        verbosity=settings.allocation.verbosity,
         most_tokens=prompts.most_tokens(settings.model(lease.model).max_tokens),
     )
     given = {"session_id": session_id, "score": score, "window_tokens": lease.window_tokens, "tools_mode": tools_mode}

@@ -10,7 +10,6 @@ import pluggy
 
 from squidbot import hookspecs
 from squidbot.adapters.common.packages import extra_of, how_to_get, missing
-from squidbot.checks import meant
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.hermes import Hermes
 from squidbot.codecs.langchain import LangChain
@@ -18,6 +17,7 @@ from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
+from squidbot.config import meant
 from squidbot.core.errors import ConfigError
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.hookspecs import PROJECT, hookimpl

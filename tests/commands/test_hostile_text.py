@@ -53,7 +53,7 @@ CALLS: dict[str, list[list[str]]] = {
 }
 # These show nothing that was said, or ask before they do: copies, servers, sizes, changes by hand.
 OTHERS = {
-    *("backup", "chat", "compact", "forget", "import", "mcp", "migrate", "profiles", "replay", "restore", "size"),
+    *("backup", "chat", "compact", "forget", "import", "mcp", "migrate", "config", "replay", "restore", "size"),
     *("snapshot", "undo"),
 }
 

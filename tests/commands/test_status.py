@@ -127,40 +127,6 @@ def test_status_says_what_is_wrong_with_a_model(here: Path) -> None:
     assert found["models"][1]["source"] == "native-limit"
 
 
-def test_status_tells_where_each_value_comes_from(here: Path) -> None:
-    """Those that are set; with --all every one."""
-    printed = shown().stdout
-    assert "models.api.context_window  200000  (squidbot.toml:10)" in printed
-    assert "window.default" not in printed
-    assert "window.default" in shown("--all").stdout
-    sources = {one["key"]: (one["value"], one["source"]) for one in answer()["origins"]}
-    assert sources["window.default"] == (32768, "default")
-    assert sources["models.tiny.path"] == ("tiny.gguf", "squidbot.toml:6")
-    other = here / "other.toml"
-    other.write_text('[window]\ndefault = 9000\n[models.a]\nn_gpu_layers = "auto"\n', encoding="utf-8")
-    printed = shown("--config", str(other)).stdout
-    assert "window.default" in printed
-    assert "models.a.n_gpu_layers  auto  (" in printed
-
-
-def test_status_shows_settings_by_whom_they_are_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine, models, conversations; and what the environment has set under another system's name."""
-    with (here / "squidbot.toml").open("a", encoding="utf-8") as file:
-        file.write("[compat]\nenv = true\n")
-    monkeypatch.setenv("MAX_TOKENS", "321")
-    printed = " ".join(shown().stdout.split())
-    for said in (
-        "for the engine store.path sessions.db (squidbot.toml:14)",
-        "for models gpu.probe none (squidbot.toml:3)",
-        "for how conversations are kept budget.reserved_output_tokens 321 (env MAX_TOKENS)",
-    ):
-        assert said in printed
-    tiers = {one["key"]: (one["source"], one["tier"]) for one in answer()["origins"]}
-    assert tiers["budget.reserved_output_tokens"] == ("env MAX_TOKENS", "policy")
-    assert tiers["models.tiny.path"] == ("squidbot.toml:6", "physical")
-    assert tiers["compat.env"] == ("squidbot.toml:16", "job")
-
-
 def test_status_names_a_store_that_nobody_offers(here: Path) -> None:
     """As a command that opens it does, and the answer is no."""
     (here / "squidbot.toml").write_text("[store]\nadapter = 'sqlite'\n", encoding="utf-8")

@@ -45,20 +45,20 @@ def line(folder: Path, settings: str, *command: str) -> str:
 
 
 def test_a_misspelt_key_is_named_with_the_one_that_was_meant(folder: Path) -> None:
-    """File, table, key, the nearest one."""
+    """File, table, line, key, the nearest one."""
     said = line(folder, "[pressure]\nstratgy = 'speed'\n")
-    assert said == "squidbot: unknown key stratgy; did you mean strategy? @ squidbot.toml.pressure"
+    assert said == "squidbot: unknown key stratgy; did you mean strategy? @ squidbot.toml.pressure (line 2)"
     said = line(folder, "[models.claude]\nadaptor = 'anthropic'\n")
-    assert said == "squidbot: unknown key adaptor; did you mean adapter? @ squidbot.toml.models['claude']"
+    assert said == "squidbot: unknown key adaptor; did you mean adapter? @ squidbot.toml.models['claude'] (line 2)"
     said = line(folder, "[pressure]\nstratgy = 'speed'\nqqq = 1\n")
     assert said.startswith("squidbot: unknown key qqq, stratgy, known: strategy, compact_at_fraction, ")
-    assert said.endswith("; did you mean strategy? @ squidbot.toml.pressure")
+    assert said.endswith("; did you mean strategy? @ squidbot.toml.pressure (line 3)")
 
 
 def test_a_wrong_value_is_named_with_what_would_be_right(folder: Path) -> None:
-    """File, path, range."""
+    """File, path, line, range."""
     said = line(folder, "[window]\ndefault = 0\n")
-    assert said == "squidbot: must be > 0, not 0 @ squidbot.toml.window.default"
+    assert said == "squidbot: must be > 0, not 0 @ squidbot.toml.window.default (line 2)"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
 @pytest.mark.parametrize(
     ("settings", "says", "where"),
     [
-        ("adaptor = 'anthropic'", "unknown key adaptor; did you mean adapter?", ""),
+        ("adaptor = 'anthropic'", "unknown key adaptor; did you mean adapter?", " (line 2)"),
         ("adapter = 'antropic'", "no runtime 'antropic', known: anthropic, llama_cpp, ollama, openai, ", ".adapter"),
         (
             "adapter = 'openai'\nurl = 'http://127.0.0.1:9/v1?x=1'",
@@ -135,7 +135,11 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
             "",
         ),
         ("adapter = 'anthropic'\ncontext_window = 9000", "no key for https://api.anthropic.com; set ANTHROPIC_", ""),
-        ("adapter = 'openai'\noptions = { store = true }", "store keeps the history at the provider; ", ".options"),
+        (
+            "adapter = 'openai'\noptions = { store = true }",
+            "store keeps the history at the provider; ",
+            ".options (line 3)",
+        ),
     ],
 )
 def test_chat_says_in_one_line_what_is_wrong_with_its_model(

@@ -8,12 +8,12 @@ import pytest
 
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.config import ModelTable
 from squidbot.core.budget import Resolved
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Record
 from squidbot.core.transcript.windows import LEARNED
 from squidbot.models import LearnedWindows, learned_for
-from squidbot.tables import Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def test_what_it_is_learned_for_names_model_address_and_window() -> None:
     """Where one of them changes, it holds no longer."""
     named = {
         learned_for("m", model, found)
-        for model in (Model(), Model(model="x"), Model(url="http://a"), Model(adapter="openai"))
+        for model in (ModelTable(), ModelTable(model="x"), ModelTable(url="http://a"), ModelTable(adapter="openai"))
         for found in (FOUND, FOUND._replace(window_tokens=8192))
     }
     assert len(named) == 8

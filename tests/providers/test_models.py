@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
+from squidbot.config import ModelTable as Settings
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.models import behind
-from squidbot.tables import Model as Settings
 
 from .asking import CHAT_TOOL, RESPONSES_TOOL, TOOL, result, user
 from .script import Call, Model, Text, saying

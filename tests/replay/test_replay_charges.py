@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.cli import main
+from squidbot.config.presets import shipped
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices
 from squidbot.core.settings import HistorySettings
-from squidbot.prices import shipped
 from squidbot.replay.metrics import Tally
 from squidbot.replay.report import Row, on_front
 from squidbot.replay.setup import SCORING, Charges, charges_of, open_counter, terms_for

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from squidbot.cli import main
-from squidbot.profiles import profiles
+from squidbot.config.presets import profiles
 from squidbot.replay.command import Places, conversations_of, run
 from squidbot.replay.rivals import RIVALS
 from squidbot.replay.setup import Terms, open_counter, profiled_terms, settings_of, terms_for

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.bootstrap import wire
 from squidbot.commands.reading.hosts import HostFound, forms_in, hosts_found
@@ -16,7 +14,6 @@ from squidbot.commands.reading.vectors import FactsFound, facts_found
 from squidbot.commands.texts import count
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.tables import Store as InMemory
 from squidbot.wiring.gpus import Machine
 from squidbot.wiring.registry import check_offered, collected
 
@@ -128,7 +125,7 @@ def looked(loaded: Loaded) -> Iterator[Wired]:
     Raises:
         ConfigError: an adapter or extension of the settings is not there.
     """
-    wired = wire(attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=InMemory())))
+    wired = wire(loaded.changed(store={"path": "", "adapter": None}))
     try:
         yield wired
     finally:

@@ -7,10 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-import attrs
-
 from squidbot.bootstrap import wire
-from squidbot.checks import File, Place
 from squidbot.commands.texts import count
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError, DamagedStoreError, SquidbotError, StoreError
@@ -169,11 +166,9 @@ def opened(path: str | None, *, writes: bool = False, makes: bool = False) -> It
     if store.path and store.adapter in {None, "sqlite3"}:
         if not makes:
             _check_there(loaded.absolute(store.path), store.path)
-        named = attrs.evolve(store, adapter=_Looking.name)
         # Facts stay where they were: beside the sessions, whatever opens these.
         provider, facts = provider_of(loaded)
-        memory = attrs.evolve(loaded.settings.memory, provider=provider, path=Place(facts))
-        loaded = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named, memory=memory))
+        loaded = loaded.changed(store={"adapter": _Looking.name}, memory={"provider": provider, "path": facts})
     wired = wire(loaded, [_Looking(writes=writes, makes=makes)])
     try:
         yield Opened(wired)
@@ -201,8 +196,7 @@ def _loaded(path: str | None) -> Loaded:
         if not store.path and store.adapter is None:
             raise ConfigError("no store is named; say --store FILE.db, or set store.path in ./squidbot.toml")
         return loaded
-    named = attrs.evolve(store, path=File(str(Path(path).absolute())), adapter="sqlite3")
-    return attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, store=named))
+    return loaded.changed(store={"path": str(Path(path).absolute()), "adapter": "sqlite3"})
 
 
 def _check_there(path: str, given: str) -> None:

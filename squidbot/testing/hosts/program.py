@@ -18,11 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 from unittest.mock import patch
 
-import attrs
-
 from squidbot import engine
 from squidbot.bootstrap import wire
-from squidbot.checks import Size, Whole
 from squidbot.core import events
 from squidbot.core.messages import Usage
 from squidbot.engine import load
@@ -755,8 +752,7 @@ def summarized_by(model: Useless) -> Iterator[None]:
     """Have every engine that is opened meanwhile ask it for summaries."""
 
     def changed(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
-        summary = attrs.evolve(loaded.settings.summary, llm=NAME, min_messages=Whole(2), min_input_tokens=Size(100))
-        other = attrs.evolve(loaded, settings=attrs.evolve(loaded.settings, summary=summary))
+        other = loaded.changed(summary={"llm": NAME, "min_messages": 2, "min_input_tokens": 100})
         return wire(other, [*extensions, model])
 
     try:

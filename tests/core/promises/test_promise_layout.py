@@ -28,7 +28,7 @@ ROUNDING_TOKENS = 1
 def laid(window: int) -> Setup:
     """Return a setup as profile `ollm` has it."""
     setup = changed(Setup(window, left_reserve_tokens(window)), patience=0.0, high_fraction=0.8, beside_summaries=True)
-    settings = setup.settings.by_tier(window).by_layout(setup.lease)
+    settings = setup.settings.resolved({}, setup.lease, tiers=True, layout=True)
     return Setup(window, setup.reserve, settings, setup.meter)
 
 

@@ -1,0 +1,287 @@
+"""The types of settings: what a value has to be, in which unit, how it is read, and what an error says."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+from squidbot.config.options import what_is_wrong
+from squidbot.core.arguments import not_in_paths
+from squidbot.core.budget import MOST_TOKENS, Sizing, parse_tokens
+from squidbot.core.errors import ConfigError
+from squidbot.core.redaction import Redactor
+
+Table = TypeVar("Table")
+# The names of tables, and at last of a key.
+Place = tuple[str, ...]
+
+
+class Check(NamedTuple):
+    """What a type of settings takes.
+
+    Attributes:
+        read: returns the value as it is kept; raises a ValueError or ConfigError whose text says what is wrong.
+        unit: the unit of the value; "" for none.
+    """
+
+    read: Callable[[object], Any]
+    unit: str = ""
+
+
+def is_a(kind: type, name: str) -> Callable[[object], Any]:
+    """Return a check for values of one type: a whole number is a number, too; True is none."""
+    kinds = (int, float) if kind is float else (kind,)
+
+    def check(value: object) -> object:
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, kinds):
+            raise ValueError(f"must be {name}, not {value!a:.60}")
+        return value
+
+    return check
+
+
+PLAIN: Final[Mapping[object, Callable[[object], Any]]] = {
+    int: is_a(int, "a whole number"),
+    float: is_a(float, "a number"),
+    str: is_a(str, "a text"),
+    bool: is_a(bool, "true or false"),
+}
+
+
+def number(kind: type, fits: Callable[[float], bool], what: str, unit: str = "") -> Check:
+    """Return a check for numbers that fit; `what` says which those are."""
+
+    def check(value: object) -> object:
+        if not fits(PLAIN[kind](value)):  # nothing is true of a NaN
+            raise ValueError(f"must be {what}, not {value}")
+        return value
+
+    return Check(check, unit)
+
+
+def tokens(least: int) -> Check:
+    """Return a check for numbers of tokens, which may be written as "8k"."""
+
+    def check(value: object) -> object:
+        size = 0 if value == "0" else parse_tokens(value) if isinstance(value, str) else PLAIN[int](value)
+        if size < least:
+            raise ValueError(f"must be {'>' if least else '>='} 0, not {value}")
+        if size > MOST_TOKENS:
+            raise ValueError(f"must be at most {MOST_TOKENS}, not {value}")
+        return size
+
+    return Check(check, "tokens")
+
+
+def a_path(value: object) -> object:
+    """Refuse what the file system does not take, and SQLite's name for no file."""
+    if wrong := not_in_paths(PLAIN[str](value)):
+        raise ValueError(f"is no path, it has {wrong}: {value!a:.60}")
+    if value == ":memory:":
+        raise ValueError("is ':memory:', which is no file here; leave the key out to keep it in memory alone")
+    return value
+
+
+def a_file(value: object) -> object:
+    """Refuse what names no file."""
+    if not str(a_path(value)).strip():
+        raise ValueError(f"must name a file, not {value!r}; leave the key out to keep sessions in memory alone")
+    return value
+
+
+def a_log(value: object) -> object:
+    """Return the file of the turn log: a switch that is on means `debug_turn.txt`."""
+    said = str(value).strip().lower()
+    if said in {"1", "true", "yes", "on"}:
+        return "debug_turn.txt"
+    return "" if said in {"", "0", "false", "no", "off"} else str(a_path(value)).strip()
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return a list of texts as it is kept."""
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"must be a list of texts, not {value!a:.60}")
+    return tuple(value)
+
+
+def patterns(value: object) -> tuple[str, ...]:
+    """Refuse regular expressions that can't be used."""
+    Redactor(patterns=texts(value))
+    return texts(value)
+
+
+def a_day(value: object) -> str:
+    """Return a day as YYYY-MM-DD, from a date of TOML or from such a text."""
+    try:
+        if isinstance(value, date) and not isinstance(value, datetime):
+            return value.isoformat()
+        return date.fromisoformat(str(value) if isinstance(value, str) else "").isoformat()
+    except ValueError:
+        raise ValueError(f"must be a day as YYYY-MM-DD, not {value!r:.40}") from None
+
+
+def gpu_layers(value: object) -> int:
+    """Return a number of layers; "auto" is AUTO_LAYERS."""
+    if value == "auto":
+        return AUTO_LAYERS
+    if isinstance(value, bool) or not isinstance(value, int) or value < -1:
+        raise ValueError(f'must be a number of layers, -1 (all), or "auto", not {value!a:.60}')
+    return value
+
+
+def a_variable(value: object) -> str:
+    """Refuse what is no name of an environment variable. It may be a secret, so the error does not repeat it."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value):
+        raise ValueError(
+            "must name a variable of the environment, such as OPENROUTER_API_KEY; the key itself stays out of this file"
+        )
+    return value
+
+
+def request_options(value: object) -> object:
+    """Refuse options that would break a conversation."""
+    if not isinstance(value, dict):
+        raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY004  # all checks raise the same
+    if wrong := what_is_wrong(value):
+        raise ValueError(wrong)
+    return value
+
+
+def shares(value: object) -> tuple[float, ...]:
+    """Return shares of devices; they need not sum to 1."""
+    given = value if isinstance(value, list | tuple) else (None,)
+    numbers = tuple(float(one) for one in given if isinstance(one, int | float) and not isinstance(one, bool))
+    if len(numbers) != len(given):
+        raise ValueError(f"must be a list of numbers, not {value!a:.60}")
+    if not all(0 <= one < math.inf for one in numbers) or (numbers and sum(numbers) <= 0):
+        raise ValueError(f"must be numbers >= 0, one of them above 0, not {value!r:.60}")
+    return numbers
+
+
+def sizing(value: object) -> object:
+    """Return a way to size windows: true is "max_safe", false is "manual"."""
+    return one_of(Sizing, {True: "max_safe", False: "manual"}[value] if isinstance(value, bool) else value)
+
+
+def one_of(kind: object, value: object) -> object:
+    """Refuse what is none of the words of a Literal."""
+    if value not in get_args(kind):
+        raise ValueError(f"unknown {value!r:.60}, known: {', '.join(get_args(kind))}")
+    return value
+
+
+# `n_gpu_layers = "auto"`: as many as fit.
+AUTO_LAYERS: Final = -2
+# A year: what a timer of any kind can wait for.
+MOST_MINUTES = 525_600
+
+Tokens = Annotated[int, tokens(1)]
+TokensOrZero = Annotated[int, tokens(0)]
+Count = Annotated[int, number(int, lambda one: one >= 0, ">= 0")]
+MiB = Annotated[int, number(int, lambda one: one >= 0, ">= 0", "MiB")]
+Bytes = Annotated[int, number(int, lambda one: one >= 0, ">= 0", "bytes")]
+Fraction = Annotated[float, number(float, lambda one: 0 <= one <= 1, "at least 0 and at most 1", "fraction")]
+Share = Annotated[float, number(float, lambda one: 0 < one <= 1, "above 0 and at most 1", "fraction")]
+Amount = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0")]
+Seconds = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0", "seconds")]
+Hours = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0", "hours")]
+Days = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0", "days")]
+Lifetime = Annotated[float, number(float, lambda one: one >= 0, ">= 0, or inf", "seconds")]
+Minutes = Annotated[
+    float, number(float, lambda one: 0 < one <= MOST_MINUTES, f"above 0 and at most {MOST_MINUTES}", "minutes")
+]
+FilePath = Annotated[str, Check(a_path)]
+StoreFile = Annotated[str, Check(a_file)]
+LogFile = Annotated[str, Check(a_log)]
+Names = Annotated[tuple[str, ...], Check(texts)]
+Patterns = Annotated[tuple[str, ...], Check(patterns)]
+Day = Annotated[str, Check(a_day)]
+Variable = Annotated[str, Check(a_variable)]
+Layers = Annotated[int, Check(gpu_layers)]
+Shares = Annotated[tuple[float, ...], Check(shares)]
+Options = Annotated[dict[str, object], Check(request_options)]
+Sized = Annotated[Sizing, Check(sizing)]
+KvType = Literal["f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]  # as llama.cpp names them
+Mode = Literal["developer", "planning", "assistant", "debugger"]
+
+# -- how a value is read -----------------------------------------------------------------------------------------------
+
+
+def structured(raw: object, table: type[Table], source: str, lines: Mapping[Place, int] | None = None) -> Table:
+    """Return the table that `raw` fills.
+
+    Raises:
+        ConfigError: a line for each unknown key and each value that is not what its key takes, with its path.
+    """
+    wrong: list[tuple[Place, str]] = []
+    made = read_value(table, raw, ((), source), wrong)
+    if wrong:
+        raise ConfigError("\n".join(f"{text}{at_line(path, lines or {})}" for path, text in wrong))
+    return made  # type: ignore[no-any-return]  # `read_value` returns what the type says
+
+
+def read_value(kind: Any, value: object, at: tuple[Place, str], wrong: list[tuple[Place, str]]) -> Any:  # noqa: ANN401
+    """Return a value as its type has it; add what is wrong, with its path, to `wrong`."""
+    path, place = at
+    if value is None and kind is not inner(kind):
+        return None
+    kind, origin = inner(kind), get_origin(inner(kind))
+    try:
+        if origin is dict or dataclasses.is_dataclass(kind):
+            if not isinstance(value, Mapping):
+                raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY301
+            if origin is dict:
+                below = get_args(kind)[1]
+                return {
+                    str(name): read_value(below, one, ((*path, str(name)), f"{place}[{name!r}]"), wrong)
+                    for name, one in value.items()
+                }
+            return _read_table(kind, value, at, wrong)
+        if origin is Annotated:
+            return kind.__metadata__[0].read(value)
+        return one_of(kind, value) if origin is Literal else PLAIN[kind](value)
+    except (ValueError, ConfigError) as error:
+        wrong.append((path, f"{error} @ {place}"))
+        return None
+
+
+def _read_table(kind: Any, value: Mapping[str, object], at: tuple[Place, str], wrong: list[tuple[Place, str]]) -> Any:  # noqa: ANN401
+    path, place = at
+    kinds, before = {one.name: one.type for one in dataclasses.fields(kind)}, len(wrong)
+    if unknown := sorted(value.keys() - kinds):
+        told = "" if all(meant([one], kinds) for one in unknown) else f", known: {', '.join(kinds)}"
+        said = f"unknown key {', '.join(unknown)}{told}{meant(unknown, kinds)}"
+        wrong.append(((*path, unknown[0]), f"{said} @ {place}"))
+    given = {
+        name: read_value(one, value[name], ((*path, name), f"{place}.{name}"), wrong)
+        for name, one in kinds.items()
+        if name in value
+    }
+    return kind(**given) if len(wrong) == before else None
+
+
+def meant(unknown: Iterable[str], known: Iterable[str]) -> str:
+    """Return a question after the known names that the unknown ones are nearest to; "" where none is near."""
+    every = tuple(known)
+    near = [close for one in unknown for close in get_close_matches(one, every, 1)]
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def line_of(path: Place, lines: Mapping[Place, int]) -> int:
+    """Return the line of a key, or of the table or the one word that sets it; 0 for none."""
+    return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), 0)
+
+
+def at_line(path: Place, lines: Mapping[Place, int]) -> str:
+    """Return where a key stands, as the end of an error; "" where there are no lines."""
+    line = line_of(path, lines)
+    return f" (line {line})" if line else ""
+
+
+def inner(kind: Any) -> Any:  # noqa: ANN401  # a type has no type that mypy knows
+    """Return a type without "or None"."""
+    args = get_args(kind)
+    return args[0] if type(None) in args else kind

@@ -1,0 +1,569 @@
+"""Every setting of squidbot.toml: name, type, default, one line of doc, and the other names that it has.
+
+A class is a table of the file, a field is a key. The type of a key says which values it takes, and in which unit.
+`key` is for the settings that a user may want, `expert` for all others; None means that a key is not set. The settings
+objects, the errors, `squidbot config` and the tables of docs/configuration.md are made from this file: run
+`python docs/tables.py` when you have changed a key.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+from squidbot.config.checks import (
+    Amount,
+    Bytes,
+    Count,
+    Day,
+    Days,
+    FilePath,
+    Fraction,
+    Hours,
+    KvType,
+    Layers,
+    Lifetime,
+    LogFile,
+    MiB,
+    Minutes,
+    Mode,
+    Names,
+    Options,
+    Patterns,
+    Seconds,
+    Share,
+    Shares,
+    Sized,
+    StoreFile,
+    Tokens,
+    TokensOrZero,
+    Variable,
+    inner,
+)
+from squidbot.core.budget import Caps, TrimRule, Verbosity, WordLists
+from squidbot.core.errors import ConfigError
+from squidbot.core.journal import Rules
+from squidbot.core.memories import Isolation, Scope
+from squidbot.core.messages import Labels
+from squidbot.core.transcript.snapshots import Retention
+
+Made = TypeVar("Made")
+
+
+def key(  # noqa: PLR0913  # all that a key has
+    default: Made, doc: str, *, alias: str = "", env: str = "", core: str = "", expert: bool = False
+) -> Made:
+    """Return the field of a key.
+
+    Args:
+        default: the value where nobody sets one. A table has the default of its type.
+        doc: what the key does, in Markdown.
+        alias: another name in the same table, or, with a dot, in another table.
+        env: the environment variable that sets it, where `compat.env` is true.
+        core: the field that it sets of a value of the core, where that has another name.
+        expert: whether it stands in the table for experts.
+    """
+    more = {"doc": doc, "alias": alias, "env": env, "core": core, "expert": expert}
+    if default == {}:
+        return field(default_factory=dict, metadata=more)  # type: ignore[return-value]  # as mypy takes `field`
+    return field(default=default, metadata=more)
+
+
+def expert(default: Made, doc: str, *, alias: str = "", env: str = "", core: str = "") -> Made:
+    """Return the field of a key for experts."""
+    return key(default, doc, alias=alias, env=env, core=core, expert=True)
+
+
+class Key(NamedTuple):
+    """A key of the schema: where it stands ("<alias>" for a name that users choose), its type, and its field."""
+
+    path: tuple[str, ...]
+    kind: Any
+    field: "dataclasses.Field[Any]"
+
+    @property
+    def default(self) -> object:
+        """The value where nobody sets one."""
+        factory = self.field.default_factory
+        return self.field.default if factory is dataclasses.MISSING else factory()
+
+    @property
+    def unit(self) -> str:
+        """The unit of the value; "" for none."""
+        kind = inner(self.kind)
+        return kind.__metadata__[0].unit if get_origin(kind) is Annotated else ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; empty where it may be others."""
+        kind = inner(self.kind)
+        kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def core_values(kind: Any, *tables: object) -> dict[str, Any]:  # noqa: ANN401  # any dataclass or named tuple
+    """Return the fields of a value of the core that tables set: those of the same name, or of the name in `core`."""
+    known = getattr(kind, "_fields", None) or [one.name for one in dataclasses.fields(kind)]
+    pairs = [(one, getattr(table, one.name)) for table in tables for one in dataclasses.fields(table)]  # type: ignore[arg-type]
+    named = {one.metadata.get("core") or one.name: value for one, value in pairs if value is not None}
+    return {name: value for name, value in named.items() if name in known}
+
+
+def keys_of(table: type, path: tuple[str, ...] = ()) -> Iterator[Key]:
+    """Yield every key of a table and of those below it, in the order of the file."""
+    for one in dataclasses.fields(table):
+        kind, place = inner(one.type), (*path, one.name)
+        if get_origin(kind) is dict:
+            kind, place = get_args(kind)[1], (*place, NAMED.get(one.name, "<name>"))
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            yield from keys_of(kind, place)
+        else:
+            yield Key(place, one.type, one)
+
+
+# What stands for the names that users choose.
+NAMED: Final = {"models": "<alias>", "words": "<language>", "owner_aliases": "<channel>"}
+# For whom a table is: the engine as a whole, a model, how a conversation is kept.
+TIERS: Final = {
+    "job": {*("summary", "snapshots", "memory", "journal", "goals", "context", "store", "observers", "extensions")}
+    | {"compat", "debug", "ui"},
+    "physical": {"window", "gpu", "models", "prices", "price_table"},
+    "policy": {"profile", "budget", "allocation", "prompt", "pressure", "history", "images", "session"},
+}
+
+# -- windows and models -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """`[window]`: how large windows are."""
+
+    default: Tokens = key(
+        32_768, "Window of a model that names none: input and output.", alias="targetSize", env="LLAMA_CPP_N_CTX"
+    )
+    safety_fraction: Share | None = expert(
+        None,
+        "Share of the window for estimated requests. Not set: 1 if counted exactly, else 0.85.",
+        env="PENGUIN_CONTEXT_SAFETY_FRACTION",
+    )
+    sizing: Sized = key(
+        "max_safe", "How the windows of local models are found; `manual`: they are not.", alias="autoSize"
+    )
+    min: Tokens = expert(2_048, "The smallest window that sizing may choose.", alias="minSize")
+    max: Tokens = expert(131_072, "The largest window that sizing may choose.", alias="maxSize")
+    vram_margin_mib: MiB = expert(
+        1_536, "Memory that stays free on each device, for the runtime itself.", alias="vramBuffer"
+    )
+    kv_type: KvType = expert("f16", "Type of the KV cache of models that name none.", alias="kvQuantization")
+
+    def __post_init__(self) -> None:
+        """Refuse a range without a number in it."""
+        if self.min > self.max:
+            raise ConfigError(f"min must be at most max, not {self.min} > {self.max}")
+
+
+@dataclass(frozen=True)
+class GpuTable:
+    """`[gpu]`: how devices are found and watched."""
+
+    probe: str = expert("auto", "What finds devices: `auto` tries all sources in turn, `none` tries none.")
+    watch_seconds: Seconds = expert(30, "How often free memory is checked while a model is open; 0: never.")
+
+
+@dataclass(frozen=True)
+class PriceEntry:
+    """`[price_table.<name>]`: an entry of your own in the price table."""
+
+    read: Amount = expert(0.1, "Price of a cached input token; an uncached one is 1.")
+    write: Amount = expert(1.25, "Price of an input token that is written to the cache.")
+    output: Amount = expert(5.0, "Price of an output token.")
+    ttl_seconds: Lifetime = expert(300.0, "How long a cached prefix lives without use; `inf`: for ever.")
+    least_tokens: Count = expert(0, "Shorter requests are not cached.")
+    as_of: Day = expert("", "The day on which these prices were true.")
+    source: str = expert("", "Where they are published.")
+
+
+@dataclass(frozen=True)
+class PricesTable:
+    """`[prices]`: what tokens cost. `prices = "NAME"` is short for `entry`, which has the keys that are not set."""
+
+    entry: str | None = key(None, 'An entry of the price table; `prices = "anthropic"` is short for it.')
+    read: Amount | None = expert(None, "Price of a cached input token; an uncached one is 1.", core="read_price")
+    write: Amount | None = expert(None, "Price of an input token that is written to the cache.", core="write_price")
+    output: Amount | None = expert(None, "Price of an output token.", core="output_price")
+    ttl_seconds: Lifetime | None = expert(None, "How long a cached prefix lives without use.", core="cache_ttl_seconds")
+    least_tokens: TokensOrZero | None = expert(None, "Shorter requests are not cached.", core="least_cached_tokens")
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    """`[models.<alias>]`: one model; the alias is what `Engine.session` is given."""
+
+    context_window: Tokens | None = key(None, "Window: input and output together. Not set: `window.default`.")
+    max_tokens: Tokens | None = key(None, "The longest answer; the room for the answer is never larger.")
+    native_context_limit: Tokens | None = expert(None, "Window that the model was trained for; no window is larger.")
+    tokenizer: str | None = expert(None, "Its token counter, as `budget.counter`; `provider`: its API counts.")
+    parameters_billion: Amount | None = expert(None, "Size of the model: how reliably it works from notes.")
+    adapter: str | None = key(
+        None,
+        'What opens it for `engine.model`: "llama_cpp", "xllamacpp", "ollama", "anthropic", "openai", an extension.',
+    )
+    path: FilePath | None = key(None, "The model file; any part of one in several parts.")
+    repo_id: str | None = key(None, "With `filename`: a file of a hub that you have downloaded.")
+    filename: FilePath | None = key(None, "Name of that file; `*` stands for anything.")
+    projector: str | None = expert(None, "Projector file of a vision model: its size is added.")
+    model: str | None = key(None, "What the server calls the model. Not set: the alias.")
+    url: str | None = key(None, "Where the server is. Not set: where the adapter's provider is.")
+    api: Literal["chat", "responses"] | None = expert(None, 'Which API `adapter = "openai"` uses. Not set: chat.')
+    key_env: Variable | None = key(None, "Environment variable that holds the API key; the key itself is refused here.")
+    options: Options = key({}, "Goes into each request, by the provider's own names: `temperature`, `thinking`, ….")
+    n_gpu_layers: Layers = key(-1, 'Layers on GPUs, counting the output as one; -1: all; "auto": as many as fit.')
+    n_batch: Tokens | None = expert(None, "Tokens of a logical batch. Not set: 2048.")
+    n_ubatch: Tokens | None = expert(None, "Tokens of a physical batch. Not set: 512; half needs half of the buffer.")
+    kv_type: KvType | None = expert(None, "Type of the KV cache. Not set: `window.kv_type`.")
+    kv_type_v: KvType | None = expert(None, "Type of the values in the KV cache. Not set: `kv_type`.")
+    flash_attn: bool = expert(True, "Flash attention: without it buffers grow with the window.")
+    tensor_split: Shares = expert((), "Shares of several GPUs, in their order. Empty: by their free memory.")
+    prices: PricesTable | None = None
+
+
+# -- room for the answer, caps, prompts -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BudgetTable:
+    """`[budget]`: how tokens are counted, the room for the answer, and caps."""
+
+    counter: str = key("auto", "What counts tokens. `auto`: the model's own vocabulary if it is here, else `classes`.")
+    reserved_output_tokens: TokensOrZero | None = key(
+        None, "Room for the answer. Not set: 4096, at most a quarter of the window.", env="MAX_TOKENS"
+    )
+    policy: bool | None = expert(None, "Whether history and total are capped. Not set: if you set any cap.")
+    trim_rule: TrimRule = expert("ladder", "What gives way: tool output of the newest messages, or the documents.")
+    context_budget_mode: str = expert("words", "Unit of the caps: `words` or `tokens`.", core="unit")
+    context_memory_max_words: int = expert(300, "Cap of the memory document; its newest lines stay.", core="memory")
+    context_summary_max_words: int = expert(500, "Cap of the host's summary document.", core="summary")
+    context_history_max_words: int = expert(2500, "Cap of the history; notes stand for what is older.", core="history")
+    context_total_max_words: int = expert(4500, "Cap of history, notes and documents together.", core="total")
+    context_min_recent_messages: int = expert(2, "Newest messages that the caps keep.", core="min_recent_messages")
+    context_dedupe_summary_against_memory: bool = expert(True, "Leave out what the memory document has.", core="dedupe")
+
+    def __post_init__(self) -> None:
+        """Refuse caps that are out of their range."""
+        _ = self.caps
+
+    @property
+    def caps(self) -> Caps:
+        """The caps as the core takes them."""
+        return Caps(**core_values(Caps, self))
+
+
+@dataclass(frozen=True)
+class WordsTable:
+    """`[allocation.words.<language>]`: the words that tell how much a question asks for."""
+
+    create: Names = expert((), "Words of the language that ask to create something.")
+    analyse: Names = expert((), "Words that ask for an analysis.")
+    request: Names = expert((), "Other words that ask; together they count the parts of a request.")
+    question_marks: str = expert("?", "The characters that end a question.")
+    spaced: bool = expert(True, "Whether words stand between spaces; else they are found anywhere.")
+
+    @property
+    def lists(self) -> WordLists:
+        """The same as the core takes it."""
+        create, analyse, request = (frozenset(map(str.lower, one)) for one in (self.create, self.analyse, self.request))
+        return WordLists(create, analyse, request, self.question_marks, self.spaced)
+
+
+@dataclass(frozen=True)
+class AllocationTable:
+    """`[allocation]`: room for the answer by its question; shares of parts and categories."""
+
+    adaptive: bool = key(False, "Size the room for the answer by the question, up to the reserved room.")
+    verbosity: Verbosity = expert("balanced", "How much room that may be.")
+    words: dict[str, WordsTable] = field(default_factory=dict)
+    layout: Literal["none", "tiers"] = expert("none", "`tiers`: each part of a request has a share by tier.")
+    by_category: bool = expert(False, "Whether categories of messages have soft shares of what a request may cost.")
+    system_weight: Count = expert(10, "Weight of system text and tool definitions.")
+    context_weight: Count = expert(30, "Weight of documents, pinned messages and context.")
+    dialog_weight: Count = expert(40, "Weight of the conversation and the notes on it.")
+    output_weight: Count = expert(20, "Weight of tool output and errors.")
+
+    def __post_init__(self) -> None:
+        """Refuse shares that are all 0."""
+        if self.by_category and not any(self.weights or ()):
+            raise ConfigError("no category has a weight; set one of the four above 0")
+
+    @property
+    def weights(self) -> tuple[int, int, int, int] | None:
+        """The weights of the categories; None where they have no shares."""
+        weights = (self.system_weight, self.context_weight, self.dialog_weight, self.output_weight)
+        return weights if self.by_category else None
+
+
+@dataclass(frozen=True)
+class PromptTable:
+    """`[prompt]`: what stands behind the host's system text."""
+
+    mode: str = key("off", "Mode whose text follows the system text: `developer`, `planning`, …, or one of yours.")
+    folder: FilePath = expert("", "Folder of your own texts: `NAME.md` for a mode, `mandates.md`, `sanity.md`.")
+    says_notes: bool = expert(False, "Ask the model to say when its answer rests on notes.")
+    clock: bool = expert(False, "Put date and time, in UTC, behind each user message.")
+
+
+# -- history ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PressureTable:
+    """`[pressure]`: when history is compacted, and how far. Not set: as the strategy has it."""
+
+    strategy: Literal["coherence", "balanced", "speed"] = key(
+        "balanced", "When to compact: late, as soon as it pays, or early and deep."
+    )
+    compact_at_fraction: Share | None = key(None, "Share of the room that triggers compaction.", core="high_fraction")
+    low_water_fraction: Fraction | None = expert(None, "Share of the room that compaction leaves.", core="low_fraction")
+    patience: Amount | None = expert(None, "1 compacts where that costs least; more: later; 0: only at the trigger.")
+    min_saving_fraction: Fraction | None = expert(None, "Skip a compaction that would save less of the request.")
+    backoff_seconds: Seconds | None = expert(None, "Pause after two compactions that saved too little.")
+    compact_at_tokens: TokensOrZero | None = key(None, "Tokens of history that trigger compaction, too; 0: none.")
+    compact_at_messages: Count | None = expert(None, "Verbatim messages that trigger compaction, too; 0: none.")
+    low_water_messages: Count | None = expert(None, "Messages that such a compaction leaves; 0: `low_water_fraction`.")
+    beside_summaries: bool | None = expert(None, "Shares are of the room that summaries leave.")
+    tier_targets: bool = expert(False, "Take low water and the limit of pinned messages from the tier.")
+    warn_fraction: Fraction | None = expert(None, "Warn the user by an event, and the model by one line.")
+    journal_fraction: Fraction | None = expert(None, "Make a journal entry.")
+    critical_fraction: Fraction | None = expert(None, "Warn the user again.")
+    emergency_fraction: Fraction | None = expert(None, "Warn again, and compact to below `warn_fraction`.")
+    notice: bool | None = expert(None, "Whether the model is told at `warn_fraction`.")
+
+    def __post_init__(self) -> None:
+        """Refuse a low water in messages that is not below its mark."""
+        left, mark = self.low_water_messages or 0, self.compact_at_messages or 0
+        if left and left >= mark:
+            raise ConfigError(f"low_water_messages must be below compact_at_messages, not {left} >= {mark}")
+
+
+@dataclass(frozen=True)
+class HistoryTable:
+    """`[history]`: what stays verbatim. Not set: as the strategy has it."""
+
+    scope: Literal["inline+summaries", "inline", "summaries", "none"] = key(
+        "inline+summaries", "Which of notes and verbatim history is sent; `none`: neither."
+    )
+    user_messages: Literal["graceful", "strict"] = key(
+        "graceful", "`strict`: refuse a request rather than drop a user message."
+    )
+    isolation: Isolation = expert("global", "What separates transcripts of one session id.")
+    labels: bool = expert(False, "Put `[channel / speaker]` in front of each message that is sent.")
+    owner_aliases: dict[str, Names] = expert({}, 'Ids of the owner in a channel; `"*"` is any channel.')
+    categories_by_words: bool = expert(False, 'Let words such as "result" tell tool output among system texts.')
+    floor_turns: Count | None = key(None, "Newest turns that stay verbatim.", env="MEMORY_PROTECTED_RECENT_TURNS")
+    min_recent_messages: Count | None = expert(None, "Newest messages that stay verbatim.")
+    keep_recent_tokens: TokensOrZero | None = expert(
+        None, "Tokens of newest messages that stay.", alias="compression.preserveRecent"
+    )
+    pinned_fraction: Fraction | None = expert(None, "Share of the window for pinned messages; 0: any.")
+    keep_fraction: Fraction | None = expert(None, "Share of the room that stays verbatim in any case.")
+    slim_fraction: Fraction | None = expert(None, "Share of the room for messages with truncated tool output.")
+    user_verbatim_fraction: Fraction | None = expert(None, "Share of the room up to which user messages stay.")
+    birth_fraction: Fraction | None = expert(None, "Tool output above this share is truncated on arrival.")
+    assistant_fraction: Fraction | None = expert(None, "Compaction truncates answers above this share; 0: none.")
+
+    def labels_of(self, scope: Scope) -> Labels | None:
+        """Return what messages of a scope are labelled by; None where they are not."""
+        return Labels.of(scope.channel, scope.user, self.owner_aliases) if self.labels else None
+
+
+@dataclass(frozen=True)
+class ImagesTable:
+    """`[images]`: pictures that are sent."""
+
+    max: Count | None = expert(None, "Newest images that a compaction leaves.", core="most_images")
+
+
+@dataclass(frozen=True)
+class SessionTable:
+    """`[session]`: how long one session may be."""
+
+    max_messages: Count = key(0, "Messages after which a session goes on in a new one, `ID~2`; 0: never.")
+
+
+@dataclass(frozen=True)
+class SummaryTable:
+    """`[summary]`: notes by rule, and summaries by a language model."""
+
+    llm: str | None = key(
+        None, 'Model that writes summaries: an alias, "anthropic:MODEL", "openai:MODEL", an extension.'
+    )
+    scheduler: Literal["thread", "apscheduler", "none"] = key("thread", "Who runs background work.")
+    interval_minutes: Minutes = expert(30, "How often background work looks for blocks to summarise.")
+    mode: Mode | None = expert(None, "What summaries keep above all. Not set: as `prompt.mode`, else developer.")
+    min_messages: Count | None = expert(None, "Smallest block to summarise.", env="SUMMARIZATION_MIN_MESSAGES")
+    min_input_tokens: TokensOrZero | None = expert(None, "The same in tokens, without user messages.")
+    source_tokens: Tokens | None = expert(None, "How much of a block the model is shown.")
+    gap_seconds: Seconds | None = expert(None, "Pause that ends a block.", env="SUMMARIZATION_SESSION_GAP_SECONDS")
+    notes_fraction: Fraction | None = expert(None, "Share of the room for all notes together.")
+    note_rate: Fraction | None = expert(None, "Tokens of notes for each token that they stand for.")
+    chain: bool | None = expert(None, "Add notes behind notes; false: one note on everything each time.")
+    detailed_blocks: Count | None = expert(None, "Newest blocks with detailed notes of their own.")
+    moderate_blocks: Count | None = expert(None, "Next older blocks, with notes of half the size.")
+    compact_blocks: Count | None = expert(None, "Next older blocks, with notes of a quarter; the rest shares one.")
+    max_tokens: Tokens | None = expert(
+        None, "Largest summary. Not set: by level.", alias="compression.summaryMaxTokens", core="max_summary_tokens"
+    )
+
+
+@dataclass(frozen=True)
+class SnapshotsTable:
+    """`[snapshots]`: which restore points are made and kept."""
+
+    max: Count = expert(5, "How many named ones stay; a name that is used again replaces the older one.")
+    auto_fraction: Fraction = expert(
+        0.85, "Share of the room that triggers one; 0: none.", alias="snapshot.autoThreshold"
+    )
+    keep_all_hours: Hours = expert(24.0, "How long every automatic one stays.")
+    keep_every_nth: Count = expert(10, "Of older automatic ones every nth stays; 0: none.")
+    max_age_days: Days = expert(30.0, "How long automatic ones stay at most.")
+
+    @property
+    def retention(self) -> Retention:
+        """The same as the core takes it."""
+        return Retention(self.max, self.auto_fraction, self.keep_all_hours, self.keep_every_nth, self.max_age_days)
+
+
+# -- beyond one session -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """`[memory]`: durable facts."""
+
+    enabled: bool = key(True, "Whether there are any.")
+    provider: str = expert(
+        "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
+    )
+    path: FilePath = expert("", "Their file. Not set: that of `store.path`; without it they live in memory.")
+    isolation: Isolation = key("bot", "What separates facts, beside tenant and user.")
+    min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
+    write: bool = expert(True, "Whether the tool `memory` may add and forget.")
+    allow_tools: bool | None = expert(None, "false: no memory tools for models; true: `reindex_workspace`, too.")
+    in_prompt: bool = key(True, "Whether requests show facts unprompted.")
+    index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
+    profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
+    cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first words of a conversation.")
+    extract: Literal["rules", "model", "off"] | None = key(
+        None, "Who learns facts. Not set: `model` with `memory.llm`, else `rules`."
+    )
+    llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
+    merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
+    embedder: str = key("none", 'Finds facts by meaning: "numpy", "onnxruntime:FOLDER", "openai:MODEL", an alias.')
+    index: str = expert("auto", 'Finds near vectors: "faiss", "lancedb", "stdlib"; the first that works of several.')
+    redact_names: Names | None = expert(None, "Names of secrets, in the place of the known ones.")
+    redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
+    index_paths: Names = key((), "Files, folders, patterns to find beside facts: `squidbot memory reindex`.")
+    index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
+
+
+@dataclass(frozen=True)
+class JournalTable:
+    """`[journal]`: entries about what was done."""
+
+    enabled: bool = key(False, "Whether sessions keep a journal, and models get its tools.")
+    folder: FilePath = expert("notes/journal", "The folder of its files.")
+    llm: str | None = expert(None, "The model that writes entries, as `summary.llm`. Not set: they are made by rule.")
+    interval_minutes: Minutes = expert(20, "How long after an entry the session makes the next one.")
+    inject_latest_on_start: bool = expert(True, "Begin sessions, and go on after a pause, with the newest entry.")
+    summary_token_budget: TokensOrZero = expert(1200, "Limit of that entry; at most a tenth of the room.")
+    max_entries_per_day: Count = expert(200, "Further entries of a day are refused.")
+    include_files: bool = expert(True, "Whether entries keep the paths of files.")
+    include_errors: bool = expert(True, "Whether they keep errors.")
+    redact_patterns: Patterns = expert(("api_key", "secret"), "Names and patterns of secrets.")
+
+    def __post_init__(self) -> None:
+        """Refuse patterns that are none."""
+        _ = self.rules
+
+    @property
+    def rules(self) -> Rules:
+        """The same as the core takes it."""
+        return Rules(self.max_entries_per_day, self.include_files, self.include_errors, self.redact_patterns)
+
+
+@dataclass(frozen=True)
+class GoalsTable:
+    """`[goals]`: what a session is after."""
+
+    tool: bool = key(False, "Whether models get the tool `goal`.")
+
+
+@dataclass(frozen=True)
+class ContextTable:
+    """`[context]`: documents in the head of every request."""
+
+    folder: FilePath = key("", "Folder to load documents from; with it models get the tool `context`.")
+    autoload_project_docs: bool = key(False, "Load `PENGUIN.md`, `AGENTS.md` or `README.md` beside the settings.")
+
+
+@dataclass(frozen=True)
+class StoreTable:
+    """`[store]`: where sessions are kept."""
+
+    path: StoreFile = key("", "File of sessions. Not set: they end with the process.")
+    adapter: str | None = expert(None, "`sqlite3`, `stdlib` (in memory), an extension. Not set: by `path`.")
+
+
+@dataclass(frozen=True)
+class CompatTable:
+    """`[compat]`: names of other systems."""
+
+    env: bool = expert(False, "Whether environment variables of other systems set keys.")
+
+
+@dataclass(frozen=True)
+class DebugTable:
+    """`[debug]`: what helps to find a fault."""
+
+    turn_log: LogFile = expert("", "File to write each turn to.", env="LLM_BAWT_DEBUG_TURN_LOG")
+
+
+@dataclass(frozen=True)
+class UiTable:
+    """`[ui]`: what people are shown."""
+
+    show_context_messages: bool = expert(False, "Show people system text, context and tool output, too.")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All of squidbot.toml."""
+
+    profile: str = key("ladder", "Defaults like those of another system: docs/profiles.md.")
+    window: WindowTable = WindowTable()
+    gpu: GpuTable = GpuTable()
+    models: dict[str, ModelTable] = field(default_factory=dict)
+    prices: PricesTable = PricesTable()
+    price_table: dict[str, PriceEntry] = field(default_factory=dict)
+    budget: BudgetTable = BudgetTable()
+    allocation: AllocationTable = AllocationTable()
+    prompt: PromptTable = PromptTable()
+    pressure: PressureTable = PressureTable()
+    history: HistoryTable = HistoryTable()
+    images: ImagesTable = ImagesTable()
+    session: SessionTable = SessionTable()
+    summary: SummaryTable = SummaryTable()
+    snapshots: SnapshotsTable = SnapshotsTable()
+    memory: MemoryTable = MemoryTable()
+    journal: JournalTable = JournalTable()
+    goals: GoalsTable = GoalsTable()
+    context: ContextTable = ContextTable()
+    store: StoreTable = StoreTable()
+    observers: Names = key((), "Who is told of every event: `structlog`, or one of an extension.")
+    extensions: Names = key((), "Extensions to load, by the names of their entry points in the group `squidbot`.")
+    compat: CompatTable = CompatTable()
+    debug: DebugTable = DebugTable()
+    ui: UiTable = UiTable()
+
+    def model(self, alias: str) -> ModelTable:
+        """Return what is known of a model; nothing but defaults for one that is not named."""
+        return self.models.get(alias, ModelTable())
