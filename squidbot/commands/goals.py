@@ -14,7 +14,7 @@ from squidbot.core.goals.book import GoalBook
 from squidbot.core.goals.values import ACTIONS
 from squidbot.core.leases import newest_lease
 from squidbot.services.forget import forget_named
-from squidbot.tool_goals import told
+from squidbot.tools.goals import goal_lines
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _change(book: GoalBook, action: str, text: str, *, done: bool) -> None:
 
 def _print(found: str, known: Goals) -> None:
     paper = Paper()
-    first, *others = told(known).splitlines()
+    first, *others = goal_lines(known).splitlines()
     paper.heading(f"{found}: {first}")
     for one in others:
         paper.say(one, indent="  ")
