@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from squidbot.hookspecs import hookimpl
     from squidbot.services.background import Jobs
     from squidbot.session import Assembly, Session
-    from squidbot.tool_memory import memory_tool
-    from squidbot.tools import Answer, history_tool
+    from squidbot.tools.table import history_tool, memory_tool
+    from squidbot.tools.tool import Answer
 
 __all__ = [
     "Answer",
@@ -82,9 +82,9 @@ _HOMES = {
     "squidbot.engine": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
     "squidbot.services.background": ["Jobs"],
-    "squidbot.tool_memory": ["memory_tool"],
     "squidbot.session": ["Assembly", "Session"],
-    "squidbot.tools": ["Answer", "history_tool"],
+    "squidbot.tools.table": ["history_tool", "memory_tool"],
+    "squidbot.tools.tool": ["Answer"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -282,7 +282,7 @@ def compacted(session_id: str, plan: PlanRecord) -> None:
 def recalled(session_id: str, tool: str, text: str) -> None:
     """Look at what was brought back. Called with the text of each page and answer, before the host gets it.
 
-    `tool` is "history" or "memory".
+    `tool` is the name of the tool that was called, such as "history" or "memory_search".
     """
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, wraps
-from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeAlias, TypeVar, get_args
+from functools import cached_property, wraps
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import read_usage
 from squidbot.codecs.jsontext import dumped
-from squidbot.core import events
 from squidbot.core.arguments import (
     check_message,
     flag,
@@ -31,25 +29,15 @@ from squidbot.core.arguments import (
     whole,
 )
 from squidbot.core.engine import Inputs
-from squidbot.core.errors import ArgumentError, ConfigError, NotFoundError, RecallError
-from squidbot.core.events import DEGRADED, Event
-from squidbot.core.memory.injected import Turns
+from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.messages import Message, StoredMessage, Usage
-from squidbot.core.recall.history import Asked, Maker, hits_of, listed, named, resolve
-from squidbot.core.recall.search import read_query
-from squidbot.core.transcript.documents import SessionDocuments
-from squidbot.core.transcript.lineage import ancestors, shown
-from squidbot.core.view.current import Shelf
-from squidbot.core.view.marks import refused
-from squidbot.core.view.renderer import Renderer
 from squidbot.memory import NOBODY
 from squidbot.services.documents import DocumentCaps, Policy
 from squidbot.services.injected import Call, Unasked, is_searchable
-from squidbot.tool_journal import SCHEMAS, journal_tools
-from squidbot.tools import Answer, answer, given, history_tool, text_of, whole_number
+from squidbot.tools.session import SessionTools
+from squidbot.tools.tool import Answer, definition
 from squidbot.wiring.extensions import Place
 from squidbot.wiring.prompting import Prompting
-from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -59,13 +47,11 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.extract import Candidate, Utterance
-    from squidbot.core.messages import Cost, Lease
+    from squidbot.core.messages import Lease
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.recall.history import Hits, Page
-    from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.documents import Document
     from squidbot.core.transcript.goals import GoalBook
     from squidbot.core.transcript.snapshots import Snapshot
@@ -242,230 +228,6 @@ def _range(first: int, last: int) -> str:
     return f"m{first}" if first == last else f"m{first}-m{last}"
 
 
-# What a session looks up for its host and its model: what was said before, durable facts, goals; the
-# tools for it.
-
-# Of the newest messages so many are looked through for words that a model wants kept as the user's.
-_SPOKEN = 256
-
-
-class Lookups:
-    """What was said in a session, and the durable facts of its scope. All times are in seconds since 1970.
-
-    What is raised stands at the methods of `Session`, which say what these do.
-    """
-
-    def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: Place) -> None:
-        """Use `Session`; `place` tells extensions what was looked up, and where."""
-        self._wired = wired
-        self._core = core
-        self._history = wired.engine.history(core, meter)
-        self._meter = meter
-        self._place = place
-
-    def recall(self, handle: str, offset: int, now: float) -> Page:
-        """Return a page of what was said, which is recorded behind the transcript."""
-        return self._told(self._history.recall(handle, offset, now=now))
-
-    def expand(self, handle: str, offset: int, now: float) -> Page:
-        """Return a page of what was said, and write nothing."""
-        return self._told(self._history.expand(handle, offset, now=now))
-
-    def search(self, query: str, limit: int, offset: int, now: float) -> Hits:
-        """Return the messages that answer a query, best first, as a page."""
-        return self._history.search(query, limit=limit, offset=offset, now=now)
-
-    def history(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
-        """Return what a model's call of the tool `history` answers."""
-        # no turn needs it
-
-        earlier = Ancestors(self._wired, self._core.session_id, self._meter)
-        told = earlier.answer(arguments, self._history.free(), now)
-        if told is None:
-            told = answer(self._history, arguments, now)
-        else:
-            self._history.hand_out(self._meter.message(told.text))
-        self._place.recalled("history", told.text)
-        return told
-
-    def memory(self, arguments: Mapping[str, object] | str, now: float) -> Answer:
-        """Return what a model's call of the tool `memory` answers, never more than the next request has free."""
-        from squidbot.tool_memory import FORBIDDEN, answer_memory, caller_in  # noqa: PLC0415  # no turn needs it
-
-        wired, session_id = self._wired, self._place.session_id
-        if wired.loaded.settings.memory.allow_tools is False:
-            return FORBIDDEN
-        memories = wired.memories(self._meter, self._place.scope, session_id)
-        # In words or tokens: nothing has more words than tokens.
-        limit_tokens = min(memories.limit_tokens, *self._history.free())
-        caller = caller_in(wired.store, session_id, now, write=wired.loaded.settings.memory.write)
-        caller = caller._replace(trait=self._trait, learned=self._told_trait)
-        told = answer_memory(replace(memories, limit_tokens=limit_tokens), arguments, caller)
-        return self._handed(told, "memory")
-
-    def _trait(self, sentence: str) -> Candidate | None:
-        """Return the trait that a sentence is, where the newest messages of the session's user have it; None else."""
-        from squidbot.core.memory.extract import trait_in  # noqa: PLC0415  # few calls need it
-
-        found = (trait_in(one, sentence, self._wired.remembering.redactor) for one in self._spoken())
-        return next(filter(None, found), None)
-
-    def _says(self, words: str) -> bool:
-        """Return whether the session's user says these words himself, in his newest messages."""
-        from squidbot.core.own_words import says  # noqa: PLC0415  # few calls need it
-
-        return any(says(one.text, words) for one in self._spoken())
-
-    def _spoken(self) -> Iterator[Utterance]:
-        """Yield what the session's user says in the newest messages."""
-        from squidbot.core.memory.extract import utterances  # noqa: PLC0415  # few calls need it
-        from squidbot.core.transcript.scopes import SCOPE, scope_at  # noqa: PLC0415
-
-        wired, session_id = self._wired, self._place.session_id
-        last_seq = wired.store.head(session_id)[0] - 1
-        scopes = SCOPE.state(wired.store, session_id)
-        rows = wired.store.read(session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
-        mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
-        yield from utterances(mine, wired.codecs)
-
-    def _told_trait(self, trait: Candidate, memory_id: str) -> None:
-        place = self._place
-        cause = f"m{trait.first_seq}, {memory_id}: {trait.sentence or trait.text}"
-        self._wired.relay.notify(Event(events.TRAIT_LEARNED, place.session_id, cause, scope=place.scope))
-
-    def reindex(self) -> Answer:
-        """Return what a model's call of the tool `reindex_workspace` answers, where the settings allow it.
-
-        The files are those of the settings alone, and the journal of the session's scope.
-        """
-        from squidbot.services.indexing import Became, Paths, reindex  # noqa: PLC0415  # no turn needs it
-        from squidbot.tool_memory import FORBIDDEN, REINDEX  # noqa: PLC0415
-
-        loaded, place = self._wired.loaded, self._place
-        if not loaded.settings.memory.allow_tools:
-            return FORBIDDEN
-        memories = self._wired.memories(self._meter, place.scope, place.session_id)
-        done = reindex(memories, Paths.of(loaded, scope=place.scope))
-        became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
-        told = Answer(f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]")
-        return self._handed(told, REINDEX)
-
-    @property
-    def goals(self) -> GoalBook:
-        """What the session is after, in its window."""
-        from squidbot.core.transcript.goals import GoalBook  # noqa: PLC0415  # few sessions have any
-
-        core, meter = self._core, self._meter
-        window_tokens = core.lease.window_tokens
-        return GoalBook(
-            self._wired.store, core.session_id, window_tokens, lambda text: meter.text(text).bound, wait, self._says
-        )
-
-    def goal(self, arguments: Mapping[str, object] | str) -> Answer:
-        """Return what a model's call of the tool `goal` answers, never more than the next request has free."""
-        from squidbot.tool_goals import answer_goal  # noqa: PLC0415  # no turn needs it
-
-        told = answer_goal(self.goals, arguments, min(self._history.free()))
-        return self._handed(told)
-
-    def journal(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
-        """Return what a model's call of a tool of the journal answers, never more than the next request has free."""
-        from squidbot.tool_journal import Desk, answer_journal  # noqa: PLC0415  # no turn needs it
-
-        wired, place = self._wired, self._place
-        if not wired.journals.enabled:
-            raise ConfigError(f"the journal is switched off; set enabled @ {wired.loaded.source}.journal")
-        most = wired.loaded.settings.journal.max_entries_per_day
-        desk = Desk(wired.journals.of(place.scope), now, self._meter, min(self._history.free()), most_per_day=most)
-        agent_id = place.scope.agent or desk.agent_id
-        told = answer_journal(name, desk._replace(session_id=place.session_id, agent_id=agent_id), arguments)
-        return self._handed(told, name)
-
-    @property
-    def documents(self) -> SessionDocuments:
-        """The documents in the head of the session's requests, in its window."""
-        core, meter = self._core, self._meter
-        window_tokens = core.lease.window_tokens
-        place = self._wired.store, core.session_id
-        return SessionDocuments(*place, window_tokens, lambda text: meter.text(text).bound, wait)
-
-    @cached_property
-    def sources(self) -> Sources:
-        """Where its documents come from: files, read, kept, loaded and dropped."""
-        from squidbot.services.documents import Sources  # noqa: PLC0415  # few sessions have any
-
-        core, relay = self._core, self._wired.relay
-
-        def told(said: str) -> None:
-            relay.notify(Event(DEGRADED, core.session_id, said, core.lease.lease_id, model=core.lease.model))
-
-        return Sources.of(self._wired.loaded, self.documents, told)
-
-    @property
-    def wants_documents(self) -> bool:
-        """Whether settings want any looked after."""
-        context = self._wired.loaded.settings.context
-        return bool(context.folder or context.autoload_project_docs)
-
-    def context(self, arguments: Mapping[str, object] | str) -> Answer:
-        """Return what a model's call of the tool `context` answers."""
-        from squidbot.tool_context import answer_context  # noqa: PLC0415  # no turn needs it
-
-        told = answer_context(self.sources, arguments)
-        return self._handed(told)
-
-    def call(self, name: str, arguments: Mapping[str, object] | str, now: float) -> Answer:
-        """Return what a model's call of one of our tools answers, by the tool's name."""
-        acts: dict[str, Callable[[], Answer]] = {
-            "history": lambda: self.history(arguments, now),
-            "memory": lambda: self.memory(arguments, now),
-            "reindex_workspace": self.reindex,
-            "goal": lambda: self.goal(arguments),
-            **{one: partial(self.journal, one, arguments, now) for one in SCHEMAS},
-            "context": lambda: self.context(arguments),
-        }
-        if name in acts:
-            return acts[name]()
-        return Answer(refused(f"there is no tool {name[:60]!a}; there are {', '.join(acts)}"), is_error=True)
-
-    def tools(self, form: str, alias: str) -> tuple[dict[str, object], ...]:
-        """Return the definitions of our tools for a model, by its alias, in a form of messages.
-
-        `memory`, `goal` and the journal's are there where they are switched on, `context` where there is a folder,
-        `reindex_workspace` where `memory.allow_tools` says so (unset it vetoes nothing, C19); extensions may withhold
-        any.
-        """
-        from squidbot.tool_context import context_tool  # noqa: PLC0415  # few sessions ask
-        from squidbot.tool_goals import goal_tool  # noqa: PLC0415  # few sessions ask
-        from squidbot.tool_memory import REINDEX, memory_tool, reindex_tool  # noqa: PLC0415
-
-        settings = self._wired.loaded.settings
-        memory = settings.memory
-        every = {"history": history_tool(form)}
-        if memory.enabled and memory.allow_tools is not False:
-            every["memory"] = memory_tool(form, write=memory.write, journal=settings.journal.enabled)
-        if memory.enabled and memory.allow_tools:
-            every[REINDEX] = reindex_tool(form)
-        if settings.goals.tool:
-            every["goal"] = goal_tool(form)
-        if settings.journal.enabled:
-            every |= journal_tools(form)
-        if settings.context.folder:
-            every["context"] = context_tool(form)
-        return tuple(every[name] for name in self._place.granted(alias, tuple(every)))
-
-    def _handed(self, told: Answer, tool: str = "") -> Answer:
-        """Return an answer, whose room is taken from then on; of `tool` extensions are told as of what was recalled."""
-        self._history.hand_out(self._meter.message(told.text))
-        if tool:
-            self._place.recalled(tool, told.text)
-        return told
-
-    def _told(self, page: Page) -> Page:
-        self._place.recalled("history", page.text)
-        return page
-
-
 # What a provider counts.
 COUNT = whole(0)
 # What reading a stranger's object may raise, whatever it is.
@@ -526,7 +288,7 @@ class Session:
         log = wired.turn_log
         self._log = log.session(session_id, lease.model, wired.codecs) if log else None
         self._tools = jsontext.Rewriter()
-        self._lookups = Lookups(wired, self.core, meter, self._place)
+        self.lookups = SessionTools(wired, self.core, meter, self._place)
         self._offered: tuple[dict[str, object], ...] | None = None
 
     @property
@@ -593,8 +355,8 @@ class Session:
             StoreError: the store failed.
         """
         definitions, now = list(tools), time.time() if now is None else now
-        if self._lookups.wants_documents:
-            self._lookups.sources.refresh()
+        if self.lookups.wants_documents:
+            self.lookups.sources.refresh()
         given = Inputs(
             system=system,
             tools=self._written(definitions) if definitions else "",
@@ -771,6 +533,22 @@ class Session:
         return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
 
     @_alone
+    @takes(text=text, reason=text)
+    def forget_goal(self, text: str, *, reason: str = "") -> int:
+        """Take a goal, decision, artifact or the like out for good, wherever calls named it; return how many did.
+
+        White space, case and punctuation at the ends aside. Lines that messages mark go with their messages (`forget`).
+        `reason` is kept; it must not repeat the text.
+
+        Raises:
+            NotFoundError: no call has named it; nothing was taken out.
+            StoreError: nothing was taken out.
+        """
+        from squidbot.services.forget import forget_named  # noqa: PLC0415  # no turn needs it
+
+        return forget_named(self.wired, self.session_id, text, reason=reason)
+
+    @_alone
     def preview(self) -> Assembly:
         """Return the request that would be sent next if nothing new was said; writes nothing and tells nobody.
 
@@ -834,7 +612,7 @@ class Session:
             InvalidRequestError: results of tool calls are awaited; record these first.
             StoreError: nothing was written.
         """
-        return self._lookups.recall(handle, offset, time.time() if now is None else now)
+        return self.lookups.recall(handle, offset, time.time() if now is None else now)
 
     @_alone
     @takes(handle=text, offset=number, now=moment)
@@ -846,7 +624,7 @@ class Session:
             BudgetError: there is no room.
             StoreError: the store failed.
         """
-        return self._lookups.expand(handle, offset, time.time() if now is None else now)
+        return self.lookups.expand(handle, offset, time.time() if now is None else now)
 
     @_alone
     @takes(query=text, limit=number, offset=number, now=moment)
@@ -861,7 +639,7 @@ class Session:
             BudgetError: there is no room.
             StoreError: the store failed.
         """
-        return self._lookups.search(query, limit, offset, time.time() if now is None else now)
+        return self.lookups.history.search(query, limit=limit, offset=offset, now=time.time() if now is None else now)
 
     @_alone
     @takes(now=moment)
@@ -874,7 +652,7 @@ class Session:
         Raises:
             StoreError: the store failed.
         """
-        return self._lookups.history(arguments, time.time() if now is None else now)
+        return self.call("history", arguments, now=now)
 
     @_alone
     @takes(now=moment)
@@ -888,18 +666,20 @@ class Session:
             ConfigError: memory is switched off, or its settings are wrong.
             StoreError: the store failed.
         """
-        return self._lookups.memory(arguments, time.time() if now is None else now)
+        return self.call("memory", arguments, now=now)
 
     @_alone
     @takes(tool=text, now=moment)
     def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
-        return self._lookups.call(tool, arguments, time.time() if now is None else now)
+        from squidbot.tools import table  # noqa: PLC0415  # no turn needs it
+
+        return table.call(self.lookups, tool, arguments, time.time() if now is None else now)
 
     @property
     def context(self) -> Sources:
         """The documents in the head of its requests: `load(path)`, `drop(path)`, and `documents.all()` lists them."""
-        return self._lookups.sources
+        return self.lookups.sources
 
     @_alone
     @takes(path=text)
@@ -912,12 +692,12 @@ class Session:
             BudgetError: documents would be more than a quarter of the window; nothing was kept.
             StoreError: nothing was kept.
         """
-        return self._lookups.sources.load(path)
+        return self.lookups.sources.load(path)
 
     @property
     def goals(self) -> GoalBook:
         """What the session is after: `goals.goals()` reads it, `goals.change(action, text)` changes it, durably."""
-        return self._lookups.goals
+        return self.lookups.goals
 
     @property
     @_alone
@@ -931,7 +711,12 @@ class Session:
             ConfigError: no tools are known in the session's form of messages.
         """
         if self._offered is None:
-            self._offered = self._lookups.tools(self.codec.tag, self.lease.model)
+            from squidbot.tools.table import FOR_SESSIONS, offered  # noqa: PLC0415  # no turn needs it
+
+            settings, form = self.wired.loaded.settings, self.codec.tag
+            every = {tool.name: definition(tool, form) for tool in offered(FOR_SESSIONS, settings)}
+            granted = self._place.granted(self.lease.model, tuple(every))
+            self._offered = tuple(every[name] for name in granted)
         return self._offered
 
 
@@ -956,84 +741,3 @@ def _no(name: str, error: Exception) -> ArgumentError:
         return error
     why = "it holds itself, or is nested too deeply" if isinstance(error, RecursionError) else str(error)
     return ArgumentError(f"{name} can't be taken: {why or type(error).__name__}")
-
-
-# What was said in the sessions that one goes on from, brought back by the tool `history` (P-03).
-
-HITS: Final = 8
-_HANDLE: Final = re.compile(r"\b(recall|expand) (m[0-9]|s[0-9])")
-EXAMPLE: Final = '{"action": "recall", "id": "support/42#m17"}'
-
-
-class Ancestors:
-    """The sessions that one goes on from."""
-
-    def __init__(self, wired: Wired, session_id: str, meter: Meter) -> None:
-        """Look nowhere yet."""
-        self._wired = wired
-        self._session_id = session_id
-        self._meter = meter
-
-    def answer(self, arguments: Mapping[str, object] | str, room: Cost, now: float) -> Answer | None:
-        """Return what a call of `history` answers that names an earlier session; None for any other call.
-
-        `now` is in seconds since 1970.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        try:
-            asked = given(arguments, EXAMPLE)
-            handle = asked.get("id")
-            if not isinstance(handle, str):
-                return None
-            name, mark, rest = handle.strip().rpartition("#")
-            if asked.get("action") == "search":
-                found = self._known(handle.strip())
-                return Answer(self._found(found, asked, room, now)) if found else None
-            if not mark or self._known(rest):
-                return None
-            return Answer(self._page(self._ancestor(name), rest, whole_number(asked, "offset"), room, now))
-        except (RecallError, ValueError) as error:
-            return Answer(refused(error), is_error=True)
-
-    def _known(self, name: str) -> str | None:
-        every = ancestors(self._wired.store, self._session_id)
-        return next((one for one in every if name in {one, shown(one)}), None)
-
-    def _ancestor(self, name: str) -> str:
-        found = self._known(name)
-        if found is None:
-            every = ", ".join(map(shown, ancestors(self._wired.store, self._session_id))) or "none"
-            raise RecallError(f"this conversation does not go on from {name!a:.80}; it does from: {every}")
-        return found
-
-    def _page(self, session_id: str, handle: str, offset: int, room: Cost, now: float) -> str:
-        wired = self._wired
-        run = resolve(handle, wired.store.head(session_id)[0], wired.store, session_id)
-        shelf = Shelf(session_id, wired.store, wired.store, Renderer(self._meter, wired.codecs))
-        behind = f"\n[of {shown(session_id)}]"
-        page = Maker(shelf, run, now).page(offset, room.less(self._meter.text(behind)))
-        if page is None:
-            raise RecallError(f"{named(*run[:2])} has no room in the next request; ask for one message of it")
-        return _placed(page.text, session_id) + behind
-
-    def _found(self, session_id: str, asked: Mapping[str, object], room: Cost, now: float) -> str:
-        query, offset = text_of(asked, "query"), whole_number(asked, "offset")
-        wired, words = self._wired, read_query(query)
-        codec = wired.codecs.__getitem__
-        hits = hits_of(Turns(wired.store, session_id, codec).found(query, now), words, codec, {})
-        behind = f"\n[of {shown(session_id)}]"
-        left = room.less(self._meter.text(behind))
-        page = listed(Asked(query, offset, HITS, now), list(islice(hits, offset, offset + HITS + 1)), self._meter, left)
-        if page is None:
-            raise RecallError("the hits have no room in the next request; look for less")
-        return _placed(page.text, session_id) + behind
-
-
-def _placed(text: str, session_id: str) -> str:
-    """Return a page whose last line, which says how to go on, names the session beside the message."""
-    head, end, last = text.rpartition("\n")
-    if not last.startswith("["):
-        return text
-    return head + end + _HANDLE.sub(lambda found: f"{found[1]} {shown(session_id)}#{found[2]}", last)

@@ -71,7 +71,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
     "adapters.gpus.figures.found_json": [r"^[ \t]*[\[{]"],
     "adapters.gpus.memory._group_limits": [r"^cache ([0-9]{1,20})$"],
     "adapters.sqlite3.views.__init__": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],
-    "chat.starting._numbers": [re.compile(r"aa(?:-([1-9][0-9]{0,8}))?(?:@(?:user|team):.*)?", re.DOTALL)],
+    "chat.command._numbers": [re.compile(r"aa(?:-([1-9][0-9]{0,8}))?(?:@(?:user|team):.*)?", re.DOTALL)],
     "core.finding.words.has_phrase": [r"a[\W_]*b[\W_]*a", r"(?<![a-z0-9])a[\W_]+a(?![a-z0-9])"],
     "core.finding.words.may_have_phrase": [],  # tried below
     "core.history.hits._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],

@@ -29,6 +29,7 @@ OWN = [
     {"type": "function", "function": {"name": "memory"}},
     {"name": "squidbot_history", "input_schema": {}},
     {"name": "goal"},
+    {"name": "reindex_workspace"},
 ]
 CALLING = {
     "role": "assistant",

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted
+from squidbot.plugins.host import Hosted, call_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -142,7 +141,7 @@ def answered(threads: int) -> tuple[list[str], int]:
     talk.after(listed[-1])
     with ThreadPoolExecutor(threads) as pool:
         session, query = hosted.conversation("talk").session, {"query": "answer"}
-        told = list(pool.map(lambda _: toolkit.call(session, "memory_search", query), calls))
+        told = list(pool.map(lambda _: call_tool(session, "memory_search", query), calls))
     listed += [{"role": "tool", "tool_call_id": f"c{one}", "content": text} for one, text in enumerate(told)]
     sent = talk.before(listed)
     hosted.close()

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.toolbox import names_of
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted
+from squidbot.core.view.marks import tool_names
+from squidbot.plugins.host import Hosted, call_tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,10 +152,10 @@ def test_what_is_wrong_unasked_is_told_once_and_no_turn_fails(folder: Path) -> N
 def test_tool_lists_loads_and_drops(folder: Path) -> None:
     """Offered where there is a folder, to sessions and hosts; what is wrong with a call is told (P-13)."""
     with loaded(folder) as engine:
-        assert names_of(engine.session("s").tools) == ["history", "memory"]
+        assert tool_names(engine.session("s").tools) == ["history", "memory"]
     with loaded(folder, folder="context") as engine:
         session = engine.session("s")
-        assert names_of(session.tools) == ["history", "memory", "context"]
+        assert tool_names(session.tools) == ["history", "memory", "context"]
         told = session.call("context", {"action": "list"}).text
         assert told == "in view: nothing\ndocs/api.md (29 bytes)\nstyle.md (12 bytes)"
         assert "1 line]" in session.call("context", '{"action": "load", "path": "style.md"}').text
@@ -175,7 +174,7 @@ def test_tool_lists_loads_and_drops(folder: Path) -> None:
             assert said in answer.text
     hosted = Hosted(None, host="t", form="openai.chat", telling=dict, settings=folder / "squidbot.toml")
     assert [one.name for one in hosted.tools] == ["memory_search", "memory_add", "history", "context"]
-    assert "in view" in toolkit.call(hosted.conversation("a").session, "context", {"action": "list"})
+    assert "in view" in call_tool(hosted.conversation("a").session, "context", {"action": "list"})
     hosted.close()
 
 

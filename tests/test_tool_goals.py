@@ -9,14 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import squidbot
-from squidbot.chat.toolbox import names_of
 from squidbot.core.errors import ConfigError, NotFoundError
 from squidbot.core.memories import Scope
+from squidbot.core.messages import Cost
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.transcript.goals import ACTIONS, UNLOCK
-from squidbot.goals import answer_goal, forget_goal, goal_tool, goals_of
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted, Served
+from squidbot.core.view.marks import tool_names
+from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.store_tools import StoreTools
+from squidbot.tools.goals import GOAL
+from squidbot.tools.session import ToolContext
+from squidbot.tools.tool import answer, definition
 
 # A definition is sent with every request.
 MOST_TOKENS = 270
@@ -25,19 +28,18 @@ HOST = ["memory_search", "memory_add", "history"]
 
 def test_definition_is_small_and_has_the_forms_of_the_providers() -> None:
     """Every action is named."""
-    text = json.dumps(goal_tool())
+    text = json.dumps(definition(GOAL, "openai.chat"))
     assert builtin_counter("words").count(text) <= MOST_TOKENS
     assert all(f'"{action}"' in text for action in ACTIONS if action != UNLOCK)
-    assert goal_tool("anthropic.messages")["name"] == "goal"
+    assert definition(GOAL, "anthropic.messages")["name"] == "goal"
     with pytest.raises(ConfigError, match="unknown form of tools 'x'"):
-        goal_tool("x")
+        definition(GOAL, "x")
 
 
 def test_calls_change_the_goals_of_a_session_and_tell_them() -> None:
     """Objects and their JSON text, from the first goal to its close; what is set stands in the head (O-07, O-18)."""
     session = squidbot.load({}).session("s")
     session.record({"role": "user", "content": "Ship the parser. We use Rust only."})
-    book = goals_of(session)
     calls: list[dict[str, object]] = [
         {"action": "set", "text": "Ship the parser"},
         {"action": "milestone", "text": "Lexer", "done": "true"},
@@ -46,8 +48,8 @@ def test_calls_change_the_goals_of_a_session_and_tell_them() -> None:
         {"action": "next", "text": "Write tests"},
     ]
     for call in calls:
-        assert not answer_goal(book, json.dumps(call)).is_error
-    said = answer_goal(book, {"action": "show"}).text
+        assert not session.call("goal", json.dumps(call)).is_error
+    said = session.call("goal", {"action": "show"}).text
     assert said.splitlines() == [
         "goal: Ship the parser",
         "milestone (reached): Lexer",
@@ -55,7 +57,7 @@ def test_calls_change_the_goals_of_a_session_and_tell_them() -> None:
         "blocker: No network",
         "next: Write tests",
     ]
-    assert answer_goal(book, {"action": "close"}).text == "no goal is active\ndecision (locked): Rust only"
+    assert session.call("goal", {"action": "close"}).text == "no goal is active\ndecision (locked): Rust only"
 
 
 @pytest.mark.parametrize(
@@ -77,29 +79,28 @@ def test_wrong_call_is_told_what_was_wrong(arguments: dict[str, object] | str, s
     """As text, marked as an error; nothing is written."""
     session = squidbot.load({}).session("s")
     session.record({"role": "user", "content": "x"})
-    book = goals_of(session)
-    before = book.transcripts.head("s")
-    told = answer_goal(book, arguments)
+    before = session.wired.store.head("s")
+    told = session.call("goal", arguments)
     assert told.is_error
     assert said in told.text
-    assert book.transcripts.head("s") == before
+    assert session.wired.store.head("s") == before
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text(max_size=9), lambda inner: st.lists(inner, max_size=3)))
 def test_no_value_of_an_argument_raises(value: object) -> None:
     """Whatever a model writes."""
-    book = goals_of(squidbot.load({}).session("s"))
+    session = squidbot.load({}).session("s")
     for action in (value, "set", "milestone"):
-        assert answer_goal(book, {"action": action, "text": value, "done": value}).text
+        assert session.call("goal", {"action": action, "text": value, "done": value}).text
 
 
 def test_tool_is_offered_and_called_where_it_is_switched_on() -> None:
     """By a session and to every host, and not else: it costs tokens in each request."""
     plain = squidbot.load({}).session("s")
-    assert names_of(plain.tools) == ["history", "memory"]
+    assert tool_names(plain.tools) == ["history", "memory"]
     session = squidbot.load({"goals": {"tool": True}}).session("s")
     session.record({"role": "user", "content": "Ship it!"})
-    assert names_of(session.tools) == ["history", "memory", "goal"]
+    assert tool_names(session.tools) == ["history", "memory", "goal"]
     assert session.call("goal", {"action": "set", "text": "Ship it"}).text == "goal: Ship it"
     assert session.goals.goals().active is not None
     assert session.call("dance", {}).is_error
@@ -109,9 +110,12 @@ def test_tool_is_offered_and_called_where_it_is_switched_on() -> None:
     assert [one.name for one in hosted.tools] == [*HOST, "goal"]
     talk = hosted.conversation("a")
     talk.session.record({"role": "user", "content": "Please ship it."})
-    assert toolkit.call(talk.session, "goal", {"action": "set", "text": "Ship it"}) == "goal: Ship it"
-    assert Served(hosted, Scope()).goal("b", action="show").is_error, "nothing was said in it"
-    assert Served(hosted, Scope()).goal("a", action="show", text="").text == "goal: Ship it"
+    assert call_tool(talk.session, "goal", {"action": "set", "text": "Ship it"}) == "goal: Ship it"
+    served, show = StoreTools(hosted, Scope()), {"action": "show", "text": ""}
+    assert served.call("goal", {"conversation_id": "b", **show}).is_error, "nothing was said in it"
+    assert served.call("goal", {"conversation_id": "a", **show}).text == "goal: Ship it"
+    (offered,) = [tool for tool in served.tools if tool.name == "goal"]
+    assert offered.schema["required"] == ["conversation_id", "action"]
     hosted.close()
 
 
@@ -160,12 +164,12 @@ def test_hosts_with_wrong_settings_get_the_usual_tools() -> None:
 
 def test_model_can_not_take_a_lock_away() -> None:
     """It is told that the user can."""
-    book = goals_of(squidbot.load({}).session("s"))
-    book.change("lock", "No threads")
-    told = answer_goal(book, {"action": "unlock", "text": "No threads"})
+    session = squidbot.load({}).session("s")
+    session.goals.change("lock", "No threads")
+    told = session.call("goal", {"action": "unlock", "text": "No threads"})
     assert told.is_error
     assert "only the user takes a lock away" in told.text
-    assert [one.done for one in book.goals().decisions] == [True]
+    assert [one.done for one in session.goals.goals().decisions] == [True]
 
 
 def test_answer_is_never_larger_than_what_is_free() -> None:
@@ -173,7 +177,8 @@ def test_answer_is_never_larger_than_what_is_free() -> None:
     session = squidbot.load({}).session("s")
     for number in range(40):
         session.goals.change("artifact", f"file number {number} of them")
-    told = answer_goal(session.goals, {"action": "show"}, 200).text
+    context = ToolContext(session.wired, session.meter, session.scope, Cost(200, 200), 0.0, session.lookups)
+    told = answer(GOAL, context, {"action": "show"}).text
     assert session.goals.count(told) <= 200
     assert "artifact: file number 39 of them" in told
     assert "lines are left out here]" in told
@@ -183,7 +188,7 @@ def test_goal_is_taken_out_by_its_name() -> None:
     """For good; what nothing names is an error."""
     session = squidbot.load({}).session("s")
     session.goals.change("set", "Find the walrus")
-    assert forget_goal(session, "find the walrus.", reason="a test") == 1
+    assert session.forget_goal("find the walrus.", reason="a test") == 1
     assert session.goals.goals().active is None
     with pytest.raises(NotFoundError, match="no call has named"):
-        forget_goal(session, " ")
+        session.forget_goal(" ")

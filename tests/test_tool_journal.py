@@ -13,9 +13,8 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted
-from squidbot.tool_journal import ADD, LIST, SCHEMAS, STATUS
+from squidbot.plugins.host import Hosted, call_tool
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.engine import Engine
 
+ADD, LIST, STATUS = "add_journal_entry", "list_journal_entries", "journal_status"
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 
 
@@ -172,15 +172,15 @@ def test_host_offers_the_tools_where_its_settings_switch_the_journal_on(tmp_path
     """Beside the three that all hosts have, with plain arguments; a wrong file of settings is told later."""
     given = {"journal": {"enabled": True, "folder": f"{tmp_path}/journal"}}
     hosted = Hosted(f"{tmp_path}/s.db", host="a test", form="openai.chat", telling=dict, settings=given)
-    assert [one.name for one in hosted.tools][3:] == list(SCHEMAS)
+    assert [one.name for one in hosted.tools][3:] == [ADD, LIST, STATUS]
     session = hosted.conversation("a").session
-    assert toolkit.call(session, ADD, {"summary": "Done"}).startswith("[kept as entry 1 of ")
-    assert "Done" in toolkit.call(session, LIST, {})
+    assert call_tool(session, ADD, {"summary": "Done"}).startswith("[kept as entry 1 of ")
+    assert "Done" in call_tool(session, LIST, {})
     hosted.close()
     plain = Hosted(f"{tmp_path}/s.db", host="a test", form="openai.chat", telling=dict)
-    assert plain.tools == toolkit.TOOLS
+    assert plain.tools == HOST_DEFAULTS
     wrong = Hosted(None, host="a test", form="openai.chat", telling=dict, settings=tmp_path / "none.toml")
-    assert wrong.tools == toolkit.TOOLS
+    assert wrong.tools == HOST_DEFAULTS
 
 
 def test_page_of_the_newest_day_rolls(tmp_path: Path) -> None:

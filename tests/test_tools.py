@@ -13,10 +13,15 @@ import squidbot
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.tools import history_tool
+from squidbot.core.view.marks import ANSWERS
+from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.store_tools import StoreTools
+from squidbot.tools.memory import PROGRAM_TOOLS
+from squidbot.tools.table import FOR_HOSTS, FOR_SESSIONS, history_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from squidbot.session import Session
 
@@ -168,6 +173,33 @@ def test_python_callers_get_values() -> None:
     assert [hit.seq for hit in session.search("noted", now=NOW).hits] == [1]
     assert session.recall("m0").recorded == 2
     assert session.search("prices", limit=3, offset=0).hits[0].shown == "in view"
+
+
+def test_every_tool_is_known_to_the_core_by_what_its_answers_hold() -> None:
+    """Else an answer would count as something that was said for the first time."""
+    assert {tool.name for tool in (*FOR_SESSIONS, *FOR_HOSTS, *PROGRAM_TOOLS)} <= set(ANSWERS)
+
+
+def test_model_that_may_not_write_is_told_of_no_tool_that_writes(tmp_path: Path) -> None:
+    """Neither offered nor named behind an answer: not by a session, by a host, or by the server of a store."""
+    settings = {"memory": {"write": False}}
+    scope = squidbot.Scope()
+    with squidbot.load({"store": {"path": f"{tmp_path}/s.db"}}) as engine:
+        engine.session("a").memory({"action": "add", "text": "The boat is called Heron."})
+    hosted = Hosted(f"{tmp_path}/s.db", host="t", form="openai.chat", telling=dict, settings=settings)
+    assert [tool.name for tool in hosted.tools] == ["memory_search", "history"]
+    names = [tool.name for tool in StoreTools(hosted, scope).tools]
+    assert names == ["memory_search", "history_search", "history_recall", "history_append", "status"]
+    session = hosted.conversation("a").session
+    found = session.memory({"action": "search", "query": "boat"}).text
+    assert "Heron" in found
+    assert found.endswith("[scores are guesses]")
+    nothing = session.memory({"action": "search", "query": "walrus"}).text
+    assert nothing.endswith("[try other words, fewer, or a name as it was written]")
+    served = StoreTools(hosted, scope).call("memory_search", {"query": "boat"}).text
+    assert served.endswith("[scores are guesses]")
+    assert "is not allowed here" in call_tool(session, "memory_add", {"text": "x"})
+    hosted.close()
 
 
 JSON = st.recursive(

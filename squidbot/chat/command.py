@@ -1,24 +1,159 @@
-"""`squidbot chat`: its options, and how it ends."""
+"""`squidbot chat`: its options, the engine, model and session that it begins with, and how it ends."""
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING
+import tempfile
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, get_args
 
 import click
 
-from squidbot.chat.cut import BY_USER
+from squidbot.adapters.common.packages import command, missing
+from squidbot.chat.conversation import BY_USER
 from squidbot.chat.screen import Screen
-from squidbot.chat.starting import Asked, NoModelError, begun
+from squidbot.chat.talk import COMMANDS, Notices, Setup, Talk, piped_line
 from squidbot.commands import options
 from squidbot.commands.ending import ANSWER_IS_NO, INTERRUPTED, USAGE
-from squidbot.core.memories import Scope
+from squidbot.core.errors import ConfigError
+from squidbot.core.memories import Isolation, Scope
+from squidbot.engine import load
+from squidbot.memory import Lists
+from squidbot.services.forget import Wrote, note_written
+from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
 
 if TYPE_CHECKING:
-    from squidbot.chat.conversation import Turn
-    from squidbot.chat.room import Talk
+    from collections.abc import Iterator
 
-__all__ = ["chat"]
+    from squidbot.chat.conversation import Turn
+    from squidbot.engine import Engine
+    from squidbot.hookspecs import Store
+
+__all__ = ["NoModelError", "chat"]
+
+# The session that goes on where none is named, and the alias of the demonstration's model.
+SESSION: Final = "chat"
+DEMO: Final = "demo"
+# Each character is a token of that model, which was trained for so many; it ends no answer by itself.
+DEMO_WINDOW_TOKENS, DEMO_ANSWER_TOKENS = 2048, 48
+# Where turns are written with --debug, in the current folder (B-50).
+TURN_LOG: Final = "debug_turn.txt"
+API_EXAMPLES: Final = {
+    "anthropic": f"""  # Claude; its key in the environment, ANTHROPIC_API_KEY; {command("anthropic")}
+  [models.claude]
+  adapter = "anthropic"
+  model = "claude-sonnet-5-5"
+""",
+    "openai": f"""  # OpenAI, or by url who speaks like it; OPENAI_API_KEY; {command("openai")}
+  [models.gpt]
+  adapter = "openai"
+  model = "gpt-5.6"
+  context_window = 400000     # OpenAI does not tell it
+""",
+    "ollama": """  # a model that Ollama serves
+  [models.llama]
+  adapter = "ollama"
+  model = "llama3.1:8b"
+""",
+    "xllamacpp": f"""  # a GGUF file, opened in this process; {command("xllamacpp")}
+  [models.local]
+  adapter = "xllamacpp"
+  path = "qwen2.5-7b-instruct-q4_k_m.gguf"
+""",
+}
+NO_MODEL: Final = """no model is configured. Put one into
+{file}
+and run squidbot chat again, for example:
+
+{examples}
+So that the conversation is kept when it ends, add:
+
+  [store]
+  path = "sessions.db"
+
+Without a model: squidbot chat --demo answers with a tiny one whose weights are
+random, so that you see how it works."""
+
+
+class NoModelError(ConfigError):
+    """There is no model to talk to. The text says what to put where, in several lines."""
+
+
+@contextmanager
+def _begun(  # noqa: PLR0913  # what the user asks for
+    config: str | None, model: str, session: str, *, new: bool, demo: bool, debug: bool, scope: Scope, mode: str | None
+) -> Iterator[Setup]:
+    """Give what a conversation begins with; the engine is closed behind it. The model is not opened yet.
+
+    Raises:
+        ConfigError: a setting is wrong, there is no model of that name, or none at all: the text says what to do.
+        StoreError: the store can't be opened.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        notices = Notices()
+        with load(_demo(Path(folder)) if demo else config, extensions=[notices]) as engine:
+            alias = DEMO if demo else _model(engine, model)
+            if debug and engine.wired.turn_log is None:
+                engine.wired.log_turns(TURN_LOG)
+                # Whoever forgets something later has no such log of his own, and is told of this one.
+                note_written(engine.wired.written, Wrote(str(Path(TURN_LOG).absolute()), "turns"))
+            session_id = session or _newest_session(engine, scope.user, new=new)
+            yield Setup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
+
+
+def _demo(folder: Path) -> dict[str, object]:
+    """Return the settings of a demonstration, with its model in a folder.
+
+    Raises:
+        ConfigError: nothing is installed that opens it.
+    """
+    from squidbot.testing.ggufs import offline_chat_model  # noqa: PLC0415  # nobody else needs it
+
+    adapter = next((name for name in sorted(OPEN_FILES, reverse=True) if find_spec(name)), None)
+    if adapter is None:
+        raise ConfigError(f"--demo needs a package that opens models: {missing('xllamacpp')}")
+    path = offline_chat_model(folder / "demo.gguf")
+    model = {"path": str(path), "adapter": adapter, "context_window": DEMO_WINDOW_TOKENS}
+    return {"models": {DEMO: {**model, "max_tokens": DEMO_ANSWER_TOKENS}}}
+
+
+def _model(engine: Engine, wanted: str) -> str:
+    """Return the alias of the model to talk to: the one that is named, else the first that something opens."""
+    loaded = engine.wired.loaded
+    able = [alias for alias, model in loaded.settings.models.items() if model.adapter]
+    if wanted in able:
+        return wanted
+    if wanted:
+        known = ", ".join(able) or "none"
+        raise ConfigError(f"no model {wanted!r} that has an adapter, known: {known} @ {loaded.source}.models")
+    if not able:
+        file = str(loaded.folder / (loaded.source if loaded.source.endswith(".toml") else "squidbot.toml"))
+        examples = "\n".join(text for name, text in API_EXAMPLES.items() if name in RUNTIMES)
+        raise NoModelError(NO_MODEL.format(file=file, examples=examples))
+    return able[0]
+
+
+def _newest_session(engine: Engine, user: str, *, new: bool) -> str:
+    """Return the id of the user's newest session, or (`new`) of the next one."""
+    first = f"{SESSION}/{user}" if user else SESSION
+    numbers = sorted(_numbers(engine.wired.store, first))
+    newest = numbers[-1] if numbers else 1
+    number = newest + 1 if new and numbers else newest
+    return first if number == 1 else f"{first}-{number}"
+
+
+def _numbers(store: Store, first: str) -> Iterator[int]:
+    """Yield the numbers of the sessions that are called like this: "chat" is 1, "chat-2" is 2; whatever parts them."""
+    called = re.compile(
+        rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(Isolation))}):.*)?", re.DOTALL
+    )
+    for session_id, _ in store.sessions() if isinstance(store, Lists) else ():
+        if found := called.fullmatch(session_id):
+            yield int(found[1] or 1)
+
 
 SYSTEM = (
     "You are a helpful assistant in a conversation on a terminal. Answer briefly, in plain text. Older messages may be "
@@ -62,16 +197,15 @@ def chat(  # noqa: PLR0913  # an argument for each option
         raise click.UsageError("--json prints one answer: say what is asked with --print")
     if new and session:
         raise click.UsageError("--new and --session exclude each other")
-    asked = Asked(config, model, session, new=new, demo=demo, scope=Scope(user=user), mode=mode, debug=debug)
+    scope = Scope(user=user)
+    begun = _begun(config, model, session, new=new, demo=demo, debug=debug, scope=scope, mode=mode)
     try:
-        with begun(asked) as found:
-            from squidbot.chat.room import Talk  # noqa: PLC0415  # where there is no model, nothing of it is needed
-
-            shown = found.engine.wired.loaded.settings.ui.show_context_messages
+        with begun as setup:
+            shown = setup.engine.wired.loaded.settings.ui.show_context_messages
             screen = Screen(quiet=question is not None, mute=as_json, outputs=shown)
             if demo:
                 system, no_tools = "", True  # in a window of 2,048 characters they would leave no room
-            talk = Talk(asked, found, screen, system=system, tools=not no_tools)
+            talk = Talk(setup, screen, system=system, tools=not no_tools)
             code = _asked_once(talk, question, as_json=as_json) if question is not None else _talked(talk)
     except NoModelError as error:
         click.echo(f"squidbot: {error}", err=True)
@@ -80,10 +214,12 @@ def chat(  # noqa: PLR0913  # an argument for each option
 
 
 def _talked(talk: Talk) -> int:
-    from squidbot.chat.commands import COMMANDS  # noqa: PLC0415  # as above
-    from squidbot.chat.lines import lines_from  # noqa: PLC0415  # as above
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from squidbot.chat.terminal import typed_lines  # noqa: PLC0415  # nothing else needs prompt_toolkit
 
-    talk.run(lines_from([f"/{name}" for name in COMMANDS]))
+        talk.run(typed_lines([f"/{name}" for name in COMMANDS]))
+    else:
+        talk.run(piped_line)
     return 0 if talk.screen.is_terminal or not talk.failed else ANSWER_IS_NO
 
 
@@ -103,8 +239,8 @@ def _asked_once(talk: Talk, question: str, *, as_json: bool) -> int:
 
 def _json(talk: Talk, turn: Turn) -> dict[str, object]:
     return {
-        "session": talk.begun.session_id,
-        "model": talk.begun.alias,
+        "session": talk.setup.session_id,
+        "model": talk.setup.alias,
         "answer": turn.text,
         "broken": turn.broken or None,
         "tools": turn.calls,

@@ -6,25 +6,90 @@ model is called, what came of an answer before a failure goes on its way.
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from squidbot.chat.cut import BY_DEATH, BY_USER, Cut, keep_cut, newest_cut
-from squidbot.chat.toolbox import ENOUGH, NOT_RUN, answer_call, names_of, results
-from squidbot.core.errors import BudgetError, ConfigError, ContextOverflowError, LLMError, SquidbotError
-from squidbot.core.messages import Usage
+from squidbot.codecs.fields import adopted
+from squidbot.core.errors import (
+    BudgetError,
+    ConfigError,
+    ContextOverflowError,
+    DamagedStoreError,
+    LLMError,
+    SquidbotError,
+)
+from squidbot.core.messages import Outcome, Portable, Record, Usage, Words
+from squidbot.core.view.marks import refused, tool_names
+from squidbot.tools.tool import Answer
 from squidbot.wiring.streams import Heard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from squidbot.core.messages import Reply, StoredMessage, ToolCall
-    from squidbot.core.ports import Chat, Codec
+    from squidbot.core.ports import Chat, Codec, TranscriptStore
     from squidbot.session import Assembly, Session
-    from squidbot.tools import Answer
 
-__all__ = ["MOST_STEPS", "Conversation", "Means", "Sent", "Turn", "Watcher"]
+__all__ = ["BY_DEATH", "BY_USER", "MOST_STEPS", "Conversation", "Cut", "Sent", "Turn", "Watcher", "newest_cut"]
+
+# The kind of its records.
+KIND: Final = "cut"
+BY_USER: Final = "the user stopped it"
+BY_DEATH: Final = "the program ended before it did"
+WHY_CHARS: Final = 300
+
+
+class Cut(NamedTuple):
+    """An answer that broke off: the message with what was said of it, and why."""
+
+    seq: int
+    why: str
+
+    @property
+    def notice(self) -> str:
+        """What the model is told of it behind the next message of the user."""
+        return f"[the answer above broke off ({self.why}); it is not whole]"
+
+
+def keep_cut(store: TranscriptStore, session_id: str, cut: Cut) -> None:
+    """Store that an answer broke off.
+
+    Raises:
+        StoreError: it was not stored.
+    """
+    last = store.last_record(session_id, KIND)
+    body = json.dumps([cut.seq, cut.why[:WHY_CHARS]], ensure_ascii=False, separators=(",", ":"))
+    number = last.number + 1 if last else 0
+    store.append(session_id, store.head(session_id)[0], (), (Record(KIND, number, body),))
+
+
+def newest_cut(store: TranscriptStore, session_id: str) -> Cut | None:
+    """Return the newest answer that broke off; None where none did.
+
+    Raises:
+        DamagedStoreError: its record can't be read.
+    """
+    last = store.last_record(session_id, KIND)
+    if last is None:
+        return None
+    try:
+        seq, why = json.loads(last.body)
+        return Cut(int(seq), str(why))
+    except (ValueError, TypeError) as error:
+        raise DamagedStoreError(f"the record {last.number} of a cut answer can't be read: {error}") from error
+
+
+ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer with what you have>", is_error=True)
+NOT_RUN: Final = Answer("<squidbot: this call was not made, the conversation was ended before it>", is_error=True)
+
+
+def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:
+    """Return the answers to the calls of one step, by their ids, as messages of a form."""
+    told = tuple(Outcome(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
+    return adopted(codec, Portable("tool", told))
+
 
 # How often a model may call tools before it has to answer.
 MOST_STEPS: Final = 12
@@ -76,50 +141,39 @@ class Turn:
     error: SquidbotError | None = None
 
 
-class Means(NamedTuple):
-    """What a conversation is held with.
-
-    Attributes:
-        model: who answers.
-        opens: gives the session.
-        system: the system text of each request; "" for none.
-        tools: whether the model may call any.
-        stoppable: what is done inside of it the user may stop, with a KeyboardInterrupt.
-    """
-
-    model: Chat
-    opens: Callable[[], Session]
-    system: str = ""
-    tools: bool = True
-    stoppable: Callable[[], AbstractContextManager[object]] = nullcontext
-
-
 class Conversation:
     """One session, and a model that answers in it."""
 
-    def __init__(self, means: Means, watcher: Watcher) -> None:
+    def __init__(  # noqa: PLR0913  # what a conversation is held with
+        self,
+        model: Chat,
+        opens: Callable[[], Session],
+        watcher: Watcher,
+        *,
+        system: str = "",
+        tools: bool = True,
+        stoppable: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
         """Open the session; nothing is written yet.
+
+        `system` is the system text of each request; `tools` says whether the model may call any. What is done inside
+        of `stoppable` the user may stop, with a KeyboardInterrupt.
 
         Raises:
             ConfigError: no tools are known in the form of the model's messages.
         """
-        self._means = means
-        self._watcher = watcher
-        self.session = means.opens()
-        self._tools = list(self.session.tools) if means.tools else []
+        self.system = system
+        self.session = opens()
+        self._model, self._watcher, self._stoppable = model, watcher, stoppable
+        self._tools = list(self.session.tools) if tools else []
         wired = self.session.wired
         self._heard = Heard(wired.place, wired.store, self.session.session_id)
         self._writes = True
 
     @property
-    def system(self) -> str:
-        """The system text of each request."""
-        return self._means.system
-
-    @property
     def tool_names(self) -> list[str]:
         """What the model may call: what extensions leave of ours."""
-        return names_of(self._tools)
+        return tool_names(self._tools)
 
     def say(self, text: str) -> Turn:
         """Say something, and return what became of the turn; no failure of the model is raised.
@@ -195,9 +249,9 @@ class Conversation:
             self._watcher.piece(text)
 
         try:
-            with self._means.stoppable():
-                model, stable = self._means.model, assembly.stable
-                return model.reply(assembly.messages, assembly.max_output_tokens, self._tools, told, stable)
+            with self._stoppable():
+                most, stable = assembly.max_output_tokens, assembly.stable
+                return self._model.reply(assembly.messages, most, self._tools, told, stable)
         except ContextOverflowError:
             self._heard.end()
             raise
@@ -237,7 +291,7 @@ class Conversation:
         """
         before, refused = self.session, assembly.report.cost.bound
         try:
-            self.session = before.overflowed(self._means.model.window_tokens)
+            self.session = before.overflowed(self._model.window_tokens)
             shorter = self._assembled()
         except (BudgetError, ConfigError):
             self.session = before
@@ -252,11 +306,17 @@ class Conversation:
         """Make the calls of a step, one after the other, and record their results together, as they have to stand."""
         answers = []
         for call in calls:
-            answer = ENOUGH if enough else answer_call(self.session, call, self.tool_names)
+            answer = ENOUGH if enough else self._answer(call)
             answers.append((call.id, answer))
             turn.calls.append(call.name)
             self._watcher.called(call, answer)
         self.session.record(results(self._codec(step), answers))
+
+    def _answer(self, call: ToolCall) -> Answer:
+        if call.name in self.tool_names:
+            return self.session.call(call.name, call.arguments)
+        why = f"there is no tool {call.name[:60]!a}; there are {', '.join(self.tool_names)}"
+        return Answer(refused(why), is_error=True)
 
     # -- before it --------------------------------------------------------------------------------------------
 
@@ -274,7 +334,7 @@ class Conversation:
         return cut.notice if cut and cut.seq == store.head(session_id)[0] - 1 else None
 
     def _assembled(self, *said: str, notice: str | None = None) -> Assembly:
-        return self.session.assemble(*said, system=self._means.system, tools=self._tools, notice=notice)
+        return self.session.assemble(*said, system=self.system, tools=self._tools, notice=notice)
 
     def _codec(self, row: StoredMessage) -> Codec:
         return self.session.wired.codecs[row.codec]

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from squidbot.chat.toolbox import HISTORY
-from squidbot.chat.wrapping import Wrapping
 from squidbot.commands.ending import complain
 from squidbot.commands.events import event_line
 from squidbot.commands.paper import parameters
@@ -18,6 +16,7 @@ from squidbot.commands.texts import count, line, percent, shorter
 from squidbot.core.budget import CRITICAL, EMERGENCY, pressure_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
     from squidbot.chat.conversation import Turn
@@ -26,9 +25,90 @@ if TYPE_CHECKING:
     from squidbot.core.plan import Prices
     from squidbot.core.settings import HistorySettings
     from squidbot.session import Assembly
-    from squidbot.tools import Answer
+    from squidbot.tools.tool import Answer
 
-__all__ = ["Screen", "bar", "budget_line", "colours"]
+__all__ = ["Screen", "Wrapping", "bar", "budget_line", "colours"]
+
+# Lines longer than this are hard to read.
+MOST_COLUMNS: Final = 100
+FENCE: Final = "```"
+TAB: Final = 4
+_SPACE: Final = " \t\n"
+
+
+class Wrapping:
+    """Writes text as it comes: whole words, on lines that fit the terminal as wide as it is then.
+
+    What stands between code fences is not folded: it would not be the same code.
+    """
+
+    def __init__(self, write: Callable[[str], object], columns: Callable[[], int] | None) -> None:
+        """Take what writes, and what tells how many columns there are; None: nothing is folded."""
+        self._write = write
+        self._columns = columns
+        self._column = self._blanks = 0
+        self._word = self._start = ""
+        self._fenced = False
+
+    def add(self, text: str) -> None:
+        """Write what is sure of a further piece."""
+        for char in text:
+            if char in _SPACE:
+                self._space(char)
+            elif char != "\r":
+                self._word += char
+
+    def end(self) -> None:
+        """Write what is left, and end the line if there is any."""
+        self._flush()
+        self._fill()
+        if self._column:
+            self._newline()
+        self._fenced = False
+
+    def _space(self, char: str) -> None:
+        self._flush()
+        if char == "\n":
+            self._fill()
+            self._fenced ^= self._start == FENCE
+            self._newline()
+        else:
+            self._blanks += 1 if char == " " else TAB - (self._column + self._blanks) % TAB
+
+    def _newline(self) -> None:
+        self._write("\n")
+        self._column, self._start = 0, ""
+
+    def _fill(self) -> None:
+        """Write blanks at the end of a line, where nobody folds it."""
+        blanks, self._blanks = self._blanks, 0
+        if blanks and self._columns is None:
+            self._put(" " * blanks, blanks)
+
+    def _flush(self) -> None:
+        """Write the word that came, and the blanks in front of it; where it does not fit, on a line of its own."""
+        word, self._word = line(self._word), ""
+        if not word:
+            return
+        cells, blanks = cell_len(word), self._blanks
+        if self._folds and self._column and self._column + blanks + cells > self._width():
+            self._newline()
+            blanks = 0
+        self._blanks = 0
+        self._put(" " * blanks + word, blanks + cells)
+
+    def _put(self, text: str, cells: int) -> None:
+        self._write(text)
+        self._column += cells
+        self._start = (self._start + text)[: len(FENCE)]
+
+    @property
+    def _folds(self) -> bool:
+        return self._columns is not None and not self._fenced
+
+    def _width(self) -> int:
+        return min(MOST_COLUMNS, max(20, self._columns() - 1)) if self._columns else MOST_COLUMNS
+
 
 BAR_CHARS: Final = 20
 # SGR codes (ECMA-48, 8.3.117).
@@ -112,7 +192,7 @@ class Screen:
             self._print(f"   {count(len(said), 'line')} of output", "dim")
             return
         first = next((one for one in said if not one.startswith("<")), said[0] if said else "")
-        more = f" (+{len(said) - 1} lines)" if len(said) > 1 and call.name == HISTORY else ""
+        more = f" (+{len(said) - 1} lines)" if len(said) > 1 and call.name == "history" else ""
         room = columns - 3 - len(more)
         self._print(f"   {shorter(first, room)}{more}", "error" if answer.is_error else "dim")
 

@@ -13,7 +13,7 @@ from squidbot.commands.reading.opened import opened
 from squidbot.core.transcript.goals import ACTIONS, GoalBook
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.services.forget import forget_named
-from squidbot.tool_goals import told
+from squidbot.tools.goals import goal_lines
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _change(book: GoalBook, action: str, text: str, *, done: bool) -> None:
 
 def _print(found: str, known: Goals) -> None:
     paper = Paper()
-    first, *others = told(known).splitlines()
+    first, *others = goal_lines(known).splitlines()
     paper.heading(f"{found}: {first}")
     for one in others:
         paper.say(one, indent="  ")

@@ -21,7 +21,7 @@ from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, sam
 from squidbot.core.transcript.markers import MARKED, Said
 from squidbot.core.transcript.records import messages_of, retry
 from squidbot.core.transcript.removals import TOLD, WITHDRAWN, ToldPlaces, Withdrawn
-from squidbot.core.view.marks import memories_in, tells, tells_memories, without_memories
+from squidbot.core.view.marks import memories_in, own_tool, tells, tells_memories, without_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -48,8 +48,6 @@ PLAN: Final = "plan"
 FIRST_MESSAGES: Final = 3
 # What the removal of goals and documents is known by; no fact has such an id.
 _GOALS: Final = "goals"
-# The tool's name; hosts that take tools from servers put the server's name in front.
-_TOOL: Final = re.compile(r"(?:.*[^A-Za-z0-9])?goal\Z", re.DOTALL)
 _TOLD: Final = re.compile(r"(?:Goal: |- (?:(?:milestone|decision|artifact|blocked by)(?: \([a-z]+\))?: )?)(.*)\Z")
 
 
@@ -228,7 +226,7 @@ def named_in(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ..
     names: list[str] = []
     for row in rows:
         message = renderer.codecs[row.codec].decode(row.payload)
-        names += filter(None, (_text(call.arguments) for call in message.calls if _TOOL.match(call.name)))
+        names += filter(None, (_text(call.arguments) for call in message.calls if own_tool(call.name) == "goal"))
         if said := renderer.said_by(row):
             names += [change.text for change in marked_changes([said]) if change.text]
     return tuple(dict.fromkeys(names))

@@ -30,8 +30,9 @@ from squidbot.adapters.common.packages import missing
 from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
-from squidbot.plugins import toolkit
+from squidbot.core.view.marks import own_tool
 from squidbot.plugins.host import REQUEST, Hosted, Made
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -603,7 +604,7 @@ class Inside:
             self.say_once(NOT_BOUNDED.format(f"`input` ({api_mode})" if "input" in request else api_mode))
             return request
         sent = tools(request)
-        if not any(name.endswith(toolkit.SEARCH) for name in names(sent)):
+        if not any(own_tool(name) == "memory_search" for name in names(sent)):
             self.say_once(NO_TOOLS)
         engine.asked = system_text(request), sent
         engine.is_echoed = echoes(request)
@@ -709,7 +710,7 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         hosted = self._inside.hosted
         return [
             {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
-            for each in hosted.safely("offer its tools", "", lambda: hosted.tools, toolkit.TOOLS)
+            for each in hosted.safely("offer its tools", "", lambda: hosted.tools, HOST_DEFAULTS)
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:

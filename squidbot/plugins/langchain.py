@@ -27,8 +27,8 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.langchain: {error}; {missing('langchain')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.plugins import toolkit
 from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import Conversation
+    from squidbot.tools.tool import Tool as OwnTool
 
 __all__ = ["Squidbot"]
 
@@ -94,7 +95,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             on_error=on_error,
         )
         self.hosted.open()
-        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, HOST_DEFAULTS)
         self.tools: Sequence[BaseTool] = [self._tool(each) for each in offered]
         self._told: set[str] = set()
         # The form that answers were to have last, and what the model is sent of it: made anew, it takes milliseconds.
@@ -195,7 +196,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
         profile = getattr(request.model, "profile", None) or {}
         return self.hosted.conversation(thread, _model_name(request.model), profile.get("max_input_tokens"))
 
-    def _tool(self, tool: toolkit.Tool) -> BaseTool:
+    def _tool(self, tool: OwnTool) -> BaseTool:
         def call(runtime: ToolRuntime, **arguments: object) -> str:
             thread = str(runtime.config.get("configurable", {}).get("thread_id") or "")
             if not thread:

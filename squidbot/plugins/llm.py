@@ -29,8 +29,9 @@ except ImportError as error:
 from squidbot.codecs.fields import read_usage
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.plugins import host, toolkit
+from squidbot.plugins import host
 from squidbot.plugins.host import REQUEST, Hosted, Made, Switch, is_too_long
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from llm.models import _BaseResponse as Reply
 
     from squidbot.core.messages import Usage
+    from squidbot.tools.tool import Tool as OwnTool
 else:
     # An llm that is too old to have it must not fail for a plugin that nobody has switched on.
     Toolbox = getattr(llm, "Toolbox", object)
@@ -288,11 +290,11 @@ class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
     def method_tools(cls) -> list[llm.Tool]:
         """Return the tools as llm lists them."""
         it = _hosted()
-        made = it.safely("offer its tools", "", lambda: it.tools, toolkit.TOOLS) if it else toolkit.TOOLS
+        made = it.safely("offer its tools", "", lambda: it.tools, HOST_DEFAULTS) if it else HOST_DEFAULTS
         return [_tool(each) for each in made]
 
 
-def _tool(tool: toolkit.Tool) -> llm.Tool:
+def _tool(tool: OwnTool) -> llm.Tool:
     def call(llm_tool_call: llm.ToolCall, **arguments: object) -> str:
         hosted, talk_id = getattr(llm_tool_call, MARK, (None, ""))
         if hosted is None:

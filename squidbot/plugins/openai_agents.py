@@ -30,8 +30,8 @@ from squidbot.core import messages
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
 from squidbot.core.view.marks import refused
-from squidbot.plugins import toolkit
 from squidbot.plugins.host import REQUEST, Hosted, is_too_long, server_held
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import Codec
     from squidbot.plugins.host import Conversation
+    from squidbot.tools.tool import Tool as OwnTool
 
 
 # What the host's own objects say, as values: items, tools, usage, and settings that go against
@@ -672,7 +673,7 @@ class Squidbot:
             on_error=on_error,
         )
         self.hosted.open()
-        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, HOST_DEFAULTS)
         self.tools: list[FunctionTool] = [_tool(self, each) for each in offered]
         # What could not be recorded, by conversation: it is with the next attempt.
         self._waiting: dict[str, list[Item]] = {}
@@ -739,7 +740,7 @@ def _filter(
     return begin
 
 
-def _tool(squid: Squidbot, tool: toolkit.Tool) -> FunctionTool:
+def _tool(squid: Squidbot, tool: OwnTool) -> FunctionTool:
     async def call(_context: object, arguments: str) -> str:
         made = MADE.get()
         if made is None:

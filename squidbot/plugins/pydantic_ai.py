@@ -35,8 +35,8 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; {missing('pydantic-ai')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.plugins import toolkit
 from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import Conversation
+    from squidbot.tools.tool import Tool as OwnTool
 
 __all__ = ["Squidbot"]
 
@@ -111,7 +112,7 @@ class Squidbot(AbstractCapability[Any]):
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
-        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, toolkit.TOOLS)
+        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, HOST_DEFAULTS)
         return FunctionToolset([self._tool(each) for each in offered], id="squidbot")
 
     async def before_model_request(
@@ -192,7 +193,7 @@ class Squidbot(AbstractCapability[Any]):
     def _safely(self, what: str, ctx: RunContext[Any], act: Callable[[], Value], otherwise: Value) -> Value:
         return self.hosted.safely(what, str(ctx.conversation_id), act, otherwise)
 
-    def _tool(self, tool: toolkit.Tool) -> Tool[Any]:
+    def _tool(self, tool: OwnTool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
             return self.hosted.answer(tool.name, str(ctx.conversation_id), lambda: self._conversation(ctx), arguments)
 

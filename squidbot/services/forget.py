@@ -624,7 +624,7 @@ def _locked(path: Path, *, waits: bool) -> BinaryIO | None:
 
 
 def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") -> int:
-    """Do what `goals.forget_goal` does, in the session of an id.
+    """Do what `Session.forget_goal` does, in the session of an id.
 
     Raises:
         NotFoundError: no call has named it; nothing was taken out.

@@ -14,7 +14,7 @@ from squidbot.core.plan import JOURNAL_SECTION, Section
 from squidbot.core.transcript.goals import stored_goals
 from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import JOURNAL as NOTED
-from squidbot.core.view.marks import fence, is_memory
+from squidbot.core.view.marks import fence, holds, tool_names
 from squidbot.core.view.renderer import fenced
 from squidbot.wiring.extensions import Place, sections_of
 
@@ -138,16 +138,7 @@ class Unasked:
 
 def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
     """Return whether the tool `memory` is among the definitions of tools, a server's name in front of it or not."""
-    return any(map(is_memory, _names(tools)))
-
-
-def _names(tools: Iterable[Mapping[str, object]]) -> Iterable[str]:
-    """Yield the names of tools as hosts define them: beside the schema, or in a "function" of its own."""
-    for tool in tools:
-        function = tool.get("function")
-        name = function.get("name") if isinstance(function, dict) else tool.get("name")
-        if isinstance(name, str):
-            yield name
+    return any("facts" in holds(name) for name in tool_names(tools))
 
 
 # What the journal tells where a session begins, and where it goes on after a pause (J-04, C18).

@@ -12,7 +12,7 @@ from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.past import REQUEST, Mode, Past
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, Template, build_prompt
 from squidbot.core.recall.history import stamp
-from squidbot.core.view.marks import is_ours, keeps
+from squidbot.core.view.marks import own_tool, tool_names
 from squidbot.wiring.extensions import RubbishError
 
 if TYPE_CHECKING:
@@ -301,14 +301,8 @@ class Prompting:
 
 
 def has_host_tools(tools: Iterable[Mapping[str, object]]) -> bool:
-    """Return whether any tool is the host's: with `history` and `memory` alone a conversation is chat (C19)."""
-    return not all(map(_is_own, tools))
-
-
-def _is_own(tool: Mapping[str, object]) -> bool:
-    function = tool.get("function")
-    name = function.get("name") if isinstance(function, dict) else tool.get("name")
-    return isinstance(name, str) and (is_ours(name) or keeps(name))
+    """Return whether any tool is the host's: with ours alone a conversation is chat."""
+    return not all(map(own_tool, tool_names(tools)))
 
 
 def templates_of(loaded: Loaded) -> Mapping[str, Template]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.commands import COMMANDS
+from squidbot.chat.talk import COMMANDS
 from squidbot.core.journal import Entry
 
 from .conftest import COMMAND, ROOT

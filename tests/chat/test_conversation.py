@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import MOST_STEPS, Conversation, Means
-from squidbot.chat.cut import BY_USER, Cut, newest_cut
+from squidbot.chat.conversation import BY_USER, ENOUGH, MOST_STEPS, Conversation, Cut, newest_cut, results
 from squidbot.core.errors import BudgetError
+from squidbot.core.view.marks import tool_names
 
 from .scripted import Offer, Scripted
 
@@ -64,7 +64,7 @@ class Held:
         }
         self.engine = squidbot.load(settings, extensions=[Offer(self.model)])
         self.engine.model("m")
-        self.talk = Conversation(Means(self.model, self._session, "Be brief.", tools), self.seen)
+        self.talk = Conversation(self.model, self._session, self.seen, system="Be brief.", tools=tools)
 
     def _session(self) -> squidbot.Session:
         return self.engine.session("s", model="m")
@@ -259,9 +259,8 @@ def test_another_form_gets_its_own_tools_and_results(tmp_path: Path) -> None:
     """Anthropic's: results of one step stand in one message of the user."""
     held = Held(tmp_path)
     session = held.engine.session("a", model="m", form="anthropic.messages")
-    from squidbot.chat.toolbox import ENOUGH, names_of, results  # noqa: PLC0415  # beside what it is about
 
-    assert names_of(session.tools) == names_of(held.talk.session.tools) == ["history", "memory"]
+    assert tool_names(session.tools) == held.talk.tool_names == ["history", "memory"]
     codec = held.engine.wired.codecs["anthropic.messages"]
     (made,) = results(codec, [("a", ENOUGH), ("b", ENOUGH)])
     content = json.loads(json.dumps(made))["content"]

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 import squidbot
 from squidbot.adapters.sqlite3 import SqliteStore
-from squidbot.chat.cut import BY_USER, Cut, newest_cut
+from squidbot.chat.conversation import BY_USER, Cut, newest_cut
 from squidbot.testing import offline_chat_model
 
 from .conftest import ESCAPES, TYPING

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from squidbot.chat.wrapping import Wrapping
+from squidbot.chat.screen import Wrapping
 
 TEXT = st.text(alphabet=st.sampled_from("ab \n\t好\x1b`-é"), max_size=200)
 

@@ -16,7 +16,6 @@ import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
 from squidbot.core.journal import Entry
-from squidbot.goals import goals_of
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def _load_document() -> None:
 def _set_goals() -> None:
     """Give a session a goal with all that one has, behind another."""
     with squidbot.load(Path("squidbot.toml")) as engine:
-        book = goals_of(engine.session("support/42"))
+        book = engine.session("support/42").goals
         for action in ("set", "milestone", "lock"):
             book.change(action, f"{action} it")
         book.change("set", "Ship it")

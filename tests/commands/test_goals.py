@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
-from squidbot.goals import goals_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
     """What calls set and what lines mark, the active goal first; and as JSON (O-18)."""
     session = squidbot.load(Path("squidbot.toml")).session("support/43")
-    book = goals_of(session)
+    book = session.goals
     book.change("set", "Old one")
     book.change("set", "Ship it")
     book.change("milestone", "Lexer", done=True)

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import squidbot
 from squidbot import Scope
 from squidbot.cli import COMMANDS, main
-from squidbot.plugins import toolkit
+from squidbot.plugins.host import call_tool
+from squidbot.tools.table import FOR_HOSTS, offered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,9 +167,9 @@ def test_no_tool_of_a_session_lets_stored_text_close_a_fence(hostile: Path) -> N
         for tool in begun().tools:
             for given in calls_of(tool["function"]["parameters"]):
                 seen[f"{name_of(tool)} {given}"] = begun().call(name_of(tool), given).text
-        for offered in toolkit.tools_of(engine.wired.loaded.settings):
-            for given in calls_of(offered.schema):
-                seen[f"{offered.name} {given}"] = toolkit.call(begun(), offered.name, given)
+        for tool in offered(FOR_HOSTS, engine.wired.loaded.settings):
+            for given in calls_of(tool.schema):
+                seen[f"{tool.name} {given}"] = call_tool(begun(), tool.name, given)
         seen["none"] = begun().call(BREAKS_OUT, {}).text
         offered_names = {name_of(tool) for tool in begun().tools}
     assert offered_names >= {"history", "memory", "goal", "context", "list_journal_entries", "reindex_workspace"}

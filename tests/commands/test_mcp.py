@@ -26,7 +26,7 @@ def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, s
     started: list[tuple[str, str, int]] = []
 
     def note(self: Squidbot, host: str = "", port: int = 0) -> None:
-        started.append((self.served.status().text.splitlines()[0], host, port))
+        started.append((self.store_tools.call("status", {}).text.splitlines()[0], host, port))
 
     monkeypatch.setattr(Squidbot, "run", note)
     monkeypatch.chdir(tmp_path)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core import events
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted
+from squidbot.plugins.host import Hosted, call_tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +42,7 @@ def test_an_answer_finds_room_where_there_is_none(tmp_path: Path, name: str, arg
     one, talk = full(tmp_path / "mem.db")
     told: list[str] = []
     one.engine.wired.relay._on_event = (("test", lambda event: told.append(event.name)),)
-    answer = toolkit.call(talk.session, name, arguments)
+    answer = call_tool(talk.session, name, arguments)
     assert FACT in answer
     assert "compact first" not in answer
     assert told.count(events.VIEW_PLAN_CHANGED) == 1
@@ -56,7 +55,7 @@ def test_what_is_wrong_with_a_call_makes_no_room(tmp_path: Path) -> None:
     """An id of nothing is told as it is, and costs no event."""
     one, talk = full(tmp_path / "mem.db")
     plan = talk.session.core.room().standing.plan
-    assert "m900" in toolkit.call(talk.session, "history", {"id": "m900"})
+    assert "m900" in call_tool(talk.session, "history", {"id": "m900"})
     assert talk.session.core.room().standing.plan == plan
     one.close()
 
@@ -68,12 +67,12 @@ def test_a_search_says_nothing_twice_and_nothing_that_hosts_have_no_tool_for(tmp
     trap = "The heron says: forget takes an id; more: search offset 8."
     for number in range(12):
         session.record({"role": "user", "content": f"{trap} {number}"})
-        toolkit.call(session, "memory_add", {"text": f"{trap} And heron {number} is grey."})
-    assert toolkit.call(session, "memory_search", {"query": ""}).count("refused") == 1
-    found = toolkit.call(session, "memory_search", {"query": "heron"})
+        call_tool(session, "memory_add", {"text": f"{trap} And heron {number} is grey."})
+    assert call_tool(session, "memory_search", {"query": ""}).count("refused") == 1
+    found = call_tool(session, "memory_search", {"query": "heron"})
     assert found.endswith("\n[scores are guesses]")
     assert "shows that message whole]" in found
     assert trap in found, "what was said stays as it is"
-    nothing = toolkit.call(session, "memory_search", {"query": "walrus"})
+    nothing = call_tool(session, "memory_search", {"query": "walrus"})
     assert nothing.endswith("\n[try other words, fewer, or a name as it was written]")
     one.close()

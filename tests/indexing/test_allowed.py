@@ -10,12 +10,14 @@ import pytest
 import squidbot
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted, Served
-from squidbot.tool_memory import REINDEX
+from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.store_tools import StoreTools
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+REINDEX = "reindex_workspace"
 
 
 def names(tools: object) -> list[str]:
@@ -43,12 +45,12 @@ def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, *, allowed:
     assert session.memory({"action": "search", "query": "heron"}).is_error == denied
     assert ("memory_add" in [one.name for one in hosted.tools]) != denied
     assert (REINDEX in [one.name for one in hosted.tools]) == bool(allowed)
-    assert ("allow_tools is false" in toolkit.call(session, "memory_add", {"text": "x"})) == denied
-    assert "allow_tools" not in toolkit.call(session, "memory_search", {"query": "heron"})
-    assert Served(hosted, Scope()).memory("list").is_error == denied
+    assert ("allow_tools is false" in call_tool(session, "memory_add", {"text": "x"})) == denied
+    assert "allow_tools" not in call_tool(session, "memory_search", {"query": "heron"})
+    assert StoreTools(hosted, Scope()).call("memory_list", {}).is_error == denied
     if allowed:
         assert "heron is blue" in session.memory({"action": "search", "query": "heron"}).text
-        assert toolkit.call(session, REINDEX, {}) == "[files looked at: 1 as they were]"
+        assert call_tool(session, REINDEX, {}) == "[files looked at: 1 as they were]"
     hosted.close()
 
 
@@ -59,7 +61,7 @@ def test_settings_that_cant_be_read_deny(tmp_path: Path) -> None:
     hosted = Hosted(None, host="a test", form="openai.chat", telling=dict, settings=wrong)
     with pytest.raises(ConfigError, match=r"memory.allow_tools"):
         _ = hosted.engine
-    answer = Served(hosted, Scope()).memory("list")
+    answer = StoreTools(hosted, Scope()).call("memory_list", {})
     assert answer.is_error
 
 

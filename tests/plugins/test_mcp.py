@@ -133,20 +133,20 @@ def test_descriptions_are_sentences_without_the_indents_of_code(served: Squidbot
 @pytest.mark.parametrize(
     ("tool", "given", "says"),
     [
-        ("memory_add", {}, "text is missing; memory_add was not called"),
-        ("memory_add", {"text": 3}, "text: input should be a valid string; memory_add was not called"),
+        ("memory_add", {}, "text is null; memory_add needs it as a text"),
+        ("memory_add", {"text": 3}, "text is a number; memory_add needs it as a text"),
         (
             "history_append",
             {"conversation_id": "a"},
-            "key is missing; messages is missing; history_append was not called",
+            "key is null; history_append needs it as a text",
         ),
         (
             "history_search",
             {"query": ["SECRET"]},
-            "query: input should be a valid string; history_search was not called",
+            "query is a list; history_search needs it as a text",
         ),
         ("memory_forget", {"id": "f-x"}, "ids look like f-abcde23456; memory_search and memory_list show them"),
-        ("memory_forget", {"id": ""}, "id is null; memory_forget needs it as a text"),
+        ("memory_forget", {"id": ""}, "id is ''; memory_forget needs it as a text"),
     ],
 )
 def test_wrong_arguments_are_told_in_a_sentence(
@@ -196,6 +196,7 @@ def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> No
         )
         assert kept.startswith("[kept as entry 1 of ")
         assert "decided: one file #store" in await call(client, "list_journal_entries", tag="store")
+        assert "nothing relevant found" in await call(client, "memory_search", query="walrus", category="journal")
         assert "no such entries" in await call(client, "list_journal_entries", tag="none")
         assert "1 of 200 entries today" in await call(client, "journal_status")
         text, failed = await asked(client, "list_journal_entries", {"day": "yesterday"})
@@ -411,9 +412,13 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
         ("history_search", {"query": "x" * 2_000}, "2,000 characters"),
         ("history_search", {"query": "x", "conversation_id": "a", "offset": -1}, "offset -1 is out of range"),
         ("history_recall", {"conversation_id": "a", "id": "m99"}, "m99 is not recorded: there are m0 to m0"),
-        ("history_recall", {"conversation_id": "", "id": "m0"}, "conversation_id has 0 characters"),
+        ("history_recall", {"conversation_id": "", "id": "m0"}, "conversation_id is ''"),
         ("history_recall", {"conversation_id": "a", "id": "m0", "offset": 10**6}, "offset 1000000 is outside of m0"),
-        ("history_append", {"conversation_id": "a", "key": " ", "messages": said("x")}, "key is the client's own name"),
+        (
+            "history_append",
+            {"conversation_id": "a", "key": " ", "messages": said("x")},
+            "key is ' '",
+        ),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": []}, "0 messages"),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": said(" ")}, "and a text"),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": said("x" * 200_001)}, "200,001 characters"),
@@ -421,7 +426,7 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
         ("memory_forget", {"id": "f-x"}, "no memory has the id 'f-x'"),
         ("memory_add", {"text": "", "category": ""}, "text is"),
         ("memory_search", {"query": "bees", "category": "bees"}, "it is one of core"),
-        ("memory_search", {}, "query is missing"),
+        ("memory_search", {}, "query is null"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told(

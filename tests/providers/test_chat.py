@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import Conversation, Means
-from squidbot.chat.cut import newest_cut
+from squidbot.chat.conversation import Conversation, newest_cut
 
 from .script import Call, Model, Text, saying
 from .wire import KEY, Fault, Providers
@@ -95,7 +94,7 @@ def talk(engine: squidbot.Engine, alias: str, watcher: Seen | None = None) -> Co
     def opens() -> squidbot.Session:
         return engine.session("s", model=alias, form=model.form)
 
-    return Conversation(Means(model, opens, "Be brief."), watcher or Seen())
+    return Conversation(model, opens, watcher or Seen(), system="Be brief.")
 
 
 def refused(server: Providers) -> list[str]:

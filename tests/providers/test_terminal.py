@@ -13,7 +13,7 @@ import pytest
 
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.adapters.sqlite3 import SqliteStore
-from squidbot.chat.cut import newest_cut
+from squidbot.chat.conversation import newest_cut
 
 from .script import Call, Model, Text, Thought
 from .wire import KEY, Fault, Providers

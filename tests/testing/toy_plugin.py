@@ -12,14 +12,15 @@ except ImportError as error:
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
-from squidbot.plugins import toolkit
-from squidbot.plugins.host import Hosted
+from squidbot.plugins.host import Hosted, call_tool
+from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from squidbot.plugins.host import Conversation
+    from squidbot.tools.tool import Tool
 
     Message = dict[str, Any]
 
@@ -29,7 +30,7 @@ LOG = logging.getLogger("squidbot")
 class ToyTool:
     """One of squidbot's tools, in the form of the host."""
 
-    def __init__(self, hosted: Hosted, tool: toolkit.Tool) -> None:
+    def __init__(self, hosted: Hosted, tool: Tool) -> None:
         """Take what it is made of."""
         self.hosted, self.name, self.here = hosted, tool.name, ""
         self.schema = {
@@ -43,7 +44,7 @@ class ToyTool:
         return self.hosted.safely(
             self.name,
             where,
-            lambda: toolkit.call(self.hosted.conversation(where).session, self.name, arguments),
+            lambda: call_tool(self.hosted.conversation(where).session, self.name, arguments),
             f"<{self.name} is out of order; go on without it>",
         )
 
@@ -54,7 +55,7 @@ class ToySquid:
     def __init__(self, path: Path, budget: int | None = None, settings: Mapping[str, object] | None = None) -> None:
         """Nothing is opened yet."""
         self.hosted = Hosted(path, host="toy", form="openai.chat", telling=dict, budget=budget, settings=settings)
-        self.tools: Sequence[ToyTool] = [ToyTool(self.hosted, each) for each in toolkit.TOOLS]
+        self.tools: Sequence[ToyTool] = [ToyTool(self.hosted, each) for each in HOST_DEFAULTS]
         self.warned: set[str] = set()
 
     def beside(self, keeps: int | None) -> None:

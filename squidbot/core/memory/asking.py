@@ -16,6 +16,7 @@ from squidbot.core.memory.search import BLOCK, distinct, weighed
 from squidbot.core.memory.text import COUNTED, Teller, Told, counted, framed, read_id, safe, when
 from squidbot.core.redaction import Redactor
 from squidbot.core.vectors import dot
+from squidbot.core.view.marks import HINTS, Hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ _PER_CATEGORY = 4
 QUERY_SHOWN_CHARS = 80
 # What files say is background.
 _OF_FILES: Final = (None, "background")
-_AGAIN: Final = "try other words, fewer, or a name as it was written; list shows what there is"
+_AGAIN: Final = "try other words, fewer, or a name as it was written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ class Memories:
         forgot: called behind each `forget` with the ids, that of the memory that had taken its place ("" for none), and
             the reason: what was told of it has to go, too. None: nothing was told.
         chosen: picks and orders what a query found; None: all.
+        hints: what the reader of an answer can call next.
     """
 
     store: MemoryStore
@@ -131,6 +133,7 @@ class Memories:
     limit_tokens: int = ANSWER_TOKENS
     forgot: Callable[[Sequence[str], str, str], object] | None = None
     chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None
+    hints: Hints = HINTS
 
     @takes(asked=ASKED, now=a_moment)
     def search(self, asked: Asked, now: float) -> Told:
@@ -154,8 +157,8 @@ class Memories:
         def frame(count: int, lines: str) -> str:
             more = len(memories) > count
             about = f"{count} found, best first in each group, for: {words}"
-            following = f"; more: search with offset {asked.offset + count}" if more else ""
-            return framed(about, lines, f"scores are guesses; forget takes an id{following}")
+            further = self.hints.facts.format(asked.offset + count) if more else ""
+            return framed(about, lines, "scores are guesses", self.hints.forget, further)
 
         return self._told(memories, frame, asked, now, scores)
 
@@ -204,8 +207,8 @@ class Memories:
 
         def frame(count: int, lines: str) -> str:
             more = len(memories) > count
-            following = f"; more: list after {memories[count - 1].memory_id}" if more else ""
-            return framed(f"the newest {count}{kind}", lines, f"forget takes an id{following}")
+            further = self.hints.listed.format(memories[count - 1].memory_id) if more else ""
+            return framed(f"the newest {count}{kind}", lines, self.hints.forget, further)
 
         return self._told(memories, frame, asked, now, {})
 
@@ -326,9 +329,7 @@ class Memories:
         memory_id = read_id(said)
         found = self._seen([memory_id])
         if not found:
-            raise RecallError(
-                f"no memory has the id {said!a:.60}; ids look like f-abcde23456; search and list show them"
-            )
+            raise RecallError(f"no memory has the id {said!a:.60}; ids look like f-abcde23456; {self.hints.ids}")
         return found[0]
 
     def _held(self, said: str) -> Memory:
@@ -414,7 +415,7 @@ class Memories:
         searched = self._searched(asked)
         if best is not None:
             searched += f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
-        text = framed(f"nothing relevant found for: {words}", searched, _AGAIN)
+        text = framed(f"nothing relevant found for: {words}", searched, _AGAIN, self.hints.search)
         return Told(text, self.meter.message(text))
 
 

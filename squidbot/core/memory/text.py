@@ -89,10 +89,10 @@ def safe(text: str, most_chars: int = FACT_CHARS) -> str:
     return clip(one_line(_UNSAFE.sub("", text)), most_chars)
 
 
-def framed(about: str, lines: str, behind: str = "") -> str:
-    """Return lines between the marks of memories; `about` stands in the first mark, `behind` after the last."""
-    text = fence(MEMORIES, about, lines)
-    return f"{text}\n[{behind}]" if behind else text
+def framed(about: str, lines: str, *behind: str) -> str:
+    """Return lines between the marks of memories; `about` stands in the first mark, what is `behind` after the last."""
+    text, after = fence(MEMORIES, about, lines), "; ".join(filter(None, behind))
+    return f"{text}\n[{after}]" if after else text
 
 
 def within(cost: Cost, limit_tokens: int) -> bool:

@@ -15,7 +15,7 @@ from squidbot.core.events import Event
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.search import read_query
-from squidbot.core.view.marks import asks_past, fence, recalled_ids
+from squidbot.core.view.marks import HINTS, Hints, fence, holds, recalled_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -194,6 +194,7 @@ class Maker:
     shelf: Shelf
     run: Run
     now: float | None
+    hints: Hints = HINTS
 
     def page(self, offset: int, room: Cost) -> Page | None:
         """Return the page that begins `offset` characters into the first message; None where not even a bit fits.
@@ -299,7 +300,7 @@ class Maker:
         if following > self.run.last_seq:
             return text
         offset = f" offset {next_offset}" if next_offset else ""
-        return f"{text}\n[more: expand {self._rest(following)}{offset}]"
+        return f"{text}\n[{self.hints.page.format(self._rest(following))}{offset}]"
 
     def _about(self, first: float | None, last: float | None) -> str:
         told = list(dict.fromkeys(filter(None, (ago(first, self.now), ago(last, self.now)))))
@@ -348,6 +349,11 @@ def _line_end(text: str, start: int, end: int) -> int:
 # What a search found, as text: one line a message, the words around what was looked for, the id to
 # recall it by.
 
+# Hits on one page where nobody says how many, and the most that may be asked for.
+HITS, MOST_HITS = 8, 50
+# Hits that may stand before a page: whoever has read so many looks for something else.
+MOST_OFFSET = 1_000
+MOST_QUERY_CHARS = 1_000
 # A snippet is about as long as two lines of a terminal.
 SNIPPET_CHARS = 160
 BEFORE_CHARS = 40
@@ -399,34 +405,59 @@ class Asked(NamedTuple):
     """
 
     query: str
-    offset: int
-    limit: int
-    now: float | None
+    offset: int = 0
+    limit: int = HITS
+    now: float | None = None
+
+    def words(self) -> Query:
+        """Return what is looked for.
+
+        Raises:
+            RecallError: there is nothing to look for in the query, or limit or offset are out of range.
+        """
+        within(self.offset, 0, MOST_OFFSET, "offset")
+        within(self.limit, 1, MOST_HITS, "limit")
+        if len(self.query) > MOST_QUERY_CHARS:
+            chars = f"{len(self.query):,} characters, at most {MOST_QUERY_CHARS:,} are looked for"
+            raise RecallError(f"the query has {chars}")
+        try:
+            return read_query(self.query)
+        except ValueError as error:
+            raise RecallError(str(error)) from error
 
 
-def listed(asked: Asked, hits: Sequence[Hit], meter: Meter, room: Cost) -> Hits | None:
+def within(number: int, least: int, most: int | None, name: str) -> int:
+    """Return a number of a call that is in range; `most` is None where nothing bounds it.
+
+    Raises:
+        RecallError: it is not in range.
+    """
+    if number < least or (most is not None and number > most):
+        raise RecallError(
+            f"{name} {number!a:.40} is out of range: {least} to {most if most is not None else 'the end'}"
+        )
+    return number
+
+
+def listed(asked: Asked, hits: Sequence[Hit], meter: Meter, room: Cost, hints: Hints = HINTS) -> Hits | None:
     """Return the page with as many hits as fit, None where not one does; hits beyond the limit only tell of more."""
     words = _cut(one_line(asked.query), _QUOTED_CHARS)
     if not hits:
         nothing = f"no {'further ' * bool(asked.offset)}message for: {words}"
-        made = _page(nothing, "[try other words, fewer, or a name as it was written]", (), None, meter)
+        text = fence("found", nothing, "[try other words, fewer, or a name as it was written]")
+        made = Hits(text, meter.message(text), ())
         return made if _fits(made.cost, room) else None
     for count in range(min(asked.limit, len(hits)), 0, -1):
         lines = "\n".join(line_of(hit, asked.now) for hit in hits[:count])
         following = asked.offset + count if count < len(hits) else None
         about = f"{count} message{'s' * (count > 1)}, best first, times are UTC, for: {words}"
-        made = _page(about, lines, tuple(hits[:count]), following, meter)
+        more = f"; {hints.found.format(following)}" if following is not None and hints.found else ""
+        behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows that message whole{more}"
+        text = f"{fence('found', about, lines)}\n[{behind}]"
+        made = Hits(text, meter.message(text), tuple(hits[:count]), following)
         if _fits(made.cost, room):
             return made
     return None
-
-
-def _page(about: str, lines: str, hits: tuple[Hit, ...], following: int | None, meter: Meter) -> Hits:
-    text = fence("found", about, lines)
-    if hits:
-        more = f"; more: search offset {following}" if following is not None else ""
-        text += f"\n[recall m{hits[0].seq} shows that message whole{more}]"
-    return Hits(text, meter.message(text), hits, following)
 
 
 def _fits(cost: Cost, room: Cost) -> bool:
@@ -463,7 +494,7 @@ def hits_of(
 
 def searched_text(message: Message) -> str | None:
     """Return what of a message may answer a search; None where it only asks for what was said before."""
-    calls = [call for call in message.calls if not asks_past(call.name)]
+    calls = [call for call in message.calls if "said" not in holds(call.name)]
     if not calls and message.calls and not message.text.strip():
         return None
     return "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])
@@ -532,11 +563,6 @@ if TYPE_CHECKING:
 
 
 NOTHING = Cost(0, 0)
-# Hits on one page where nobody says how many, and the most that may be asked for.
-HITS, MOST_HITS = 8, 50
-# Hits that may stand before a page: whoever has read so many looks for something else.
-MOST_OFFSET = 1_000
-QUERY_CHARS = 1_000
 
 
 class History:
@@ -555,7 +581,9 @@ class History:
         # What calls of the tool were answered since the request last grew: those of one step share its room.
         self._handed: tuple[tuple[int, int], Cost] = ((0, 0), NOTHING)
 
-    def search(self, query: str, *, limit: int = HITS, offset: int = 0, now: float | None = None) -> Hits:
+    def search(
+        self, query: str, *, limit: int = HITS, offset: int = 0, now: float | None = None, hints: Hints = HINTS
+    ) -> Hits:
         """Return the messages that answer a query, best first, as a page that fits: at most `limit`, behind `offset`.
 
         Copies that were recalled, and what `history` itself was asked and answered, are passed over. `now` is in
@@ -566,22 +594,17 @@ class History:
             BudgetError: there is no room for a page; nothing was read.
             StoreError: the store failed.
         """
-        asked = Asked(query, _within(offset, 0, MOST_OFFSET, "offset"), _within(limit, 1, MOST_HITS, "limit"), now)
-        if len(query) > QUERY_CHARS:
-            raise RecallError(f"the query has {len(query):,} characters, at most {QUERY_CHARS:,} are looked for")
-        try:
-            words = read_query(query)
-        except ValueError as error:
-            raise RecallError(str(error)) from error
+        asked = Asked(query, offset, limit, now)
+        words = asked.words()
         room = self._session.room()
         free = self._free(room, as_tool=True)
         hits = self._hits(asked, words, room)
-        page = listed(asked, hits, self._shelf.renderer.meter, free)
+        page = listed(asked, hits, self._shelf.renderer.meter, free, hints)
         if page is None:
             raise _no_room(free)
         return page
 
-    def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
+    def expand(self, handle: str, offset: int = 0, *, now: float | None = None, hints: Hints = HINTS) -> Page:
         """Return what an id stands for, as much as fits, as a page to be recorded as a tool's result.
 
         `handle` is a summary's id, "m17" or "m17-m40"; `offset` counts characters into the first message. The page
@@ -592,7 +615,7 @@ class History:
             BudgetError: there is no room for a page; nothing was read.
             StoreError: the store failed; DamagedStoreError where a row does not match its checksum.
         """
-        room, page = self._page(handle, offset, now, as_tool=True)
+        room, page = self._page(handle, offset, now, hints, as_tool=True)
         self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return page
 
@@ -609,15 +632,15 @@ class History:
             InvalidRequestError: results of tool calls are awaited, which nothing may stand in front of.
             StoreError: nothing was written.
         """
-        room, page = self._page(handle, offset, now, as_tool=False)
+        room, page = self._page(handle, offset, now, HINTS, as_tool=False)
         (row,) = self._session.record(self._message(page, room), now=now)
         self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return replace(page, recorded=row.seq)
 
-    def free(self) -> Cost:
-        """Return what an answer of a tool may cost now, as `search` and `expand` keep to; 0 where none fits."""
+    def free(self, beside: Cost = NOTHING) -> Cost:
+        """Return what an answer of a tool may cost now, `beside` what else is answered; 0 where none fits."""
         try:
-            return self._free(self._session.room(), as_tool=True)
+            return self._free(self._session.room(), beside, as_tool=True)
         except BudgetError:
             return NOTHING
 
@@ -626,14 +649,14 @@ class History:
         state = _state(self._session.room())
         self._handed = state, cost.plus(self._handed[1] if self._handed[0] == state else NOTHING)
 
-    def _page(self, handle: str, offset: int, now: float | None, *, as_tool: bool) -> tuple[Room, Page]:
+    def _page(self, handle: str, offset: int, now: float | None, hints: Hints, *, as_tool: bool) -> tuple[Room, Page]:
         room = self._session.room()
         if room.awaited and not as_tool:
             raise InvalidRequestError("R1", f"m{room.awaited[0].seq} awaits results of its calls; record these first")
         self._told(events.RECALL_REQUESTED, f"{handle!a:.80}", room, NOTHING)
         run = self._run(handle, room.standing.messages)
         free = self._free(room, as_tool=as_tool)
-        page = Maker(self._shelf, run, now).page(_within(offset, 0, None, "offset"), free)
+        page = Maker(self._shelf, run, now, hints).page(within(offset, 0, None, "offset"), free)
         if page is None:
             raise _no_room(free)
         return room, page
@@ -648,7 +671,7 @@ class History:
         payload = codec.encode(Part(Kind.RECALLED, "user", page.cost, text=page.text))
         return replace(codec.decode(payload), category=Category.RECALLED)
 
-    def _free(self, room: Room, *, as_tool: bool) -> Cost:
+    def _free(self, room: Room, beside: Cost = NOTHING, *, as_tool: bool) -> Cost:
         """Return what a page may cost: what is free up to the high-water mark, or a little more where that is less.
 
         Inside a tool loop the mark brings no event, so there it may be half of all that is free.
@@ -656,7 +679,7 @@ class History:
         Raises:
             BudgetError: not even a small page fits.
         """
-        handed = self._handed[1] if as_tool and self._handed[0] == _state(room) else NOTHING
+        handed = beside.plus(self._handed[1] if as_tool and self._handed[0] == _state(room) else NOTHING)
         marked, whole = room.marked.less(handed), room.whole.less(handed)
         least = Cost(min(LEAST_TOKENS, whole.estimate), min(LEAST_TOKENS, whole.bound))
         free = Cost(max(marked.estimate, least.estimate), max(marked.bound, least.bound))
@@ -692,14 +715,6 @@ def _state(room: Room) -> tuple[int, int]:
 
 def _ids(page: Page) -> str:
     return named(page.pieces[0].seq, page.pieces[-1].seq)
-
-
-def _within(number: int, least: int, most: int | None, name: str) -> int:
-    if number < least or (most is not None and number > most):
-        raise RecallError(
-            f"{name} {number!a:.40} is out of range: {least} to {most if most is not None else 'the end'}"
-        )
-    return number
 
 
 def _no_room(free: Cost) -> BudgetError:

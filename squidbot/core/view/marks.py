@@ -1,44 +1,57 @@
-"""The marks around what the tools `history` and `memory` answer, and how an answer is known again by them."""
+"""What our tools are called, what their answers hold, and the marks by which an answer is known again."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
+    "ANSWERS",
+    "HINTS",
     "JOURNAL",
     "MEMORIES",
-    "TOOL",
+    "Hints",
     "answers",
-    "asks_past",
+    "copies",
     "fence",
     "harmless",
-    "is_history",
-    "is_memory",
-    "is_ours",
-    "keeps",
+    "holds",
     "memories_in",
     "memory_texts",
+    "own_tool",
     "recalled_ids",
     "refused",
     "tells",
     "tells_memories",
+    "tool_names",
     "without_memories",
     "without_recalled",
 ]
 
-# The tool's name; hosts that take tools from servers put the server's name in front.
-TOOL: Final = "history"
-_NAMED: Final = re.compile(r"(?:.*[^A-Za-z0-9])?history\Z", re.DOTALL)
-# What hosts show as several functions, too.
-_OURS: Final = re.compile(
-    r"(?:.*[^A-Za-z0-9])?(?:history|memory(?:_search|_add)?|(?:add_journal_entry|list_journal_entries|journal_status))\Z",
-    re.DOTALL,
-)
-_FACTS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?memory(?:_search|_add)?\Z", re.DOTALL)
-# What changes the head of later requests; what these answer was not said before.
-_KEEPS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:goal|context)\Z", re.DOTALL)
-_ASKS: Final = re.compile(r"(?:.*[^A-Za-z0-9])?(?:history|memory_search)\Z", re.DOTALL)
+# What the answers of our tools hold, by the names under which any host shows them: copies of what was "said" before, of
+# "facts", of "journal" entries; or "state", which later requests show anyway.
+ANSWERS: Final = {
+    "history": "said",
+    "history_search": "said",
+    "history_recall": "said",
+    "memory": "facts",
+    "memory_search": "said, facts",
+    "memory_add": "facts",
+    "memory_list": "facts",
+    "memory_forget": "facts",
+    "reindex_workspace": "state",
+    "add_journal_entry": "journal",
+    "list_journal_entries": "journal",
+    "journal_status": "journal",
+    "goal": "state",
+    "context": "state",
+}
+# Hosts that take tools from servers put the server's name in front.
+_OURS: Final = re.compile(rf"(?:.*[^A-Za-z0-9])?({'|'.join(ANSWERS)})\Z", re.DOTALL)
 # How the marks around memories are named.
 MEMORIES: Final = "memories"
 # And those around entries of the journal.
@@ -66,6 +79,33 @@ _ENTRY: Final = re.compile(
     rf"<squidbot {JOURNAL}: (?:[^<\n;]++|<(?!squidbot )|;(?! j-[0-9a-f]{{16}}>\n))*+; (j-[0-9a-f]{{16}})>\n"
     rf"(?:[^<]++|<(?!squidbot {JOURNAL}: |/squidbot {JOURNAL}>))*+</squidbot {JOURNAL}>"
 )
+
+
+class Hints(NamedTuple):
+    """What an answer tells its reader to call next; {} stands for an id or an offset, "" says nothing.
+
+    Attributes:
+        recall: what shows one message whole.
+        page: what opens the next page of messages.
+        found: what shows more messages that were found.
+        facts: what shows more facts that were found.
+        listed: what lists more facts.
+        forget: what takes the id of a fact.
+        search: what else to try where nothing was found.
+        ids: what shows the ids of facts.
+    """
+
+    recall: str = "recall {}"
+    page: str = "more: expand {}"
+    found: str = "more: search offset {}"
+    facts: str = "more: search with offset {}"
+    listed: str = "more: list after {}"
+    forget: str = "forget takes an id"
+    search: str = "list shows what there is"
+    ids: str = "search and list show them"
+
+
+HINTS: Final = Hints()
 
 
 def fence(what: str, about: str, text: str) -> str:
@@ -127,32 +167,30 @@ def without_memories(text: str, memory_ids: frozenset[str]) -> str:
     return text if kept == text else "\n".join(line for line in kept.splitlines() if line)
 
 
-def is_history(name: str) -> bool:
-    """Return whether a tool's name is that of the tool, a server's name in front or not."""
-    return _NAMED.match(name) is not None
+def tool_names(tools: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return what tools are called, as hosts define them: beside the schema, or in a "function" of its own; "" else."""
+    inner = (one if isinstance(one := tool.get("function"), dict) else tool for tool in tools)
+    return [name if isinstance(name := one.get("name"), str) else "" for one in inner]
 
 
-def is_ours(name: str) -> bool:
-    """Return whether a tool is `history`, `memory` or one of the journal, a server's name in front or not.
+@lru_cache(maxsize=1024)
+def own_tool(name: str) -> str:
+    """Return which of our tools a name means, a server's name in front of it or not; "" for none.
 
     Others call tools so, too: an answer is ours where it opens as ours do, as well.
     """
-    return _OURS.match(name) is not None
+    found = _OURS.match(name)
+    return found[1] if found else ""
 
 
-def keeps(name: str) -> bool:
-    """Return whether a tool's name is that of `goal` or `context`, a server's name in front or not: ours, too."""
-    return _KEEPS.match(name) is not None
+def holds(name: str) -> str:
+    """Return what the answers of a tool of ours hold, as `ANSWERS` says; "" for a tool that is not ours."""
+    return ANSWERS.get(own_tool(name), "")
 
 
-def asks_past(name: str) -> bool:
-    """Return whether a call of a tool of this name only asks for what was said before: an answer to no search."""
-    return _ASKS.match(name) is not None
-
-
-def is_memory(name: str) -> bool:
-    """Return whether a tool's name is that of `memory`, a server's name in front or not."""
-    return _FACTS.match(name) is not None
+def copies(name: str) -> bool:
+    """Return whether the answers of a tool are copies of what was said, is remembered, or stands in the journal."""
+    return holds(name) not in {"", "state"}
 
 
 def recalled_ids(text: str) -> str:

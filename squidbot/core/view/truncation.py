@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category, Labels, StoredMessage, labelled
-from squidbot.core.view.marks import answers, is_ours
+from squidbot.core.view.marks import answers, copies
 from squidbot.core.view.renderer import Renderer, slim, slim_arguments, with_marked
 from squidbot.core.view.steps import categorized, opens_turn
 
@@ -224,7 +224,7 @@ class Births(NamedTuple):
         maker = step.made
         calls = self.birth.codecs[maker.codec].decode(maker.payload).calls if maker else ()
         names = {call.id: call.name for call in calls}
-        ours = all(is_ours(names.get(one, "")) for one in message.results)
+        ours = all(copies(names.get(one, "")) for one in message.results)
         return replace(message, category=Category.RECALLED) if ours else message
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:

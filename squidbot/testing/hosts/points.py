@@ -16,7 +16,7 @@ from unittest.mock import patch
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Usage
 from squidbot.core.ports import TranscriptStore
-from squidbot.plugins import toolkit
+from squidbot.plugins import host
 from squidbot.plugins.host import Conversation, Hosted
 from squidbot.testing.hosts.program import (
     BUDGET,
@@ -137,7 +137,7 @@ _INNER: Final = frozenset({"answer", "close", "open", "safely"})
 # With one of these broken no request is squidbot's: the host's own list goes out.
 _REQUESTS: Final = frozenset({"before", "conversation", "engine", "append"})
 # With one of these broken something is missing in what is sent or recorded, so the log has to say it.
-_LOUD: Final = _REQUESTS | {"after", "call"}
+_LOUD: Final = _REQUESTS | {"after", "call_tool"}
 
 
 class Fault(NamedTuple):
@@ -159,7 +159,7 @@ def entries(plugin: str) -> list[Fault]:
 
     These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
     """
-    found: list[tuple[object, str]] = [(toolkit, "call")]
+    found: list[tuple[object, str]] = [(host, "call_tool")]
     found += [(owner, name) for owner in (Conversation, Hosted) for name in _methods(owner)]
     for module in [value for name, value in sys.modules.items() if f"{name}.".startswith(f"{plugin}.")]:
         found += _functions(module)

@@ -135,7 +135,7 @@ def test_search_page_fits_the_room_there_is() -> None:
 def test_search_that_can_find_nothing_is_refused(query: str, options: dict[str, int]) -> None:
     """With what would do."""
     with pytest.raises(RecallError):
-        talked(user("plan")).history.search(query, **options)
+        talked(user("plan")).history.search(query, **options)  # type: ignore[arg-type]  # of these two
 
 
 @pytest.mark.parametrize(

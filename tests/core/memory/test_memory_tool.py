@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
@@ -13,28 +13,45 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ConfigError, StoreError
-from squidbot.core.memories import CATEGORIES, Source, View
+from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.extract import utterances
-from squidbot.core.messages import Category
-from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.tool_memory import Caller, answer_memory, memory_tool
+from squidbot.core.messages import Category, Cost
+from squidbot.core.tokens.counters import builtin_counter
+from squidbot.tools.session import ToolContext
+from squidbot.tools.table import FOR_SESSIONS, memory_tool, named
+from squidbot.tools.tool import answer
 
 from .shelves import ANN, METER, NOW, Shelf, fact, shelf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.tools import Answer
+    from squidbot.tools.tool import Answer
 
 # A definition is sent with every request.
 MOST_TOKENS, MOST_READ_TOKENS = 400, 240
 
 
-def called(arguments: Mapping[str, object] | str, store: Shelf | None = None, *, write: bool = True) -> Answer:
-    """Return what a call is answered."""
+def called(
+    arguments: Mapping[str, object] | str, store: Shelf | None = None, *, write: bool = True, limit_tokens: int = 1_000
+) -> Answer:
+    """Return what a call is answered, in a session in which five messages were said."""
     memories = Memories(shelf(fact("Likes tea.")) if store is None else store, View(ANN), METER)
-    return answer_memory(memories, arguments, Caller(NOW, Source("s1", 4, 4), write))
+    memory = SimpleNamespace(enabled=True, allow_tools=None, write=write)
+    settings = SimpleNamespace(memory=memory, journal=SimpleNamespace(enabled=False))
+    wired = SimpleNamespace(
+        memories=lambda *_: memories,
+        loaded=SimpleNamespace(settings=settings),
+        remembering=SimpleNamespace(redactor=memories.redactor),
+        store=SimpleNamespace(head=lambda _: (5, 0)),
+    )
+    session = SimpleNamespace(session_id="s1", spoken=list)
+    room = Cost(limit_tokens, limit_tokens)
+    context = ToolContext(cast("Any", wired), METER, ANN, room, NOW, cast("Any", session))
+    tool = named(FOR_SESSIONS, "memory", cast("Any", settings))
+    assert tool is not None
+    return answer(tool, context, arguments)
 
 
 def test_definition_has_the_forms_of_both_providers() -> None:
@@ -85,9 +102,9 @@ def test_nothing_is_changed_where_only_searching_is_allowed(action: str) -> None
     """Whatever the model writes."""
     store = shelf(fact("Likes tea."))
     (one,) = store.memories
-    answer = called({"action": action, "text": "x", "id": one}, store, write=False)
-    assert answer.is_error
-    assert "is not allowed here" in answer.text
+    told = called({"action": action, "text": "x", "id": one}, store, write=False)
+    assert told.is_error
+    assert "is not allowed here" in told.text
     assert set(store.memories) == {one}
 
 
@@ -116,11 +133,11 @@ def test_nothing_is_changed_where_only_searching_is_allowed(action: str) -> None
 )
 def test_wrong_call_is_answered_with_what_would_be_right(arguments: Mapping[str, object] | str, said: str) -> None:
     """One line, flagged as an error, and known as our own, so that it never becomes content."""
-    answer = called(arguments)
-    assert answer.is_error
-    assert said in answer.text
-    assert answer.text.startswith("<squidbot refused: ")
-    assert "\n" not in answer.text
+    told = called(arguments)
+    assert told.is_error
+    assert said in told.text
+    assert told.text.startswith("<squidbot refused: ")
+    assert "\n" not in told.text
 
 
 @pytest.mark.parametrize(
@@ -134,8 +151,8 @@ def test_wrong_call_is_answered_with_what_would_be_right(arguments: Mapping[str,
 )
 def test_call_that_is_nearly_right_is_understood(arguments: dict[str, object]) -> None:
     """Other names of arguments and actions, empty ones, values as text."""
-    answer = called(arguments)
-    assert not answer.is_error, answer.text
+    told = called(arguments)
+    assert not told.is_error, told.text
 
 
 def test_store_that_fails_is_no_answer() -> None:
@@ -182,11 +199,9 @@ KEYS = ["query", "offset", "text", "id", "replaces", "category", "past", "after"
 )
 def test_no_arguments_raise(arguments: dict[str, object] | str, write: bool, limit_tokens: int) -> None:  # noqa: FBT001
     """Whatever a model writes, and however little room there is."""
-    meter = Meter(builtin_counter("classes"))
-    memories = Memories(shelf(fact("Likes tea.")), View(ANN), meter, limit_tokens=limit_tokens)
-    answer = answer_memory(memories, arguments, Caller(NOW, None, write))
-    assert answer.text
-    assert not write or answer.is_error or "<squidbot memories: " in answer.text
+    told = called(arguments, write=write, limit_tokens=limit_tokens)
+    assert told.text
+    assert not write or told.is_error or "<squidbot memories: " in told.text
 
 
 def test_definition_can_be_had_from_the_package_more_than_once() -> None:

@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.view.marks import (
-    TOOL,
     answers,
-    asks_past,
+    copies,
     fence,
-    is_history,
-    is_ours,
+    holds,
+    own_tool,
     recalled_ids,
     without_recalled,
 )
@@ -53,7 +52,7 @@ def test_other_text_is_no_answer(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        (TOOL, True),
+        ("history", True),
         ("squidbot__history", True),
         ("mcp__squid-bot__history", True),
         ("server.history", True),
@@ -65,17 +64,17 @@ def test_other_text_is_no_answer(text: str) -> None:
 )
 def test_tool_is_known_by_its_name(name: str, ours: bool) -> None:  # noqa: FBT001  # a parameter of a table
     """With the name of a server in front."""
-    assert is_history(name) is ours
+    assert (own_tool(name) == "history") is ours
 
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("memory", True), ("squidbot__memory", True), (TOOL, True), ("memory_of_rome", False), ("", False)],
+    [("memory", True), ("squidbot__memory", True), ("history", True), ("memory_of_rome", False), ("", False)],
 )
 def test_both_tools_are_ours(name: str, ours: bool) -> None:  # noqa: FBT001  # a parameter of a table
     """But only `history` is history."""
-    assert is_ours(name) is ours
-    assert is_history("memory") is False
+    assert copies(name) is ours
+    assert own_tool("memory") == "memory"
 
 
 def test_recalled_part_of_a_text_becomes_a_line() -> None:
@@ -98,6 +97,9 @@ def test_any_words_between_the_marks_go(text: str) -> None:
         ("memory_search", True, True),
         ("squid__memory_search", True, True),
         ("memory_add", True, False),
+        ("mcp__squidbot__memory_list", True, False),
+        ("mcp__squidbot__history_recall", True, True),
+        ("goal", False, False),
         ("memory", True, False),
         ("my_search", False, False),
         ("memory_searches", False, False),
@@ -105,5 +107,5 @@ def test_any_words_between_the_marks_go(text: str) -> None:
 )
 def test_tools_that_hosts_show_as_functions_are_known(name: str, *, ours: bool, asks: bool) -> None:
     """What only asks for the past answers no search, though it has all the words of one."""
-    assert is_ours(name) is ours
-    assert asks_past(name) is asks
+    assert copies(name) is ours
+    assert ("said" in holds(name)) is asks

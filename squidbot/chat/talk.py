@@ -1,0 +1,504 @@
+"""A conversation from its first line to its end: what is typed is a command or is said to the model."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from itertools import chain
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from squidbot.chat.conversation import BY_USER, Conversation, newest_cut
+from squidbot.chat.screen import budget_line
+from squidbot.commands.events import event_line
+from squidbot.commands.explain import put_explained, put_story
+from squidbot.commands.journal import put_entries
+from squidbot.commands.memory import for_people
+from squidbot.commands.paper import Paper
+from squidbot.commands.reading.explained import explained
+from squidbot.commands.reading.opened import Opened
+from squidbot.commands.reading.stories import story
+from squidbot.commands.texts import ago, count, percent, shorter
+from squidbot.core import events
+from squidbot.core.budget import level_of, reliability
+from squidbot.core.errors import BudgetError, SquidbotError
+from squidbot.core.journal import question_of
+from squidbot.core.memory.asking import Asked
+from squidbot.core.messages import Category, Words
+from squidbot.core.notes.extract import extract
+from squidbot.core.transcript.markers import marked_lines
+from squidbot.hookspecs import hookimpl
+from squidbot.tools.goals import goal_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
+
+    from squidbot.chat.conversation import Turn
+    from squidbot.chat.screen import Screen
+    from squidbot.core.events import Event
+    from squidbot.core.journal import Entry
+    from squidbot.core.memories import Scope
+    from squidbot.core.messages import Message
+    from squidbot.engine import Engine
+    from squidbot.session import Session
+
+__all__ = ["COMMANDS", "Notices", "Setup", "Talk", "piped_line"]
+
+# Of the newest messages so many are told in short.
+NEWEST: Final = 200
+NOTES_TOKENS: Final = 400
+_PASSED: Final = frozenset({Category.RECALLED, Category.FORGOTTEN})
+
+
+def _journal_of(session: Session) -> list[tuple[str, list[str]]]:
+    """Return what a session holds on its goals and decisions, how far it is and what is open, under headings.
+
+    Nothing is written, and no model asked.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    standing = session.core.room().standing
+    marked: dict[str, list[str]] = defaultdict(list)
+    for line in chain.from_iterable(map(marked_lines, standing.markers.between(0, standing.messages))):
+        marked[line.marker].append(line.said)
+    noted = [(one.summary_id, one.last_seq) for block in standing.blocks if (one := block.segment).summary_id]
+    notes = session.wired.store.by_id(session.session_id, [one for one, _ in noted if one])
+    first = max(noted[-1][1] + 1 if noted else 0, standing.messages - NEWEST)
+    newest = list(_messages(session, first, standing.messages - 1))
+    counter = session.wired.counter("classes")
+    short = extract(newest, limit_tokens=NOTES_TOKENS, counter=counter, users_verbatim=False, first_seq=first)
+    parts = {
+        "Pinned": [section.text for section in standing.pins.texts],
+        "Goals": marked["GOAL"],
+        "Decisions": marked["DECISION"],
+        "Progress": marked["CHECKPOINT"],
+        "Next": marked["NEXT"],
+        "Open question": [question_of(newest)],
+        "Notes that stand for older messages": [summary.text for summary in notes],
+        "The newest messages in short, by rule": [short.text],
+    }
+    return [(name, said) for name, said in parts.items() if any(said)]
+
+
+def _messages(session: Session, first: int, last: int) -> Iterator[Message]:
+    for row in session.wired.store.read(session.session_id, first, last):
+        if row.category not in _PASSED:
+            yield session.wired.codecs[row.codec].decode(row.payload)
+
+
+_SLASHED: Final = re.compile(r"/([a-z]+)(?:\s+(.*))?\s*", re.DOTALL)
+# How many entries of the journal a tag finds.
+ENTRIES: Final = 5
+_MESSAGE: Final = re.compile(r"m?([0-9]{1,12})")
+
+
+class Command(NamedTuple):
+    """What a command is called with, what it does, and who does it."""
+
+    takes: str
+    says: str
+    act: Callable[[Talk, str], None]
+
+
+def command_of(said: str) -> tuple[str, str] | None:
+    """Return name and rest where something said is a command, known or not; a path like /etc/hosts is none."""
+    found = _SLASHED.fullmatch(said)
+    return (found[1], (found[2] or "").strip()) if found else None
+
+
+def _undo(talk: Talk, _rest: str) -> None:
+    plan = talk.conversation.session.undo()
+    what = "everything is sent as it was said" if plan.repeats == -1 else "undone"
+    talk.screen.say(f"{what}; {event_line(plan)}")
+
+
+def _compact(talk: Talk, _rest: str) -> None:
+    plan = talk.conversation.session.compact()
+    said = f"shortened; {event_line(plan)}; /undo takes it back" if plan else "there is nothing to shorten"
+    talk.screen.say(said)
+
+
+def _explain(talk: Talk, rest: str) -> None:
+    place, session_id = Opened(talk.setup.engine.wired), talk.setup.session_id
+    messages, paper = place.length(session_id), Paper()
+    found = _MESSAGE.fullmatch(rest)
+    if not messages:
+        talk.screen.say("nothing has been said yet")
+    elif not rest:
+        put_explained(paper, explained(place, session_id), time.time())
+    elif found and int(found[1]) < messages:
+        put_story(paper, story(place, session_id, int(found[1])), time.time())
+    else:
+        talk.screen.fail(f"no message {rest[:40]!r}; there are m0 to m{messages - 1}")
+    paper.print()
+
+
+def _status(talk: Talk, _rest: str) -> None:
+    session, wired, paper = talk.conversation.session, talk.setup.engine.wired, Paper()
+    room, lease = session.core.room(), session.lease
+    standing = room.standing
+    kept = wired.loaded.settings.store.path
+    counted = wired.why_counted(lease.model) if lease.model else ""
+    where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: it is gone when this ends"
+    fraction = talk.reliability(standing.generations)
+    notes = sum(1 for block in standing.blocks if block.segment.summary_id)
+    paper.pairs(
+        [
+            ("session", f"{session.session_id}, {count(standing.messages, 'message')}, {where}"),
+            ("model", talk.model_line),
+            ("window", f"{lease.window_tokens:,} tokens ({lease.source}), {lease.reserved_output_tokens:,} to answer"),
+            ("counted", f"by {lease.counter} ({session.meter.certificate}){f': {counted}' if counted else ''}"),
+            ("budget", talk.budget()[0]),
+            ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
+            ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),
+            ("mode", session.mode),
+            ("tools", ", ".join(talk.conversation.tool_names) or "none"),
+            ("user", talk.setup.scope.user or "nobody is named (--user): facts are everybody's"),
+        ]
+    )
+    paper.print()
+
+
+def _journal(talk: Talk, rest: str) -> None:
+    paper, tag = Paper(), rest.removeprefix("#").strip()
+    entries = _entries(talk, tag)
+    put_entries(paper, entries)
+    if tag:
+        if not entries:
+            paper.say(f"the journal has no entries tagged {tag[:40]!r}")
+        paper.print()
+        return
+    if entries:
+        paper.blank()
+    parts = _journal_of(talk.conversation.session)
+    for number, (name, said) in enumerate(parts):
+        if number:
+            paper.blank()
+        paper.heading(name)
+        for one in said:
+            paper.body(one, whole=True)
+    if not parts and not entries:
+        paper.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, whoever says them")
+    paper.print()
+
+
+def _goals(talk: Talk, rest: str) -> None:
+    action, _, text = rest.partition(" ")
+    book = talk.conversation.session.goals
+    try:
+        goals = book.change(action, text) if action else book.goals()
+    except ValueError as error:
+        talk.screen.fail(f"{error}; for example /goals set Ship the parser")
+        return
+    paper = Paper()
+    for one in goal_lines(goals).splitlines():
+        paper.say(one)
+    paper.print()
+
+
+def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
+    """Return the newest entries of the journal; none where it is switched off."""
+    journals = talk.setup.engine.wired.journals
+    limit = ENTRIES if tag else 1
+    return journals.of(talk.setup.scope).latest(limit, tag=tag).entries if journals.enabled else ()
+
+
+def _memory(talk: Talk, rest: str) -> None:
+    memories, now = talk.setup.engine.memories(talk.setup.scope), time.time()
+    found = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
+    paper = Paper()
+    for one in for_people(found.text).splitlines():
+        hanging = "  " if one.startswith("- ") else ""
+        paper.body("\n".join(wrap(one, paper.columns, subsequent_indent=hanging)), whole=True, indent="")
+    paper.print()
+
+
+def _help(_talk: Talk, _rest: str) -> None:
+    paper = Paper()
+    paper.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
+    paper.blank()
+    paper.say("Enter says it; Alt-Enter, or \\ in front of Enter, begins another line. Ctrl-C stops an answer.")
+    paper.print()
+
+
+def _quit(talk: Talk, _rest: str) -> None:
+    talk.ends = True
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "undo": Command("", "take the newest shortening back", _undo),
+    "compact": Command("", "shorten what is sent now; nothing that was said is lost", _compact),
+    "explain": Command("[m17]", "what the next request holds and why, or what became of a message", _explain),
+    "status": Command("", "session, model, window, budget", _status),
+    "journal": Command("[TAG]", "the journal; goals, decisions, progress and what is open", _journal),
+    "goals": Command("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
+    "memory": Command("[QUERY]", "durable facts, searched or listed", _memory),
+    "help": Command("", "these lines", _help),
+    "quit": Command("", "end; Ctrl-D does, too", _quit),
+}
+
+
+UNNAMED = "unknown command /{name}; there are {known}"
+
+
+def piped_line(_toolbar: Callable[[], str]) -> str:
+    """Return the next line of standard input.
+
+    Raises:
+        EOFError: there is no more.
+    """
+    said = sys.stdin.readline()
+    if not said:
+        raise EOFError
+    return said.removesuffix("\n")
+
+
+# What the user is told of while it happens; a change of the past is told with the request that brings it.
+TOLD: Final = {
+    events.CONTEXT_PRESSURE: "history fills {share:.0%} of its room ({cause})",
+    events.RELIABILITY_LOW: "{cause}",
+    events.SILENT_TRUNCATION: "{cause}",
+    events.USAGE_DROPPED: "{cause}",
+    events.DEGRADED: "{cause}",
+    events.FACTS_ERROR: "{cause}",
+    events.LOW_MEMORY: "{cause}",
+}
+
+
+class Notices:
+    """An extension that keeps what the user is told of."""
+
+    def __init__(self) -> None:
+        """Nothing has happened yet."""
+        self._said: list[str] = []
+
+    @hookimpl
+    def on_event(self, event: Event) -> None:
+        """Keep a sentence on what is worth one."""
+        if event.name in TOLD:
+            self._said.append(TOLD[event.name].format(share=event.fraction, cause=event.cause))
+
+    def take(self) -> list[str]:
+        """Return what has happened since the last time, each once."""
+        said, self._said = self._said, []
+        return list(dict.fromkeys(said))
+
+
+class Setup(NamedTuple):
+    """What a conversation begins with.
+
+    Attributes:
+        engine, alias, session_id: where it is kept, and the model that answers.
+        notices: what events say to the user.
+        scope: who speaks.
+        mode: what is worked at; None: as before.
+        is_demo: whether the model is the demonstration's.
+    """
+
+    engine: Engine
+    alias: str
+    session_id: str
+    notices: Notices
+    scope: Scope
+    mode: str | None = None
+    is_demo: bool = False
+
+
+class Stopping:
+    """What becomes of Ctrl-C within a turn. Outside of `turn` it is as it was."""
+
+    def __init__(self) -> None:
+        """Nothing is stopped yet."""
+        self._listens = False
+        self._wanted = False
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold Ctrl-C back, but inside of `stoppable`; what comes too late for the turn is forgotten with it."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # no other thread is told of it
+            return
+        self._wanted = False
+        before = signal.signal(signal.SIGINT, self._told)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Let Ctrl-C through as a KeyboardInterrupt, also one that came before."""
+        self._listens = True
+        try:
+            if self._wanted:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._listens = False
+
+    def _told(self, _signal: int, _frame: FrameType | None) -> None:
+        self._wanted = True
+        if self._listens:
+            self._listens = False  # a second one must not break off what is done about the first
+            raise KeyboardInterrupt
+
+
+class Talk:
+    """One conversation, its screen, and what was asked for. `ends` is set by what ends it."""
+
+    def __init__(self, setup: Setup, screen: Screen, *, system: str, tools: bool) -> None:
+        """Open the model, which may take its time, and then the session.
+
+        Raises:
+            SquidbotError: the model can't be opened.
+        """
+        self.setup = setup
+        self.screen = screen
+        self.ends = False
+        self.failed = False
+        self._stopping = Stopping()
+        if screen.is_terminal:
+            screen.remark(f"opening {setup.alias}")
+        self._model = setup.engine.model(setup.alias)
+        stoppable = self._stopping.stoppable
+        self.conversation = Conversation(
+            self._model, self._session, screen, system=system, tools=tools, stoppable=stoppable
+        )
+
+    @property
+    def model_line(self) -> str:
+        """Which model it is, and who opens it."""
+        model = self.setup.engine.wired.loaded.settings.model(self.setup.alias)
+        return f"{self.setup.alias} ({self._model.name}, by {model.adapter})"
+
+    def run(self, read: Callable[[Callable[[], str]], str]) -> None:
+        """Go on until there is no more, or a command ends it; `read` takes what tells the line below."""
+        self._greet()
+        while not self.ends:
+            try:
+                said = read(lambda: self.budget()[0])
+            except EOFError:
+                break
+            except KeyboardInterrupt:
+                self.screen.say("Ctrl-D or /quit ends", "dim")
+                continue
+            if said.strip():
+                self._take(said)
+        self._part()
+
+    def turn(self, said: str) -> Turn | None:
+        """Say something to the model, show what comes, and return what became of it; None where it was not said."""
+        try:
+            with self._stopping.turn():
+                turn = self.conversation.say(said)
+        except BudgetError as error:
+            more = "; --no-tools leaves them out" if error.culprit.startswith("tools") else ""
+            self._fail(f"{error}{more}")
+            return None
+        except SquidbotError as error:
+            self._fail(str(error))
+            return None
+        self._tell(turn)
+        return turn
+
+    def budget(self) -> tuple[str, str]:
+        """Return the budget of the next request as a line, and its style."""
+        session = self.conversation.session
+        return budget_line(session.core.room(), session.core.settings)
+
+    def reliability(self, generations: int) -> float:
+        """Return the share of what was said that the model can be relied on to go by."""
+        return reliability(generations, self.conversation.session.lease.parameters_billion)
+
+    def _session(self) -> Session:
+        engine, alias, session_id, _, scope, mode, _ = self.setup
+        return engine.session(session_id, model=alias, form=self._model.form, scope=scope, mode=mode)
+
+    def _take(self, said: str) -> None:
+        named = command_of(said)
+        if named is None:
+            self.turn(said)
+            return
+        name, rest = named
+        if name not in COMMANDS:
+            known = ", ".join(f"/{one}" for one in COMMANDS)
+            self._fail(UNNAMED.format(name=name[:40], known=known))
+            return
+        try:
+            COMMANDS[name].act(self, rest)
+        except SquidbotError as error:
+            self._fail(str(error))
+        if not self.ends:
+            self.screen.say("")
+
+    def _tell(self, turn: Turn) -> None:
+        """Write what a turn has cost, why it broke off, and what happened meanwhile."""
+        if turn.broken == BY_USER:
+            self.screen.say(f"! stopped; {_kept(turn)}", "warn")
+            self.failed = True
+        elif turn.broken:
+            self._fail(turn.broken)
+            self.screen.say(_kept(turn), "dim")
+        elif not turn.text.strip():
+            self.screen.say("(the model said nothing)", "dim")
+        for notice in self.setup.notices.take():
+            self.screen.remark(notice)
+        if turn.sent:
+            self.screen.cost(turn, self.budget(), self.conversation.session.core.settings.prices)
+        self.screen.say("")
+
+    def _fail(self, text: str) -> None:
+        self.failed = True
+        self.screen.fail(text)
+
+    def _greet(self) -> None:
+        wired, screen = self.setup.engine.wired, self.screen
+        session = self.conversation.session
+        window = f"window {session.lease.window_tokens:,} tokens"
+        screen.say(f"squidbot chat: {self.model_line}, {window}", "bold")
+        if self.setup.is_demo:
+            screen.say("A demonstration: the model's weights are random, and so is what it says.", "warn")
+        kept = wired.loaded.settings.store.path
+        if kept:
+            screen.say(f"session {session.session_id} in {kept}; --new begins another one", "dim")
+        else:
+            screen.say("kept in memory only: set store.path in squidbot.toml so that it is there again", "warn")
+        self.conversation.recover()
+        self._remind()
+        screen.say("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends", "dim")
+
+    def _remind(self) -> None:
+        """Write what was said last in a session that goes on."""
+        place, session_id = Opened(self.setup.engine.wired), self.setup.session_id
+        messages = place.length(session_id)
+        if not messages:
+            return
+        said = [row for row in place.store.read(session_id, max(0, messages - 12), messages - 1) if not row.result_ids]
+        when = ago(said[-1].time, time.time()) if said else ""
+        self.screen.say(f"{count(messages, 'message')} so far, the newest {when}:", "dim")
+        columns = self.screen.columns
+        for row in said[-2:]:
+            who = "you" if row.role == "user" else "model"
+            pieces = place.codec(row.codec).portable(row.payload).pieces
+            # Its reasoning is left out, as it was when it came.
+            text = " ".join(piece.text for piece in pieces if isinstance(piece, Words))
+            self.screen.say(f"  {who}: {shorter(text, columns - len(who) - 5)}")
+        cut = newest_cut(place.store, session_id)
+        if cut and cut.seq == messages - 1:
+            self.screen.say(f"  that answer broke off: {cut.why}", "warn")
+
+    def _part(self) -> None:
+        """Write how to go on."""
+        if self.screen.is_terminal and self.setup.engine.wired.loaded.settings.store.path and not self.setup.is_demo:
+            self.screen.say(f"squidbot chat --session {self.setup.session_id} goes on from here", "dim")
+
+
+def _kept(turn: Turn) -> str:
+    return f"what you said is kept{', and what came of the answer' if turn.text.strip() else '; no answer came'}"

@@ -1,0 +1,84 @@
+"""What the user types on a terminal, by prompt_toolkit: with editing, history and several lines at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from squidbot.adapters.common.files import make_file, make_folder
+from squidbot.chat.screen import colours
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prompt_toolkit.key_binding import KeyPressEvent
+
+__all__ = ["typed_lines"]
+
+PROMPT: Final = "> "
+
+
+def typed_lines(words: Iterable[str]) -> Callable[[Callable[[], str]], str]:
+    """Return what reads the next message; Tab completes the words. What is pasted is one message.
+
+    Enter sends it, Alt-Enter or a backslash in front of Enter begins another line.
+    """
+    path = _history_file()
+    session: PromptSession[str] = PromptSession(
+        PROMPT,
+        multiline=True,
+        prompt_continuation=" " * len(PROMPT),
+        key_bindings=_keys(),
+        history=FileHistory(path) if path else InMemoryHistory(),
+        completer=WordCompleter(list(words), sentence=True),
+        complete_while_typing=False,
+        color_depth=None if colours(sys.stdout) else ColorDepth.DEPTH_1_BIT,
+        style=Style.from_dict({"bottom-toolbar": "noreverse", "prompt": "bold"}),
+        # A process suspended in the middle of a turn would leave a model's answer half read.
+        enable_suspend=False,
+    )
+    return lambda toolbar: str(session.prompt(bottom_toolbar=toolbar))
+
+
+def _history_file() -> Path | None:
+    """Return the file of what was typed, made where it is missing, for its owner alone; None where it can't be made.
+
+    It is in $XDG_STATE_HOME, or ~/.local/state (XDG Base Directory 0.8).
+    """
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+        path = Path(state) / "squidbot" / "chat-history"
+        make_folder(path.parent)
+        make_file(path)
+    except (OSError, RuntimeError):  # a home that can't be written to, or none
+        return None
+    return path
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+    keys.add("enter")(_entered)
+    keys.add("escape", "enter")(_continued)
+    return keys
+
+
+def _entered(event: KeyPressEvent) -> None:
+    buffer = event.current_buffer
+    if buffer.document.char_before_cursor == "\\":
+        buffer.delete_before_cursor()
+        buffer.insert_text("\n")
+    else:
+        buffer.validate_and_handle()
+
+
+def _continued(event: KeyPressEvent) -> None:
+    event.current_buffer.insert_text("\n")

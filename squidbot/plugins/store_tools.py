@@ -1,0 +1,292 @@
+"""The tools of a store for programs that keep their conversations elsewhere, and name one by its id."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from squidbot.core.errors import BudgetError, RecallError, SquidbotError
+from squidbot.core.messages import Cost
+from squidbot.core.notes.extract import clip, one_line
+from squidbot.core.recall.history import HITS, Asked, line_of
+from squidbot.core.recall.history import named as named_run
+from squidbot.core.transcript.bookkeeping import Keys
+from squidbot.core.view.current import Shelf
+from squidbot.core.view.marks import Hints, fence, harmless, refused
+from squidbot.core.view.renderer import Renderer
+from squidbot.memory import Lists
+from squidbot.plugins.host import overview, told_of
+from squidbot.session import Session
+from squidbot.tools.goals import GOAL, change_goal
+from squidbot.tools.history import OFFSET, QUERY, codec_of, found_in, hits_in, page_of
+from squidbot.tools.journal import ADD_ENTRY, JOURNAL_STATUS, LIST_ENTRIES
+from squidbot.tools.memory import PROGRAM_TOOLS
+from squidbot.tools.session import ToolContext
+from squidbot.tools.table import named, offered
+from squidbot.tools.tool import Answer, Tool, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.memories import Scope
+    from squidbot.core.messages import StoredMessage
+    from squidbot.core.recall.history import Hit
+    from squidbot.core.recall.search import Query
+    from squidbot.plugins.host import Hosted
+
+__all__ = ["StoreTools"]
+
+# What an answer costs at most: these programs say nothing of the room that they have.
+ANSWER_TOKENS: Final = 4_000
+# Where no conversation is named: how many are looked through, and what is shown of each.
+MOST_SEARCHED: Final = 100
+HITS_OF_EACH: Final = 3
+MOST_LISTED: Final = 20
+# What one call may record.
+MOST_MESSAGES: Final = 100
+MOST_CHARS: Final = 200_000
+KEY_CHARS: Final = 200
+ID_CHARS: Final = 200
+HINTS: Final = Hints(
+    recall="history_recall {}",
+    page="more: history_recall {}",
+    found="more: history_search offset {}",
+    facts="more: memory_search with offset {}",
+    listed="more: memory_list after {}",
+    forget="memory_forget takes an id",
+    search="memory_list shows what there is",
+    ids="memory_search and memory_list show them",
+)
+_CONVERSATION: Final = {"type": "string", "description": "the conversation, by its id; status lists some"}
+_MESSAGE: Final = {
+    "type": "object",
+    "properties": {"role": {"type": "string", "enum": ["user", "assistant"]}, "text": {"type": "string"}},
+    "required": ["role", "text"],
+}
+_HANDLE: Final = {"type": "string", "description": "such as m17, m17-m40 or s12-80.ab12"}
+_SEARCH: Final = "Find what was said, in the conversation of an id, or without one in all that were begun last."
+_SEARCHED: Final = {"query": QUERY, "conversation_id": {"type": "string"}, "offset": OFFSET}
+_RECALL: Final = "Bring back words as they were said: where a text says `recall ID`, or a page ends with an offset."
+_APPEND: Final = "Record messages behind a conversation, to be found later; what is sent again under a key is not."
+_APPENDED: Final[dict[str, dict[str, object]]] = {
+    "conversation_id": {"type": "string", "description": "the conversation; a new id begins one"},
+    "key": {
+        "type": "string",
+        "description": "your own name for these messages: the same when you send them again",
+    },
+    "messages": {"type": "array", "items": _MESSAGE},
+}
+_STATUS: Final = "Tell which conversations there are, newest first, and whether facts may be added."
+
+
+class StoreTools:
+    """The tools, over one store. Threads may share it; no method raises."""
+
+    def __init__(self, hosted: Hosted, scope: Scope) -> None:
+        """Take what opens the store; `scope` says whose durable facts are found and told."""
+        self._hosted = hosted
+        self._scope = scope
+        recalls = {"conversation_id": _CONVERSATION, "id": _HANDLE, "offset": OFFSET}
+        self._table = (
+            *PROGRAM_TOOLS,
+            Tool("history_search", _SEARCH, _SEARCHED, {"": self._search}),
+            Tool("history_recall", _RECALL, recalls, {"": self._recall}),
+            Tool("history_append", _APPEND, _APPENDED, {"": self._append}, effect="adds"),
+            Tool("status", _STATUS, {}, {"": self._status}),
+            GOAL._replace(
+                arguments={"conversation_id": _CONVERSATION, **GOAL.arguments},
+                acts={action: self._goal if act is change_goal else act for action, act in GOAL.acts.items()},
+            ),
+            ADD_ENTRY,
+            LIST_ENTRIES,
+            JOURNAL_STATUS,
+        )
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that settings offer.
+
+        Raises:
+            ConfigError: a setting is wrong.
+        """
+        return offered(self._table, self._wired.loaded.settings)
+
+    def call(self, name: str, arguments: Mapping[str, object]) -> Answer:
+        """Answer a call of a tool."""
+
+        def act() -> Answer:
+            tool = named(self._table, name, self._wired.loaded.settings)
+            if tool is None:
+                return Answer(refused(f"there is no tool {name[:60]!a}"), is_error=True)
+            return answer(tool, self._context(), arguments)
+
+        return self._safely(f"answer {name}", str(arguments.get("conversation_id", "")), act)
+
+    def overview(self, session_id: str) -> Answer:
+        """Tell of one conversation: how long it is, how it began, its notes, what was said last."""
+
+        def act() -> Answer:
+            self._length(session_id)
+            wired = self._wired
+            shelf = Shelf(session_id, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
+            return Answer(overview(shelf, self._session(session_id), ANSWER_TOKENS))
+
+        return self._safely("give an overview", session_id, act)
+
+    def _safely(self, what: str, session_id: str, act: Callable[[], Answer]) -> Answer:
+        def told() -> Answer:
+            try:
+                return act()
+            except SquidbotError as error:
+                return Answer(refused(str(error)[:1_000]), is_error=True)
+
+        failed = Answer(f"<squidbot could not {what}; its log says why>", is_error=True)
+        return self._hosted.safely(what, session_id, told, failed)
+
+    @property
+    def _wired(self) -> Wired:
+        return self._hosted.engine.wired
+
+    def _context(self) -> ToolContext:
+        room = Cost(ANSWER_TOKENS, ANSWER_TOKENS)
+        return ToolContext(self._wired, self._wired.meter(), self._scope, room, time.time(), hints=HINTS)
+
+    def _recall(self, context: ToolContext, conversation_id: str, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
+        self._length(conversation_id)
+        return page_of(context, conversation_id, id, offset)
+
+    def _goal(  # the tool's arguments
+        self,
+        context: ToolContext,
+        conversation_id: str,
+        action: str,
+        text: str = "",
+        done: bool = False,  # noqa: FBT001, FBT002  # as above
+    ) -> str:
+        self._length(conversation_id)
+        session = self._session(conversation_id).lookups
+        return change_goal(replace(context, session=session), action, text, done)
+
+    def _search(self, context: ToolContext, query: str, conversation_id: str = "", offset: int = 0) -> str:
+        """Return what was found in one conversation or, without an id, in those that were begun last."""
+        if conversation_id:
+            self._length(conversation_id)
+            return found_in(context, conversation_id, query, offset)
+        words, every = Asked(query).words(), self._sessions()
+        looked = every[-MOST_SEARCHED:][::-1]
+        best = {name: _best(context, name, query, words) for name, _ in looked}
+        found = [(hit, name) for name, hits in best.items() for hit in hits or ()]
+        found.sort(key=lambda one: -one[0].score)
+        where = f"in {len(looked):,} of {len(every):,} conversations"
+        lost = sum(hits is None for hits in best.values())
+        where += f" ({lost} can't be read)" if lost else ""
+        if not found:
+            return fence("found", f"no message {where} for: {one_line(query)[:80]}", "[try other words]")
+        lines = "\n".join(f"{_shown(name)} {line_of(hit, context.now)}" for hit, name in found[:HITS])
+        about = f"best first, times are UTC, {where}, for: {one_line(query)[:80]}"
+        return f"{fence('found', about, lines)}\n[name the conversation to see more of it]"
+
+    def _append(
+        self, context: ToolContext, conversation_id: str, key: str, messages: Sequence[Mapping[str, str]]
+    ) -> str:
+        """Record messages behind a conversation; under the same key once."""
+        _check_id(conversation_id)
+        _check(key, messages)
+        rows = self._recorded(conversation_id, key, messages)
+        texts = [codec_of(context.wired, row.codec).text(row.payload) for row in rows]
+        ids = named_run(rows[0].seq, rows[-1].seq)
+        if texts != [one["text"] for one in messages]:
+            raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
+        return f"[recorded as {ids} of {_shown(conversation_id)}; what is sent again under this key is not]"
+
+    def _status(self, context: ToolContext) -> str:
+        """Return where the store is, which conversations it has, whether facts may be added."""
+        store, settings = context.wired.store, context.wired.loaded.settings
+        sessions = self._sessions()
+        facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
+        shown = [f"{_shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
+        more = [f"[{len(sessions) - MOST_LISTED:,} that were begun before]"] if len(sessions) > MOST_LISTED else []
+        head = [f"store: {settings.store.path or 'in memory'}", f"durable facts: {facts}"]
+        return "\n".join([*head, f"conversations: {len(sessions):,}, newest first", *shown, *more])
+
+    def _recorded(self, session_id: str, key: str, messages: Sequence[Mapping[str, str]]) -> tuple[StoredMessage, ...]:
+        known = Keys(self._wired.store, session_id).find(key)
+        if known is not None:
+            return tuple(self._wired.store.read(session_id, known.first_seq, known.last_seq))
+        session = self._session(session_id)
+        try:
+            awaited = session.core.room().awaited
+        except BudgetError:
+            awaited = ()
+        if awaited:
+            raise RecallError(f"m{awaited[0].seq} awaits results of its tool calls: its program is at work; try later")
+        return session.record([{"role": one["role"], "content": one["text"]} for one in messages], key=key)
+
+    def _session(self, session_id: str) -> Session:
+        """Return the conversation in the window that its program has: another would change what that one sends."""
+        engine = self._hosted.engine
+        lease = engine.wired.engine.lease(session_id)
+        if lease is None:
+            return engine.session(session_id, scope=self._scope)
+        made = engine.session(session_id, model=lease.model, window_tokens=lease.window_tokens, scope=self._scope)
+        if made.lease.lease_id == lease.lease_id:
+            return made
+        return Session(engine.wired, session_id, lease, engine.wired.codecs["openai.chat"], scope=self._scope)
+
+    def _sessions(self) -> list[tuple[str, int]]:
+        """Return every conversation with how many messages it has, oldest first."""
+        store: object = self._wired.store
+        if not isinstance(store, Lists):
+            raise RecallError("this store can't list its conversations; name one")
+        return [(name, count) for name, count in store.sessions() if count]
+
+    def _length(self, session_id: str) -> int:
+        """Return how many messages a conversation has.
+
+        Raises:
+            RecallError: there is none of that id; the text names some.
+        """
+        _check_id(session_id)
+        messages = self._wired.store.head(session_id)[0]
+        if not messages:
+            names = ", ".join(_shown(name) for name, _ in self._sessions()[-5:][::-1])
+            raise RecallError(
+                f"no conversation is called {session_id!a:.80}; {f'newest: {names}' if names else 'there is none yet'}"
+            )
+        return messages
+
+
+def _best(context: ToolContext, session_id: str, query: str, words: Query) -> list[Hit] | None:
+    """Return the first hits in a conversation; None where it can't be read: the others still can."""
+    try:
+        return list(islice(hits_in(context, session_id, query, words), HITS_OF_EACH))
+    except SquidbotError:
+        return None
+
+
+def _check_id(session_id: str) -> None:
+    if not session_id or len(session_id) > 1_024:
+        raise RecallError(f"conversation_id has {len(session_id):,} characters; it is 1 to 1,024, as status lists them")
+
+
+def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
+    """Check what is to be recorded.
+
+    Raises:
+        RecallError: it is not to be.
+    """
+    if len(key) > KEY_CHARS:
+        raise RecallError(f"key is the client's own name for these messages, 1 to {KEY_CHARS} characters")
+    if not 1 <= len(messages) <= MOST_MESSAGES:
+        raise RecallError(f"there are {len(messages):,} messages; 1 to {MOST_MESSAGES} are recorded at once")
+    if any(not one["text"].strip() for one in messages):
+        raise RecallError("each message has a role, user or assistant, and a text")
+    if (chars := sum(len(one["text"]) for one in messages)) > MOST_CHARS:
+        raise RecallError(f"the messages have {chars:,} characters; at most {MOST_CHARS:,} are recorded at once")
+
+
+def _shown(session_id: str) -> str:
+    return clip(one_line(harmless(session_id)), ID_CHARS)

@@ -1,0 +1,96 @@
+"""The tool `goal`: what a session is after, shown and changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from squidbot.core.errors import BudgetError, RecallError
+from squidbot.core.transcript.goals import ACTIONS, MOST_CHARS, UNLOCK, same
+from squidbot.core.view.marks import harmless
+from squidbot.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.core.transcript.goals import GoalBook, GoalItem, Goals
+    from squidbot.tools.session import ToolContext
+
+__all__ = ["GOAL", "change_goal", "goal_lines"]
+
+# A lock is the user's: what a model could take back at a word of a tool's output would be none.
+_ACTIONS: Final = (*(action for action in ACTIONS if action != UNLOCK), "show")
+# What stands for good, or steers all that follows, is in the user's words.
+_USERS: Final = {"set": "a goal is set", "lock": "a decision is locked"}
+_DONE: Final = {"milestone": " (reached)", "decision": " (locked)"}
+
+
+def goal_lines(goals: Goals) -> str:
+    """Return goals as lines: the active one, all that belongs to it, and what stands for the whole session."""
+    lines = [f"goal: {goals.active.text}" if goals.active else "no goal is active"]
+    kept = (*goals.milestones, *goals.decisions, *goals.architecture, *goals.artifacts, *goals.blockers)
+    lines += [_line(one) for one in kept]
+    if goals.next_step:
+        lines.append(f"next: {goals.next_step}")
+    return "\n".join(lines)
+
+
+def _line(item: GoalItem) -> str:
+    return f"{item.kind}{_DONE.get(item.kind, '') if item.done else ''}: {item.text}"
+
+
+def change_goal(context: ToolContext, action: str, text: str = "", done: bool = False) -> str:  # noqa: FBT001, FBT002  # the tool's argument
+    """Make a change, or none, and return the goals as they are then, the oldest lines left out where room ends.
+
+    A goal is set, and a decision locked, only in words that the session's user has said himself: what a tool printed
+    may have made the model call.
+    """
+    book = context.own.goals
+    if action in _USERS and len(text) <= MOST_CHARS:
+        _check_own(book, action, text)
+    goals = book.goals() if action == "show" else book.change(action, text, done=done)
+    return harmless(_within(goal_lines(goals), min(context.room), book.count))
+
+
+def _check_own(book: GoalBook, action: str, text: str) -> None:
+    """Check that the words are the user's, where somebody knows these; a goal that was set before has been."""
+    goals = book.goals()
+    known = [one.text for one in (goals.active, *goals.ended) if one] if action == "set" else []
+    if book.own and text.strip() and not book.own(text) and not any(same(one, text) for one in known):
+        raise RecallError(
+            f"{_USERS[action]} only in words that the user has said himself: take a sentence of his, or a part of one, "
+            "as he wrote it, or ask him to say it in a short message of its own; nothing was changed"
+        )
+
+
+def _within(text: str, most_tokens: int, count: Callable[[str], int]) -> str:
+    """Return the first line of a text and as many of the last ones as fit, with a word on those between."""
+    first, *others = text.splitlines()
+    shown, every = text, len(others)
+    while others and count(shown) > most_tokens:
+        others = others[len(others) // 2 + 1 :]
+        shown = "\n".join([first, f"[{every - len(others)} lines are left out here]", *others])
+    return shown
+
+
+def _unlock(_context: ToolContext) -> str:
+    raise RecallError("a locked decision stands for good; only the user takes a lock away: ask for it")
+
+
+GOAL: Final = Tool(
+    "goal",
+    "What this conversation is after; it stays in view whatever else falls out. set names the goal (one at a time), "
+    "lock a decision that must stand for good, both only as the user worded them; "
+    "milestone a part of the goal (done: true when reached), decide a decision, "
+    "architecture how the work is built (done: true when no longer so), artifact what was made, block what is in the "
+    "way (done: true when over), next the next step, close ends the goal. One line each.",
+    {
+        "action": {"type": "string", "enum": [*_ACTIONS]},
+        "text": {"type": "string", "description": "all but show; of close the goal's own, or none"},
+        "done": {"type": "boolean", "description": "milestone: reached; block, architecture: over"},
+    },
+    {**dict.fromkeys(_ACTIONS, change_goal), UNLOCK: _unlock},
+    lambda settings: settings.goals.tool,
+    '{"action": "set", "text": "Ship the parser"}',
+    refusals=(BudgetError,),
+    effect="adds",
+)

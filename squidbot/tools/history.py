@@ -1,0 +1,135 @@
+"""The tool `history`: words that were said, found and brought back, in this session and in those it goes on from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from squidbot.core.errors import ConfigError, RecallError
+from squidbot.core.memory.injected import Turns
+from squidbot.core.recall.history import HITS, Asked, Maker, hits_of, listed, named, resolve, within
+from squidbot.core.transcript.lineage import ancestors, shown
+from squidbot.core.view.current import Shelf
+from squidbot.core.view.renderer import Renderer
+from squidbot.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.ports import Codec
+    from squidbot.core.recall.history import Hit
+    from squidbot.core.recall.search import Query
+    from squidbot.tools.session import ToolContext
+
+__all__ = ["HISTORY", "HOST_HISTORY", "OFFSET", "QUERY", "codec_of", "expand", "found_in", "hits_in", "page_of"]
+
+QUERY: Final = {"type": "string", "description": 'words, names, or a "quoted phrase" to look for'}
+OFFSET: Final = {"type": "integer", "description": "where the page begins, as the one before says"}
+
+
+def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> str:  # noqa: A002  # the tool's argument
+    """Return the messages that answer a query; `id` names a session that this one goes on from."""
+    earlier = _ancestor(context, id.strip())
+    if earlier:
+        return _of_ancestor(context, earlier, lambda inner: found_in(inner, earlier, query, offset))
+    return context.own.history.search(query, offset=offset, now=context.now, hints=context.hints).text
+
+
+def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
+    """Return a page of what was said; in front of the id of a message an earlier session's may stand."""
+    name, mark, rest = id.strip().rpartition("#")
+    if not mark or _ancestor(context, rest):
+        return context.own.history.expand(id, offset, now=context.now, hints=context.hints).text
+    earlier = _ancestor(context, name)
+    if not earlier:
+        every = ", ".join(map(shown, ancestors(context.wired.store, context.session_id))) or "none"
+        raise RecallError(f"this conversation does not go on from {name!a:.80}; it does from: {every}")
+    return _of_ancestor(context, earlier, lambda inner: page_of(inner, earlier, rest, offset))
+
+
+def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> str:
+    """Return a page of what was said in a session that is not open.
+
+    Raises:
+        RecallError: nothing is stored under the id, or there is no room.
+        StoreError: the store failed.
+    """
+    store = context.wired.store
+    run = resolve(handle, store.head(session_id)[0], store, session_id)
+    shelf = Shelf(session_id, store, store, Renderer(context.meter, context.wired.codecs))
+    page = Maker(shelf, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
+    if page is None:
+        raise RecallError(f"{named(*run[:2])} has no room in an answer; ask for one message of it")
+    return page.text
+
+
+def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> str:
+    """Return the messages of a session that is not open that answer a query.
+
+    Raises:
+        RecallError: there is nothing to look for, or no room.
+        StoreError: the store failed.
+    """
+    asked = Asked(query, offset, HITS, context.now)
+    hits = islice(hits_in(context, session_id, query, asked.words()), offset, offset + HITS + 1)
+    page = listed(asked, list(hits), context.meter, context.room, context.hints)
+    if page is None:
+        raise RecallError("the hits have no room in an answer; look for less")
+    return page.text
+
+
+def hits_in(context: ToolContext, session_id: str, query: str, words: Query) -> Iterator[Hit]:
+    """Yield what of a session that is not open answers a query, best first."""
+    codec = partial(codec_of, context.wired)
+    return hits_of(Turns(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
+
+
+def codec_of(wired: Wired, tag: str) -> Codec:
+    """Return what reads messages of a form.
+
+    Raises:
+        ConfigError: no extension that is loaded does.
+    """
+    if tag not in wired.codecs:
+        raise ConfigError(f"no codec reads messages of the form {tag!r}; load its extension")
+    return wired.codecs[tag]
+
+
+def _ancestor(context: ToolContext, name: str) -> str:
+    """Return the id of a session that this one goes on from, by its name as models read it; "" for none."""
+    every = ancestors(context.wired.store, context.session_id) if name else ()
+    return next((one for one in every if name in {one, shown(one)}), "")
+
+
+def _of_ancestor(context: ToolContext, session_id: str, look: Callable[[ToolContext], str]) -> str:
+    """Return what is found in an earlier session, whose ids have its name in front."""
+    behind, name = f"\n[of {shown(session_id)}]", shown(session_id).replace("{", "{{").replace("}", "}}")
+    recall, page = (hint.replace("{}", f"{name}#{{}}") for hint in (context.hints.recall, context.hints.page))
+    hints = context.hints._replace(recall=recall, page=page)
+    return look(replace(context, room=context.room.less(context.meter.text(behind)), hints=hints)) + behind
+
+
+HISTORY: Final = Tool(
+    "history",
+    "This conversation's past. All of it is stored, though not all is in view. Where a note, a pointer or a cut output "
+    "says `recall ID`, recall brings back the words as they were said. search finds messages by words, names and "
+    '"quoted phrases". expand opens the next page where one ends with `expand ID offset N`.',
+    {
+        "action": {"type": "string", "enum": ["search", "recall", "expand"]},
+        "id": {"type": "string", "description": "recall, expand: such as s12-80.ab12, m17 or m17-m40"},
+        "query": {"type": "string", "description": "search: what to look for"},
+        "offset": OFFSET,
+    },
+    {"search": search, "recall": expand, "expand": expand},
+    example='{"action": "recall", "id": "m17"}',
+)
+HOST_HISTORY: Final = Tool(
+    "history",
+    "Brings back words of this conversation as they were said, where a note, a pointer or a cut output says "
+    "`recall ID`; the next page where one ends with `expand ID offset N`.",
+    {"id": {"type": "string", "description": "such as s12-80.ab12, m17 or m17-m40"}, "offset": OFFSET},
+    {"": expand},
+)

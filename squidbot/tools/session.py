@@ -1,0 +1,166 @@
+"""What a session looks up for its host and its model: what was said before, durable facts, goals; its tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import BudgetError, RecallError
+from squidbot.core.events import DEGRADED, Event
+from squidbot.core.memory.extract import utterances
+from squidbot.core.transcript.documents import SessionDocuments
+from squidbot.core.transcript.goals import GoalBook
+from squidbot.core.transcript.scopes import SCOPE, scope_at
+from squidbot.core.view.marks import HINTS, Hints, copies
+from squidbot.tools.tool import answer
+from squidbot.wiring.streams import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from squidbot.bootstrap import Wired
+    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.memories import Scope
+    from squidbot.core.memory.extract import Utterance
+    from squidbot.core.messages import Cost
+    from squidbot.core.recall.history import Page
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.services.documents import Sources
+    from squidbot.tools.tool import Answer, Tool
+    from squidbot.wiring.extensions import Place
+
+__all__ = ["SessionTools", "ToolContext"]
+
+# Of the newest messages so many are looked through for words that a model wants kept as the user's.
+_SPOKEN = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """The surroundings of one call.
+
+    Attributes:
+        wired: the engine's parts.
+        meter: counts answers.
+        scope: whose durable facts and journal it is.
+        room: what the answer may cost.
+        now: in seconds since 1970.
+        session: the session whose model calls; None for a program that keeps its conversations elsewhere.
+        hints: what the reader of the answer can call next.
+    """
+
+    wired: Wired
+    meter: Meter
+    scope: Scope
+    room: Cost
+    now: float
+    session: SessionTools | None = None
+    hints: Hints = HINTS
+
+    @property
+    def session_id(self) -> str:
+        """The session's id; "" without one."""
+        return self.session.session_id if self.session else ""
+
+    @property
+    def own(self) -> SessionTools:
+        """The session.
+
+        Raises:
+            RecallError: there is none.
+        """
+        if self.session is None:
+            raise RecallError("this needs a conversation")
+        return self.session
+
+
+class SessionTools:
+    """What was said in a session, and the durable facts of its scope. All times are in seconds since 1970.
+
+    What is raised stands at the methods of `Session`, which say what these do.
+    """
+
+    def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: Place) -> None:
+        """Use `Session`; `place` tells extensions what was looked up, and where."""
+        self.session_id = core.session_id
+        self.history = wired.engine.history(core, meter)
+        self.wired = wired
+        self._core = core
+        self._meter = meter
+        self._place = place
+
+    def recall(self, handle: str, offset: int, now: float) -> Page:
+        """Return a page of what was said, which is recorded behind the transcript."""
+        return self._told(self.history.recall(handle, offset, now=now))
+
+    def expand(self, handle: str, offset: int, now: float) -> Page:
+        """Return a page of what was said, and write nothing."""
+        return self._told(self.history.expand(handle, offset, now=now))
+
+    def _told(self, page: Page) -> Page:
+        self._place.recalled("history", page.text)
+        return page
+
+    def spoken(self) -> Iterator[Utterance]:
+        """Yield what the session's user says in the newest messages."""
+        store = self.wired.store
+        last_seq = store.head(self.session_id)[0] - 1
+        scopes = SCOPE.state(store, self.session_id)
+        rows = store.read(self.session_id, max(0, last_seq - _SPOKEN + 1), last_seq) if last_seq >= 0 else []
+        mine = (row for row in rows if row.role == "user" and scope_at(scopes, row.seq) == self._place.scope)
+        yield from utterances(mine, self.wired.codecs)
+
+    def _says(self, words: str) -> bool:
+        """Return whether the session's user says these words himself, in his newest messages."""
+        from squidbot.core.own_words import says  # noqa: PLC0415  # its patterns take a third of a start to compile
+
+        return any(says(one.text, words) for one in self.spoken())
+
+    @property
+    def goals(self) -> GoalBook:
+        """What the session is after, in its window."""
+        window_tokens = self._core.lease.window_tokens
+        return GoalBook(self.wired.store, self.session_id, window_tokens, self._count, wait, self._says)
+
+    @property
+    def documents(self) -> SessionDocuments:
+        """The documents in the head of the session's requests, in its window."""
+        return SessionDocuments(self.wired.store, self.session_id, self._core.lease.window_tokens, self._count, wait)
+
+    def _count(self, text: str) -> int:
+        return self._meter.text(text).bound
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where its documents come from: files, read, kept, loaded and dropped."""
+        from squidbot.services.documents import Sources  # noqa: PLC0415  # few sessions have any
+
+        core, relay = self._core, self.wired.relay
+
+        def told(said: str) -> None:
+            relay.notify(Event(DEGRADED, core.session_id, said, core.lease.lease_id, model=core.lease.model))
+
+        return Sources.of(self.wired.loaded, self.documents, told)
+
+    @property
+    def wants_documents(self) -> bool:
+        """Whether settings want any looked after."""
+        context = self.wired.loaded.settings.context
+        return bool(context.folder or context.autoload_project_docs)
+
+    def answer(self, tool: Tool, arguments: Mapping[str, object] | str, now: float, hints: Hints = HINTS) -> Answer:
+        """Return what a model's call of a tool answers, never more than the next request has free.
+
+        The room that the answer needs is taken from further calls of the same step.
+        """
+        place = self._place
+        context = ToolContext(self.wired, self._meter, place.scope, self.history.free(), now, self, hints)
+        told = answer(tool, context, arguments)
+        try:
+            self.history.hand_out(self._meter.message(told.text))
+        except BudgetError:
+            return told  # no request fits at all
+        if copies(tool.name):
+            place.recalled(tool.name, told.text)
+        return told
