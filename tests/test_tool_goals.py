@@ -15,8 +15,8 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Cost
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.marks import tool_names
-from squidbot.hosting.store_tools import StoreTools
 from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.store_tools import StoreTools
 from squidbot.tools.goals import GOAL
 from squidbot.tools.session import ToolContext
 from squidbot.tools.tool import answer, definition

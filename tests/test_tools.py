@@ -14,8 +14,8 @@ from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.marks import ANSWERS
-from squidbot.hosting.store_tools import StoreTools
 from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.store_tools import StoreTools
 from squidbot.tools.memory import PROGRAM_TOOLS
 from squidbot.tools.table import FOR_HOSTS, FOR_SESSIONS, history_tool
 

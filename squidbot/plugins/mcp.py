@@ -21,8 +21,8 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
 from squidbot.core.memories import Scope
-from squidbot.hosting.store_tools import StoreTools
 from squidbot.plugins.host import Hosted
+from squidbot.plugins.store_tools import StoreTools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

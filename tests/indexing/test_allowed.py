@@ -10,8 +10,8 @@ import pytest
 import squidbot
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
-from squidbot.hosting.store_tools import StoreTools
 from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.store_tools import StoreTools
 
 if TYPE_CHECKING:
     from pathlib import Path
