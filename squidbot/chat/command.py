@@ -28,7 +28,7 @@ from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from squidbot.chat.conversation import Turn
+    from squidbot.chat.conversation import ChatTurn
     from squidbot.engine import Engine
     from squidbot.hookspecs import Store
 
@@ -237,7 +237,7 @@ def _asked_once(talk: Talk, question: str, *, as_json: bool) -> int:
     return ANSWER_IS_NO if turn.broken else 0
 
 
-def _json(talk: Talk, turn: Turn) -> dict[str, object]:
+def _json(talk: Talk, turn: ChatTurn) -> dict[str, object]:
     return {
         "session": talk.setup.session_id,
         "model": talk.setup.alias,

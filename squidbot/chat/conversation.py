@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Chat, Codec, TranscriptStore
     from squidbot.session import Assembly, Session
 
-__all__ = ["BY_DEATH", "BY_USER", "MOST_STEPS", "Conversation", "Cut", "Sent", "Turn", "Watcher", "newest_cut"]
+__all__ = [
+    "BY_DEATH",
+    "BY_USER",
+    "MOST_STEPS",
+    "AnsweredRequest",
+    "ChatSession",
+    "ChatTurn",
+    "Cut",
+    "Watcher",
+    "newest_cut",
+]
 
 # The kind of its records.
 KIND: Final = "cut"
@@ -114,7 +124,7 @@ class Watcher(Protocol):
         """See a sentence about what happens."""
 
 
-class Sent(NamedTuple):
+class AnsweredRequest(NamedTuple):
     """One request that was answered: what it cost as a bound, what it might have, and what the provider reports."""
 
     bound_tokens: int
@@ -123,25 +133,25 @@ class Sent(NamedTuple):
 
 
 @dataclass(slots=True)
-class Turn:
+class ChatTurn:
     """What became of a turn.
 
     Attributes:
         text: the model's last words in it, as far as they came.
         sent: its requests that were answered, in order.
         calls: names of the tools that were called, in order.
-        broken: why the answer is not whole; "" where it is. By the user: `cut.BY_USER`.
+        broken: why the answer is not whole; "" where it is. By the user: `BY_USER`.
         error: what broke it off; None where the user did, or nothing.
     """
 
     text: str = ""
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[AnsweredRequest] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     broken: str = ""
     error: SquidbotError | None = None
 
 
-class Conversation:
+class ChatSession:
     """One session, and a model that answers in it."""
 
     def __init__(  # noqa: PLR0913  # what a conversation is held with
@@ -175,7 +185,7 @@ class Conversation:
         """What the model may call: what extensions leave of ours."""
         return tool_names(self._tools)
 
-    def say(self, text: str) -> Turn:
+    def say(self, text: str) -> ChatTurn:
         """Say something, and return what became of the turn; no failure of the model is raised.
 
         Raises:
@@ -184,7 +194,7 @@ class Conversation:
         """
         self.recover()
         self._settle()
-        turn = Turn()
+        turn = ChatTurn()
         assembly = self._assembled(text, notice=self._notice())
         # Before the model is called: whatever becomes of that, it was said (M7).
         self.session.record(assembly.incoming)
@@ -208,7 +218,7 @@ class Conversation:
 
     # -- one turn ---------------------------------------------------------------------------------------------
 
-    def _answered(self, turn: Turn, assembly: Assembly) -> None:
+    def _answered(self, turn: ChatTurn, assembly: Assembly) -> None:
         """Go on until the model has answered without calling a tool."""
         for step in range(MOST_STEPS + 1):
             reply, assembly = self._replied(turn, assembly)
@@ -216,7 +226,7 @@ class Conversation:
             *_, stored = self.session.record(reply.message, usage=usage)
             self._heard.end()
             report = assembly.report
-            turn.sent.append(Sent(report.cost.bound, report.limit.bound, usage))
+            turn.sent.append(AnsweredRequest(report.cost.bound, report.limit.bound, usage))
             message = self._codec(stored).decode(stored.payload)
             turn.text = message.text
             self._watcher.ended()
@@ -230,7 +240,7 @@ class Conversation:
                 return
             assembly = self._assembled()
 
-    def _replied(self, turn: Turn, assembly: Assembly) -> tuple[Reply, Assembly]:
+    def _replied(self, turn: ChatTurn, assembly: Assembly) -> tuple[Reply, Assembly]:
         """Return the model's next message, and the request that it answers: a shorter one where that did not fit."""
         self._watcher.asked(assembly)
         try:
@@ -240,7 +250,7 @@ class Conversation:
         self._watcher.asked(shorter)
         return self._reply(turn, shorter), shorter
 
-    def _reply(self, turn: Turn, assembly: Assembly) -> Reply:
+    def _reply(self, turn: ChatTurn, assembly: Assembly) -> Reply:
         pieces: list[str] = []
 
         def told(text: str) -> None:
@@ -262,7 +272,7 @@ class Conversation:
             self._keep(turn, pieces, str(error))
             raise
 
-    def _keep(self, turn: Turn, pieces: list[str], why: str) -> None:
+    def _keep(self, turn: ChatTurn, pieces: list[str], why: str) -> None:
         """Record what came of an answer that broke off, and that it did."""
         turn.text = "".join(pieces)
         self._watcher.ended()
@@ -302,7 +312,7 @@ class Conversation:
         self._watcher.remark(f"too long for the model ({error}); asked again with less: {tokens}")
         return shorter
 
-    def _call(self, turn: Turn, step: StoredMessage, calls: tuple[ToolCall, ...], *, enough: bool) -> None:
+    def _call(self, turn: ChatTurn, step: StoredMessage, calls: tuple[ToolCall, ...], *, enough: bool) -> None:
         """Make the calls of a step, one after the other, and record their results together, as they have to stand."""
         answers = []
         for call in calls:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-    from squidbot.chat.conversation import Turn
+    from squidbot.chat.conversation import ChatTurn
     from squidbot.core.compaction.turn import Room
     from squidbot.core.messages import ToolCall
     from squidbot.core.plan import Prices
@@ -220,7 +220,7 @@ class Screen:
         else:
             complain(text)
 
-    def cost(self, turn: Turn, budget: tuple[str, str], prices: Prices) -> None:
+    def cost(self, turn: ChatTurn, budget: tuple[str, str], prices: Prices) -> None:
         """Write what a turn has cost, and how full the next request is."""
         if self._quiet:
             return
@@ -247,7 +247,7 @@ class Screen:
         sys.stdout.flush()
 
 
-def _spent(turn: Turn, prices: Prices) -> str:
+def _spent(turn: ChatTurn, prices: Prices) -> str:
     """Return what the requests of a turn took, as their provider reports it: "" where it reports nothing."""
     usages = [one.usage for one in turn.sent if one.usage]
     if not usages:

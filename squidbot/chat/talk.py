@@ -13,7 +13,7 @@ from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.chat.conversation import BY_USER, Conversation, newest_cut
+from squidbot.chat.conversation import BY_USER, ChatSession, newest_cut
 from squidbot.chat.screen import budget_line
 from squidbot.commands.events import event_line
 from squidbot.commands.explain import put_explained, put_story
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
-    from squidbot.chat.conversation import Turn
+    from squidbot.chat.conversation import ChatTurn
     from squidbot.chat.screen import Screen
     from squidbot.core.events import Event
     from squidbot.core.journal import Entry
@@ -368,7 +368,7 @@ class Talk:
             screen.remark(f"opening {setup.alias}")
         self._model = setup.engine.model(setup.alias)
         stoppable = self._stopping.stoppable
-        self.conversation = Conversation(
+        self.conversation = ChatSession(
             self._model, self._session, screen, system=system, tools=tools, stoppable=stoppable
         )
 
@@ -393,7 +393,7 @@ class Talk:
                 self._take(said)
         self._part()
 
-    def turn(self, said: str) -> Turn | None:
+    def turn(self, said: str) -> ChatTurn | None:
         """Say something to the model, show what comes, and return what became of it; None where it was not said."""
         try:
             with self._stopping.turn():
@@ -438,7 +438,7 @@ class Talk:
         if not self.ends:
             self.screen.say("")
 
-    def _tell(self, turn: Turn) -> None:
+    def _tell(self, turn: ChatTurn) -> None:
         """Write what a turn has cost, why it broke off, and what happened meanwhile."""
         if turn.broken == BY_USER:
             self.screen.say(f"! stopped; {_kept(turn)}", "warn")
@@ -500,5 +500,5 @@ class Talk:
             self.screen.say(f"squidbot chat --session {self.setup.session_id} goes on from here", "dim")
 
 
-def _kept(turn: Turn) -> str:
+def _kept(turn: ChatTurn) -> str:
     return f"what you said is kept{', and what came of the answer' if turn.text.strip() else '; no answer came'}"

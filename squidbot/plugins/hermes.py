@@ -32,7 +32,6 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.core.view.marks import own_tool
 from squidbot.plugins.host import REQUEST, Hosted, Made
-from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -710,7 +709,7 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         hosted = self._inside.hosted
         return [
             {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
-            for each in hosted.safely("offer its tools", "", lambda: hosted.tools, HOST_DEFAULTS)
+            for each in hosted.offer_tools()
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:

@@ -528,6 +528,10 @@ class Hosted:
         except ConfigError:
             return HOST_DEFAULTS
 
+    def offer_tools(self) -> tuple[Tool, ...]:
+        """Return the tools for the host's model; where they can't be told, those of a host without settings."""
+        return self.safely("offer its tools", "", lambda: self.tools, HOST_DEFAULTS)
+
     def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> Conversation:
         """Return the conversation of an id with a model, the same as long as it is held.
 

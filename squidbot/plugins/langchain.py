@@ -28,7 +28,6 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
-from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -95,7 +94,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
             on_error=on_error,
         )
         self.hosted.open()
-        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, HOST_DEFAULTS)
+        offered = self.hosted.offer_tools()
         self.tools: Sequence[BaseTool] = [self._tool(each) for each in offered]
         self._told: set[str] = set()
         # The form that answers were to have last, and what the model is sent of it: made anew, it takes milliseconds.

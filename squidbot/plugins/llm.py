@@ -290,7 +290,7 @@ class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
     def method_tools(cls) -> list[llm.Tool]:
         """Return the tools as llm lists them."""
         it = _hosted()
-        made = it.safely("offer its tools", "", lambda: it.tools, HOST_DEFAULTS) if it else HOST_DEFAULTS
+        made = it.offer_tools() if it else HOST_DEFAULTS
         return [_tool(each) for each in made]
 
 

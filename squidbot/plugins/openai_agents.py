@@ -31,7 +31,6 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
 from squidbot.core.view.marks import refused
 from squidbot.plugins.host import REQUEST, Hosted, is_too_long, server_held
-from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -673,7 +672,7 @@ class Squidbot:
             on_error=on_error,
         )
         self.hosted.open()
-        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, HOST_DEFAULTS)
+        offered = self.hosted.offer_tools()
         self.tools: list[FunctionTool] = [_tool(self, each) for each in offered]
         # What could not be recorded, by conversation: it is with the next attempt.
         self._waiting: dict[str, list[Item]] = {}

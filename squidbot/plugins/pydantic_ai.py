@@ -36,7 +36,6 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
-from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -112,7 +111,7 @@ class Squidbot(AbstractCapability[Any]):
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
-        offered = self.hosted.safely("offer its tools", "", lambda: self.hosted.tools, HOST_DEFAULTS)
+        offered = self.hosted.offer_tools()
         return FunctionToolset([self._tool(each) for each in offered], id="squidbot")
 
     async def before_model_request(

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from squidbot.core.recall.search import Query
     from squidbot.plugins.host import Hosted
 
-__all__ = ["StoreTools"]
 
 # What an answer costs at most: these programs say nothing of the room that they have.
 ANSWER_TOKENS: Final = 4_000

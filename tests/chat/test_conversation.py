@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import BY_USER, ENOUGH, MOST_STEPS, Conversation, Cut, newest_cut, results
+from squidbot.chat.conversation import BY_USER, ENOUGH, MOST_STEPS, ChatSession, Cut, newest_cut, results
 from squidbot.core.errors import BudgetError
 from squidbot.core.view.marks import tool_names
 
@@ -64,7 +64,7 @@ class Held:
         }
         self.engine = squidbot.load(settings, extensions=[Offer(self.model)])
         self.engine.model("m")
-        self.talk = Conversation(self.model, self._session, self.seen, system="Be brief.", tools=tools)
+        self.talk = ChatSession(self.model, self._session, self.seen, system="Be brief.", tools=tools)
 
     def _session(self) -> squidbot.Session:
         return self.engine.session("s", model="m")

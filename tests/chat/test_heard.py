@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import BY_DEATH, Conversation, newest_cut
+from squidbot.chat.conversation import BY_DEATH, ChatSession, newest_cut
 from squidbot.core.errors import StoreError
 from squidbot.wiring.streams import Heard
 
@@ -37,7 +37,7 @@ class Talk:
         settings = {"store": kept, "models": {"robot": {"adapter": "scripted", "context_window": 8192}}}
         self.engine = squidbot.load(settings, extensions=[Offer(self.model)])
         self.engine.model("robot")
-        self.talk = Conversation(self.model, self._session, self.seen)
+        self.talk = ChatSession(self.model, self._session, self.seen)
 
     def _session(self) -> squidbot.Session:
         return self.engine.session("chat", model="robot")

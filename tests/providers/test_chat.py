@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import Conversation, newest_cut
+from squidbot.chat.conversation import ChatSession, newest_cut
 
 from .script import Call, Model, Text, saying
 from .wire import KEY, Fault, Providers
@@ -87,14 +87,14 @@ def _url(server: Providers, alias: str) -> str:
     return server.url if alias == "claude" else server.openai_url
 
 
-def talk(engine: squidbot.Engine, alias: str, watcher: Seen | None = None) -> Conversation:
+def talk(engine: squidbot.Engine, alias: str, watcher: Seen | None = None) -> ChatSession:
     """Return a conversation with a model in the one session."""
     model = engine.model(alias)
 
     def opens() -> squidbot.Session:
         return engine.session("s", model=alias, form=model.form)
 
-    return Conversation(model, opens, watcher or Seen(), system="Be brief.")
+    return ChatSession(model, opens, watcher or Seen(), system="Be brief.")
 
 
 def refused(server: Providers) -> list[str]:
