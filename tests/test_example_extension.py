@@ -81,7 +81,8 @@ def test_the_example_keeps_sessions_and_listens_where_settings_name_it(
     shown = run(tmp_path, LOOK, beside=installed).stdout
     assert "talk" in shown.split("drawers")[0]
     assert "drawers: shared: an extension's" in shown
-    assert "store.adapter  drawers  (squidbot.toml:2)" in shown
+    settings = run(tmp_path, CLI, "config", beside=installed).stdout
+    assert "store.adapter  drawers  (squidbot.toml:2)" in settings
     shortened = run(tmp_path, CLI, "compact", "talk", beside=installed)
     assert shortened.returncode == 0, shortened.stderr
     told = shortened.stderr.splitlines()
