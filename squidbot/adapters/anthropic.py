@@ -16,8 +16,8 @@ import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import MOST_TEXTS, KeptCounts, Patience, UnfitError, writable
-from squidbot.config.options import for_jobs, places
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.header import Served

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import openai
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import Patience, UnfitError, writable
-from squidbot.config.options import for_jobs, places
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.header import Served

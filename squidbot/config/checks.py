@@ -8,7 +8,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from squidbot.config.options import what_is_wrong
+from squidbot.adapters.common.options import what_is_wrong
 from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget import MOST_TOKENS, Sizing, parse_tokens
 from squidbot.core.errors import ConfigError
