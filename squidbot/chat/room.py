@@ -11,8 +11,8 @@ from squidbot.chat.cut import BY_USER, newest_cut
 from squidbot.chat.screen import budget_line
 from squidbot.chat.starting import DEMO
 from squidbot.chat.stopping import Stopping
-from squidbot.commands.reading.opened import Opened
-from squidbot.commands.texts import ago, count, shorter
+from squidbot.cli.open_store import OpenStore
+from squidbot.cli.texts import ago, count, shorter
 from squidbot.core.budget import reliability
 from squidbot.core.errors import BudgetError, SquidbotError
 from squidbot.core.messages import Words
@@ -160,7 +160,7 @@ class Talk:
 
     def _remind(self) -> None:
         """Write what was said last in a session that goes on."""
-        place, session_id = Opened(self.begun.engine.wired), self.begun.session_id
+        place, session_id = OpenStore(self.begun.engine.wired), self.begun.session_id
         messages = place.length(session_id)
         if not messages:
             return

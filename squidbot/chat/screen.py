@@ -11,10 +11,7 @@ from rich.cells import cell_len
 
 from squidbot.chat.toolbox import HISTORY
 from squidbot.chat.wrapping import Wrapping
-from squidbot.commands.ending import complain
-from squidbot.commands.events import event_line
-from squidbot.commands.paper import parameters
-from squidbot.commands.texts import count, line, percent, shorter
+from squidbot.cli.texts import complain, count, event_line, line, parameters, percent, shorter
 from squidbot.core.budget import CRITICAL, EMERGENCY, pressure_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from squidbot.commands.texts import line
+from squidbot.cli.texts import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -55,7 +55,7 @@ def check(goals: Goals, window_tokens: int, count: Callable[[str], int]) -> None
     """
     if cost := beyond(sections(goals), window_tokens, count):
         share = f"{tier_of(window_tokens).pinned_fraction:.0%} of the window of {window_tokens:,} tokens"
-        ways = "close the goal, lift blockers or locks, or `squidbot goals SESSION forget TEXT` what holds no more"
+        ways = "close the goal, lift blockers or locks, or forget text: `squidbot session goals SESSION forget TEXT`"
         detail = f"goals may take {share}; {ways}; with this change they cost"
         key = "window.default or models.<name>.context_window"
         raise BudgetError("goals", cost=cost, budget=most_tokens(window_tokens), unit="tokens", key=key, detail=detail)
