@@ -1,7 +1,7 @@
 """Sizing a model from its file: what reading the header, and what all the arithmetic behind it, takes.
 
 The files are stubs of real dimensions, their tensors a hole, with a vocabulary of as many texts as real ones have.
-Each is read in a fresh process, as `squidbot size` does it.
+Each is read in a fresh process, as `squidbot model size` does it.
 """
 
 from __future__ import annotations

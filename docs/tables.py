@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from squidbot.commands.config import default_of, written
+from squidbot.cli.config import default_of, written
 from squidbot.config.loading import ALIASES
 from squidbot.config.presets import shipped
 from squidbot.config.schema import Key, Settings, keys_of

@@ -112,8 +112,11 @@ def test_status_and_explain_say_by_what_and_why(cache: Path, tmp_path: Path, mon
     assert models["mine"]["counter"] == "classes"
     assert BRINGS in models["mine"]["counted"]
     assert "tiktoken.get_encoding('o200k_base')" in run(main, ["status"]).output
-    assert "counted by classes: its own vocabulary is not at hand" in run(main, ["explain", "with-gpt-4o"]).output
-    assert "counted by classes\n" in run(main, ["explain", "with-none"]).output
+    assert (
+        "counted by classes: its own vocabulary is not at hand"
+        in run(main, ["session", "explain", "with-gpt-4o"]).output
+    )
+    assert "counted by classes\n" in run(main, ["session", "explain", "with-none"]).output
     cache.write_bytes(ranks())
     models = {one["alias"]: one for one in json.loads(run(main, ["status", "--json"]).output)["models"]}
     assert (models["mine"]["counter"], models["mine"]["counted"]) == (

@@ -21,7 +21,7 @@ EXAMPLE = ROOT / "examples" / "extension"
 SETTINGS = '[store]\nadapter = "drawers"\npath = "shared"\n'
 CLI = "from squidbot.cli import main; main()"
 # Two commands in one process.
-LOOK = "from squidbot.cli import main; main(['sessions'], standalone_mode=False); main(['status'])"
+LOOK = "from squidbot.cli import main; main(['session', 'list'], standalone_mode=False); main(['status'])"
 TALK = """
 import squidbot
 with squidbot.load() as engine:
@@ -83,7 +83,7 @@ def test_the_example_keeps_sessions_and_listens_where_settings_name_it(
     assert "drawers: shared: an extension's" in shown
     settings = run(tmp_path, CLI, "config", beside=installed).stdout
     assert "store.adapter  drawers  (squidbot.toml:2)" in settings
-    shortened = run(tmp_path, CLI, "compact", "talk", beside=installed)
+    shortened = run(tmp_path, CLI, "session", "compact", "talk", beside=installed)
     assert shortened.returncode == 0, shortened.stderr
     told = shortened.stderr.splitlines()
     assert any(line.startswith("drawers: compressed in talk") for line in told)
@@ -97,14 +97,14 @@ def test_another_word_takes_another_adapter(
     """The same sessions by our own; and without the distribution the word is an error in one line."""
     shutil.copytree(talked[0], tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    missing = CliRunner().invoke(main, ["sessions"])
+    missing = CliRunner().invoke(main, ["session", "list"])
     assert missing.exit_code == 2
     (line,) = missing.stderr.splitlines()
     assert line.startswith("squidbot: no store 'drawers', known: ")
     assert line.endswith(" @ squidbot.toml.store.adapter")
     ours = SETTINGS.replace("drawers", "sqlite3").replace("shared", f"shared/{getpass.getuser()}/sessions.db")
     (tmp_path / "squidbot.toml").write_text(ours, encoding="utf-8")
-    assert "talk" in CliRunner().invoke(main, ["sessions"]).stdout
+    assert "talk" in CliRunner().invoke(main, ["session", "list"]).stdout
 
 
 def test_the_example_keeps_the_promises_of_a_store(

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 import squidbot
-from squidbot.commands.reading.entries import entries
-from squidbot.commands.reading.forms import FORMS, Left
+from squidbot.cli.export import FORMS, Left
+from squidbot.cli.open_store import shown_messages
 from squidbot.core.recall.search import may_have_phrase
 from squidbot.core.redaction import Redactor, _compiled
 
@@ -567,7 +567,7 @@ def stages(text: str, folder: Path) -> dict[str, float]:
         timed("searched", lambda: session.history({"action": "search", "query": text}))
         timed("found", lambda: session.history({"action": "search", "query": "fine"}))
         timed("recalled", lambda: [session.recall(f"m{seq}") for seq in (0, 2, 3)])
-        rows = list(entries(engine.wired.store.read("s", 0, 3), engine.wired.codecs))
+        rows = list(shown_messages(engine.wired.store.read("s", 0, 3), engine.wired.codecs))
         timed("exported", lambda: ["".join(FORMS["markdown"](row, Left())) for row in rows])
     return took
 

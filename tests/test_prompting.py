@@ -411,10 +411,10 @@ def test_commands_show_the_mode_s_text_and_the_room_of_the_newest_turn(tmp_path:
     assert made.prompt is not None
     said = f"mode planning: {made.prompt.cost.estimate} of at most 400 tokens (mandates 209, planning "
     run = CliRunner()
-    explained = run.invoke(main, ["explain", "s", "--store", str(file)])
+    explained = run.invoke(main, ["session", "explain", "s", "--store", str(file)])
     assert said in explained.output
     assert "paragraphs left out" in explained.output
-    told = json.loads(run.invoke(main, ["explain", "s", "--store", str(file), "--json"]).output)
+    told = json.loads(run.invoke(main, ["session", "explain", "s", "--store", str(file), "--json"]).output)
     assert told["prompt"]["tokens"] == made.prompt.cost.estimate
     assert (told["budget"]["reserve"], told["complexity"]) == (made.max_output_tokens, made.report.complexity)
     shown = run.invoke(main, ["status", "--config", str(settings_file)])

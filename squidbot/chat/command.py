@@ -16,8 +16,8 @@ from squidbot.adapters.common.packages import command, missing
 from squidbot.chat.conversation import BY_USER
 from squidbot.chat.screen import Screen
 from squidbot.chat.talk import COMMANDS, Notices, Setup, Talk, piped_line
-from squidbot.commands import options
-from squidbot.commands.ending import ANSWER_IS_NO, INTERRUPTED, USAGE
+from squidbot.cli.output import JSON_OPTION, print_json
+from squidbot.cli.texts import ANSWER_IS_NO, INTERRUPTED, USAGE
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
@@ -173,7 +173,7 @@ SYSTEM = (
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt, or where debug.turn_log says.")
 @click.option("--demo", is_flag=True, help="A tiny model of random weights, in memory: to see how it works.")
-@options.as_json
+@JSON_OPTION
 def chat(  # noqa: PLR0913  # an argument for each option
     *,
     model: str,
@@ -231,7 +231,7 @@ def _asked_once(talk: Talk, question: str, *, as_json: bool) -> int:
     if turn is None:
         return ANSWER_IS_NO
     if as_json:
-        options.print_json(_json(talk, turn))
+        print_json(_json(talk, turn))
     if turn.broken == BY_USER:
         return INTERRUPTED
     return ANSWER_IS_NO if turn.broken else 0

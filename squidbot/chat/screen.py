@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from squidbot.commands.ending import complain
-from squidbot.commands.events import event_line
-from squidbot.commands.paper import parameters
-from squidbot.commands.texts import count, line, percent, shorter
+from squidbot.cli.texts import complain, count, event_line, line, parameters, percent, shorter
 from squidbot.core.budget import CRITICAL, EMERGENCY, pressure_of
 
 if TYPE_CHECKING:

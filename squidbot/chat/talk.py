@@ -15,15 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.chat.conversation import BY_USER, ChatSession, newest_cut
 from squidbot.chat.screen import budget_line
-from squidbot.commands.events import event_line
-from squidbot.commands.explain import put_explained, put_story
-from squidbot.commands.journal import put_entries
-from squidbot.commands.memory import for_people
-from squidbot.commands.paper import Paper
-from squidbot.commands.reading.explained import explained
-from squidbot.commands.reading.opened import Opened
-from squidbot.commands.reading.stories import story
-from squidbot.commands.texts import ago, count, percent, shorter
+from squidbot.cli.explain import explain
+from squidbot.cli.memory import for_people, put_entries
+from squidbot.cli.open_store import OpenStore
+from squidbot.cli.printer import Printer
+from squidbot.cli.texts import ago, count, event_line, percent, shorter
 from squidbot.core import events
 from squidbot.core.budget import level_of, reliability
 from squidbot.core.errors import BudgetError, SquidbotError
@@ -126,22 +122,20 @@ def _compact(talk: Talk, _rest: str) -> None:
 
 
 def _explain(talk: Talk, rest: str) -> None:
-    place, session_id = Opened(talk.setup.engine.wired), talk.setup.session_id
-    messages, paper = place.length(session_id), Paper()
-    found = _MESSAGE.fullmatch(rest)
+    place, session_id = OpenStore(talk.setup.engine.wired), talk.setup.session_id
+    messages, found = place.length(session_id), _MESSAGE.fullmatch(rest)
     if not messages:
         talk.screen.say("nothing has been said yet")
     elif not rest:
-        put_explained(paper, explained(place, session_id), time.time())
+        explain(place, session_id).print()
     elif found and int(found[1]) < messages:
-        put_story(paper, story(place, session_id, int(found[1])), time.time())
+        explain(place, session_id, int(found[1])).print()
     else:
         talk.screen.fail(f"no message {rest[:40]!r}; there are m0 to m{messages - 1}")
-    paper.print()
 
 
 def _status(talk: Talk, _rest: str) -> None:
-    session, wired, paper = talk.conversation.session, talk.setup.engine.wired, Paper()
+    session, wired, paper = talk.conversation.session, talk.setup.engine.wired, Printer()
     room, lease = session.core.room(), session.lease
     standing = room.standing
     kept = wired.loaded.settings.store.path
@@ -167,7 +161,7 @@ def _status(talk: Talk, _rest: str) -> None:
 
 
 def _journal(talk: Talk, rest: str) -> None:
-    paper, tag = Paper(), rest.removeprefix("#").strip()
+    paper, tag = Printer(), rest.removeprefix("#").strip()
     entries = _entries(talk, tag)
     put_entries(paper, entries)
     if tag:
@@ -197,7 +191,7 @@ def _goals(talk: Talk, rest: str) -> None:
     except ValueError as error:
         talk.screen.fail(f"{error}; for example /goals set Ship the parser")
         return
-    paper = Paper()
+    paper = Printer()
     for one in goal_lines(goals).splitlines():
         paper.say(one)
     paper.print()
@@ -213,7 +207,7 @@ def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
 def _memory(talk: Talk, rest: str) -> None:
     memories, now = talk.setup.engine.memories(talk.setup.scope), time.time()
     found = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
-    paper = Paper()
+    paper = Printer()
     for one in for_people(found.text).splitlines():
         hanging = "  " if one.startswith("- ") else ""
         paper.body("\n".join(wrap(one, paper.columns, subsequent_indent=hanging)), whole=True, indent="")
@@ -221,7 +215,7 @@ def _memory(talk: Talk, rest: str) -> None:
 
 
 def _help(_talk: Talk, _rest: str) -> None:
-    paper = Paper()
+    paper = Printer()
     paper.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
     paper.blank()
     paper.say("Enter says it; Alt-Enter, or \\ in front of Enter, begins another line. Ctrl-C stops an answer.")
@@ -476,7 +470,7 @@ class Talk:
 
     def _remind(self) -> None:
         """Write what was said last in a session that goes on."""
-        place, session_id = Opened(self.setup.engine.wired), self.setup.session_id
+        place, session_id = OpenStore(self.setup.engine.wired), self.setup.session_id
         messages = place.length(session_id)
         if not messages:
             return

@@ -160,7 +160,7 @@ def read(value: object, left: Left) -> ModelFile:
     head = _object(whole["metadata"], "metadata")
     if head.get("version") != VERSION:
         raise PayloadError(
-            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; squidbot migrate reads older files"
+            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; read it with squidbot store migrate"
         )
     left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
     left.update(f"key metadata.{key}" for key in head if key not in _HEAD)

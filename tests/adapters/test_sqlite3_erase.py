@@ -324,7 +324,7 @@ def test_an_index_that_can_not_be_removed_is_told_when_messages_are_forgotten(tm
         store.forget("s", erasure(said, gone))
         assert_forgotten(store, said, gone, secrets.words)
         if not store.is_scrubbed():
-            with pytest.raises(StoreError, match=r"index.*can't be removed.*squidbot doctor"):
+            with pytest.raises(StoreError, match=r"index.*can't be removed.*squidbot store doctor"):
                 store.scrub()
     copy = tmp_path / "copy" / "s.db"
     copy.parent.mkdir()

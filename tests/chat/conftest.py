@@ -79,7 +79,8 @@ def run(
     monkeypatch.delitem(sys.modules, "scripted_chat", raising=False)
 
     def called(*arguments: str, given: str = "", command: str = "chat") -> subprocess.CompletedProcess[str]:
-        done = CliRunner().invoke(main, [command, *arguments], input=given, env=environment, prog_name="squidbot")
+        line = [*command.split(), *arguments]
+        done = CliRunner().invoke(main, line, input=given, env=environment, prog_name="squidbot")
         if done.exception and not isinstance(done.exception, SystemExit):
             raise done.exception
         return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)

@@ -228,6 +228,6 @@ def test_what_a_killed_process_left_goes_with_what_is_forgotten_on_the_command_l
     """Half an answer may repeat what the user wants to be forgotten."""
     (left,) = files(folder)
     assert b"word-3" in left.read_bytes()
-    ended = run("chat", "m0", "--yes", command="forget")
+    ended = run("chat", "m0", "--yes", command="session forget")
     assert ended.returncode == 0, ended.stderr
     assert files(folder) == []

@@ -90,7 +90,7 @@ def test_time_is_spelled_in_utc() -> None:
     ("change", "says"),
     [
         ({"metadata": None}, "metadata is null; it is an object"),
-        ({"metadata": {"version": "2.0"}}, "metadata.version is '2.0', not '3.0'; squidbot migrate reads older files"),
+        ({"metadata": {"version": "2.0"}}, "metadata.version is '2.0', not '3.0'; read it with squidbot store migrate"),
         ({"metadata": {"version": "3.0", "model": 7}}, "metadata.model is a number; it is a string"),
         ({"current_conversation": {}}, "current_conversation is an object; it is a list"),
         ({"current_conversation": ["x"]}, "current_conversation.0 is a string; it is an object"),

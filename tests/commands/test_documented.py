@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 README = Path(__file__).parents[2] / "README.md"
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 SECTIONS = dict(
-    re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    re.findall(r"^## `([\w -]+)`\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 )
 LONGEST_HELP_CHARS = 80
 
@@ -37,35 +37,36 @@ PRINTED = [
     ["config", "--all"],
     ["config", "--profile", "manual"],
     ["status"],
-    ["size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],
-    ["sessions"],
-    ["show", "support/42", "m14"],
-    ["show", "support/42", "--request"],
-    ["explain", "support/42"],
-    ["explain", "support/42", "m14"],
-    ["log", "support/42", "--last", "9"],
-    ["search", "support/42", "limit"],
-    ["recall", "support/42", "m14"],
-    ["recall", "support/43", "m0", "--send"],
-    ["export", "support/43"],
-    ["export", "--format", "workspaceai", "files"],
+    ["model", "size", "tiny.gguf", "--vram", "8GB,24GB", "--kv", "bf16"],
+    ["session", "list"],
+    ["session", "show", "support/42", "m14"],
+    ["session", "show", "support/42", "--request"],
+    ["session", "explain", "support/42"],
+    ["session", "explain", "support/42", "m14"],
+    ["session", "log", "support/42", "--last", "9"],
+    ["session", "search", "support/42", "limit"],
+    ["session", "recall", "support/42", "m14"],
+    ["session", "recall", "support/43", "m0", "--send"],
+    ["session", "export", "support/43"],
+    ["store", "export", "files"],
     ["import", "files"],
-    ["migrate", "memory.json"],
-    ["migrate", "memory.json", "--rollback", "--yes"],
-    ["compact", "support/42"],
-    ["undo", "support/42"],
-    ["journal"],
-    ["goals", "support/42"],
-    ["context", "support/42"],
-    ["continued", "support/43", "support/44"],
-    ["jobs"],
-    ["snapshot", "support/42", "good"],
-    ["restore", "support/42", "good"],
-    ["snapshots", "support/42"],
-    ["forget", "support/42", "m14", "--yes"],
-    ["doctor"],
-    ["doctor", "--repair", "saved.db"],
-    ["backup", "copy.db"],
+    ["store", "migrate", "memory.json"],
+    ["store", "migrate", "memory.json", "--rollback", "--yes"],
+    ["session", "compact", "support/42"],
+    ["session", "undo", "support/42"],
+    ["memory", "journal"],
+    ["session", "goals", "support/42"],
+    ["session", "context", "support/42"],
+    ["session", "continue", "support/43", "support/44"],
+    ["session", "jobs"],
+    ["session", "snapshot", "support/42", "good"],
+    ["session", "restore", "support/42", "good"],
+    ["session", "snapshots", "support/42"],
+    ["session", "forget", "support/42", "m14", "--yes"],
+    ["store", "doctor"],
+    ["store", "doctor", "--repair", "saved.db"],
+    ["store", "backup", "copy.db"],
+    ["store", "forget-user", "ann", "--yes"],
 ]
 # Keys whose values are named by somebody else: by tools of a host, lines of a budget, a form of messages, by
 # llama.cpp.
@@ -73,10 +74,27 @@ FREE = {"parameters", "budget", "left_out", "loading", "compute"}
 
 
 def command(name: str) -> click.Command:
-    """Return a command as the command line finds it."""
-    found = main.get_command(click.Context(main), name)
-    assert isinstance(found, click.Command)
+    """Return a command as the command line finds it; `name` may have a group in front."""
+    found: click.Command | None = main
+    for one in name.split():
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), one)
+    assert found is not None
     return found
+
+
+def names() -> Iterator[str]:
+    """Yield every command with its group in front; of `memory` the group, which has a section for most of its own."""
+    for name in COMMANDS:
+        found = command(name)
+        if isinstance(found, click.Group) and name != "memory":
+            yield from (f"{name} {inner}" for inner in found.commands)
+        else:
+            yield name
+    yield "memory journal"
+
+
+NAMES = list(names())
 
 
 def _load_document() -> None:
@@ -102,7 +120,9 @@ def _set_goals() -> None:
 def params(name: str) -> list[click.Parameter]:
     """Return what a command takes; of one that has commands of its own, what these take."""
     found = command(name)
-    inner = list(found.commands.values()) if isinstance(found, click.Group) else [found]
+    inner = (
+        [one for key, one in found.commands.items() if key != "journal"] if isinstance(found, click.Group) else [found]
+    )
     return [param for each in inner for param in each.params]
 
 
@@ -119,11 +139,12 @@ def keys(value: object) -> Iterator[str]:
 
 
 def test_page_has_every_command_and_no_other() -> None:
-    """In the order of the help."""
-    assert list(SECTIONS) == list(COMMANDS)
+    """Those of a group in its place."""
+    assert set(SECTIONS) == set(NAMES)
+    assert list(dict.fromkeys(one.partition(" ")[0] for one in SECTIONS)) == list(COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_documented(name: str) -> None:
     """A row for each, no row without one; arguments stand in the line that shows how to call it."""
     options = {max(one.opts, key=len) for one in params(name) if isinstance(one, click.Option) and not one.hidden}
@@ -136,47 +157,60 @@ def test_every_option_is_documented(name: str) -> None:
             assert str(one.metavar or one.name or "").strip("[]").upper() in SECTIONS[name][:800], shown
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_command_explains_itself(name: str) -> None:
-    """One line in the help of all, which need not be imported for it; a sentence and its options in its own."""
-    _, line = COMMANDS[name]
+    """A sentence and its options in its own help."""
+    assert len((command(name).help or "").split()) >= 5
+    assert command(name).name == name.rpartition(" ")[2]
+
+
+@pytest.mark.parametrize("line", [line for _, line in COMMANDS.values()])
+def test_every_command_has_a_line_in_the_help_of_all(line: str) -> None:
+    """They need not be imported for it."""
     assert line.endswith(".")
     assert len(line) <= LONGEST_HELP_CHARS
-    assert len((command(name).help or "").split()) >= 5
-    assert command(name).name == name
+
+
+def _prepare(name: str, arguments: list[str], copied: Callable[..., Result]) -> None:
+    """Make what a command is about."""
+    if name == "session restore":
+        copied("session", "snapshot", *arguments[2:])
+    if name == "session undo":
+        copied("session", "compact", "support/42")
+    if name in {"memory", "store forget-user"}:
+        copied("memory", "add", "Ann keeps bees", "--user", "ann")
+        Path("note.md").write_text("Ann keeps bees.", encoding="utf-8")
+    if name == "memory journal":
+        Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
+    if name == "session goals":
+        _set_goals()
+    if name == "session context":
+        _load_document()
+    if name == "import":
+        copied("store", "export", "files")
+    if name == "store migrate":
+        Path("memory.json").write_text('{"current_conversation": ["hello"]}', encoding="utf-8")
+        copied("store", "migrate", "memory.json", *(["--dry-run"] if "--rollback" not in arguments else []))
+    if name == "model size":
+        offline_chat_model(arguments[2])
 
 
 @pytest.mark.parametrize("arguments", PRINTED, ids=" ".join)
 def test_every_key_of_json_is_documented(copied: Callable[..., Result], arguments: list[str]) -> None:
     """One object, each of its keys, and of those in it, on the page."""
-    if arguments[0] == "restore":
-        copied("snapshot", *arguments[1:])
-    if arguments[0] == "undo":
-        copied("compact", "support/42")
-    if arguments[0] == "memory":
-        copied("memory", "add", "Ann keeps bees", "--user", "ann")
-        Path("note.md").write_text("Ann keeps bees.", encoding="utf-8")
+    name = " ".join(arguments[:2]) if " ".join(arguments[:2]) in SECTIONS else arguments[0]
+    _prepare(name, arguments, copied)
+    if name == "memory":
         arguments = [*arguments, "--user", "ann"]
-    if arguments[0] == "journal":
-        Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
-    if arguments[0] == "goals":
-        _set_goals()
-    if arguments[0] == "context":
-        _load_document()
-    if arguments[0] == "import":
-        copied("export", "--format", "workspaceai", "files")
-    if arguments[0] == "migrate":
-        Path("memory.json").write_text('{"current_conversation": ["hello"]}', encoding="utf-8")
-        copied("migrate", "memory.json", *(["--dry-run"] if "--rollback" not in arguments else []))
-    if arguments[0] == "size":
-        offline_chat_model(arguments[1])
     result = copied(*arguments, "--json")
     assert result.exit_code == 0, result.output
     written = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
-    own = set(re.findall(r"`(\w+)`", SECTIONS[arguments[0]]))
+    own = set(re.findall(r"`(\w+)`", SECTIONS[name]))
     made = json.loads(result.output)
     assert set(keys(made)) - written == set()
-    assert set(made) - own - ({*json.loads(copied("show", "support/42", "--json").output)} & written) == set()
+    assert (
+        set(made) - own - ({*json.loads(copied("session", "show", "support/42", "--json").output)} & written) == set()
+    )
 
 
 def test_commands_of_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from squidbot.commands.events import event_line
+from squidbot.cli.texts import event_line
 from squidbot.core.plan import FirstChanged, PlanRecord, Price
 
 

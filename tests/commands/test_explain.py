@@ -1,4 +1,4 @@
-"""`squidbot explain`: each message is accounted for once, and its story is told."""
+"""`squidbot session explain`: each message is accounted for once, and its story is told."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def seqs_of(first: str, last: str) -> list[int]:
 
 def test_explain_has_each_message_once(run: Callable[..., Result]) -> None:
     """Runs and spans are partitions of the transcript, and agree on what is sent word for word."""
-    made = json.loads(run("explain", "support/42", "--json").output)
+    made = json.loads(run("session", "explain", "support/42", "--json").output)
     for name in ("runs", "spans"):
         assert [seq for one in made[name] for seq in seqs_of(one["first"], one["last"])] == list(range(96))
     verbatim = {
@@ -45,8 +45,8 @@ def test_explain_has_each_message_once(run: Callable[..., Result]) -> None:
 
 def test_explain_tells_what_the_next_request_really_holds(run: Callable[..., Result]) -> None:
     """What it calls verbatim is a part of the request, what it calls told by notes is not."""
-    made = json.loads(run("explain", "support/42", "--json").output)
-    parts = json.loads(run("show", "support/42", "--request", "--json").output)["parts"]
+    made = json.loads(run("session", "explain", "support/42", "--json").output)
+    parts = json.loads(run("session", "show", "support/42", "--request", "--json").output)["parts"]
     shown = {int(part["first"][1:]) for part in parts if part["kind"] in {"message", "system", "slimmed"}}
     for one in made["spans"]:
         for seq in seqs_of(one["first"], one["last"]):
@@ -58,7 +58,7 @@ def test_explain_tells_what_the_next_request_really_holds(run: Callable[..., Res
 
 def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
     """Window less reserve; everything that is sent and what is free make the limit, and what is counted too much."""
-    made = json.loads(run("explain", "support/42", "--json").output)
+    made = json.loads(run("session", "explain", "support/42", "--json").output)
     budget = made["budget"]
     parts = [budget[name] for name in ("system", "outside", "head", "notes", "users", "older", "tail", "free")]
     assert sum(parts) == budget["input_limit"] + budget["overcounted"]
@@ -73,11 +73,11 @@ def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
 
 def test_explain_names_event_and_price_of_each_run(run: Callable[..., Result]) -> None:
     """Why it is not sent as it was said: which plan, its cause, what that cost."""
-    made = json.loads(run("explain", "support/42", "--json").output)
+    made = json.loads(run("session", "explain", "support/42", "--json").output)
     notes = [one for one in made["runs"] if one["how"] == "summary"]
     assert all(one["event"]["cause"] in {"high-water", "overflow"} for one in notes)
     assert all(one["event"]["tokens_before"] > one["event"]["tokens_after"] for one in notes)
-    text = run("explain", "support/42").output
+    text = run("session", "explain", "support/42").output
     assert f"notes {notes[0]['summary']}" in text
     assert "pressure " in text
     assert "|" in text
@@ -85,22 +85,22 @@ def test_explain_names_event_and_price_of_each_run(run: Callable[..., Result]) -
 
 def test_explain_tells_the_story_of_a_message(run: Callable[..., Result]) -> None:
     """Born, cut, sent, told by notes: by which event, and how to get it back."""
-    made = json.loads(run("explain", "support/42", "m14", "--json").output)
+    made = json.loads(run("session", "explain", "support/42", "m14", "--json").output)
     assert made["message"]["cut_at_birth"]
     assert next(state["how"] for state in made["states"]) == "slimmed"
     assert made["how"] == "summary"
     assert made["states"][-1]["summary"] == made["summary"]["id"]
     assert made["here_tokens"] == 0
-    text = run("explain", "support/42", "m14").output
+    text = run("session", "explain", "support/42", "m14").output
     assert "cut to " in text
     assert "the transcript has all of it" in text
     assert f"notes {made['summary']['id']} stand for m0-m" in text
-    assert "squidbot recall SESSION m14" in text
+    assert "squidbot session recall SESSION m14" in text
 
 
 def test_explain_tells_of_a_message_that_is_sent(run: Callable[..., Result]) -> None:
     """Nothing stands for it, it costs what it was."""
-    made = json.loads(run("explain", "support/42", "m95", "--json").output)
+    made = json.loads(run("session", "explain", "support/42", "m95", "--json").output)
     assert (made["how"], made["summary"], made["pinned"]) == ("verbatim", None, False)
     assert made["here_tokens"] == made["message"]["bound"]
 
@@ -112,19 +112,19 @@ def test_explain_says_what_is_pinned(copied: Callable[..., Result]) -> None:
         session.pin(2)
         session.pin_text("goal", "Mend every part.")
         session.compact()
-    made = json.loads(copied("explain", "support/42", "m2", "--json").output)
+    made = json.loads(copied("session", "explain", "support/42", "m2", "--json").output)
     assert (made["pinned"], made["how"]) == (True, "verbatim")
-    assert "pinned: it stays so" in copied("explain", "support/42", "m2").output
-    assert json.loads(copied("explain", "support/42", "--json").output)["budget"]["head"] > 0
+    assert "pinned: it stays so" in copied("session", "explain", "support/42", "m2").output
+    assert json.loads(copied("session", "explain", "support/42", "--json").output)["budget"]["head"] > 0
 
 
 def test_explain_of_a_session_without_messages(run: Callable[..., Result]) -> None:
     """The whole window is free; a message that is not there is wrong usage."""
-    made = json.loads(run("explain", "empty", "--json").output)
+    made = json.loads(run("session", "explain", "empty", "--json").output)
     assert (made["runs"], made["spans"]) == ([], [])
-    assert run("explain", "empty").exit_code == 0
-    assert run("explain", "empty", "m0").exit_code == 2
-    assert run("explain", "support/42", "m96").exit_code == 2
+    assert run("session", "explain", "empty").exit_code == 0
+    assert run("session", "explain", "empty", "m0").exit_code == 2
+    assert run("session", "explain", "support/42", "m96").exit_code == 2
 
 
 def test_explain_says_that_the_next_request_brings_an_event(copied: Callable[..., Result]) -> None:
@@ -133,23 +133,23 @@ def test_explain_says_that_the_next_request_brings_an_event(copied: Callable[...
         session = engine.session("support/42")
         asked = session.assemble("More.", now=BEGAN + 300)
         session.record(asked.incoming, "word " * 700, {"role": "user", "content": "Even more."}, now=BEGAN + 301)
-    made = json.loads(copied("explain", "support/42", "--json").output)
-    request = json.loads(copied("show", "support/42", "--request", "--json").output)
+    made = json.loads(copied("session", "explain", "support/42", "--json").output)
+    request = json.loads(copied("session", "show", "support/42", "--request", "--json").output)
     assert made["due"] == request["event"]
     assert made["due"]["cause"] in {"high-water", "overflow"}
-    assert "the next request will change this: plan " in copied("explain", "support/42").output
-    assert "it brings an event: plan " in copied("show", "support/42", "--request").output
+    assert "the next request will change this: plan " in copied("session", "explain", "support/42").output
+    assert "it brings a plan change: plan " in copied("session", "show", "support/42", "--request").output
 
 
 def test_explain_says_that_no_request_fits(copied: Callable[..., Result]) -> None:
     """One sentence; what stands is told all the same."""
     with squidbot.load() as engine:
         engine.session("support/42").record({"role": "user", "content": "word " * 9_000}, now=BEGAN + 300)
-    result = copied("explain", "support/42")
+    result = copied("session", "explain", "support/42")
     assert result.exit_code == 0
     assert "no request can be made now: " in result.output
-    assert "current turn" in json.loads(copied("explain", "support/42", "--json").output)["unfit"]
-    assert copied("show", "support/42", "--request").exit_code == 3
+    assert "current turn" in json.loads(copied("session", "explain", "support/42", "--json").output)["unfit"]
+    assert copied("session", "show", "support/42", "--request").exit_code == 3
 
 
 def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -> None:
@@ -162,22 +162,24 @@ def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -
         made = session.assemble("What is the boat called?", tools=[squidbot.memory_tool()], now=5.0)
         session.record(*made.incoming, "Dora.", now=5.0)
         assert [name for name, _ in made.report.remembered] == ["remembered profile", "remembered index"]
-    told = json.loads(copied("explain", "told", "--json").stdout)
+    told = json.loads(copied("session", "explain", "told", "--json").stdout)
     assert list(told["remembered"]) == ["remembered_profile", "remembered_index", "first_words"]
     assert told["budget"]["head"] == told["remembered"]["remembered_profile"] + told["remembered"]["remembered_index"]
-    assert "memory says unasked (head, and behind the first words): profile" in copied("explain", "told").stdout
-    assert "memory says unasked" not in copied("explain", "support/42").stdout
+    assert (
+        "memory says unasked (head, and behind the first words): profile" in copied("session", "explain", "told").stdout
+    )
+    assert "memory says unasked" not in copied("session", "explain", "support/42").stdout
 
 
 def test_explain_shows_what_each_category_has(copied: Callable[..., Result]) -> None:
     """Used and allotted, where settings give categories shares; not else (P-08)."""
-    assert "Categories" not in copied("explain", "support/42").output
+    assert "Categories" not in copied("session", "explain", "support/42").output
     with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
         settings.write("[allocation]\nby_category = true\n")
-    text = copied("explain", "support/42").output
+    text = copied("session", "explain", "support/42").output
     assert "Categories (bounds, in tokens" in text
     assert re.search(r"output +[\d,]+ +of [\d,]+ allotted", text)
-    found = json.loads(copied("explain", "support/42", "--json").output)
+    found = json.loads(copied("session", "explain", "support/42", "--json").output)
     assert list(found["categories"]) == ["system", "context", "dialog", "output"]
     used = sum(one["used"] for one in found["categories"].values())
     budget = found["budget"]
@@ -186,7 +188,7 @@ def test_explain_shows_what_each_category_has(copied: Callable[..., Result]) -> 
 
 def test_explain_shows_what_each_part_has_by_tier(copied: Callable[..., Result]) -> None:
     """O-04: used and allotted where a layout is set, not else; what is never shortened borrows from recent (O-07)."""
-    assert json.loads(copied("explain", "support/42", "--json").output)["parts"] == {}
+    assert json.loads(copied("session", "explain", "support/42", "--json").output)["parts"] == {}
     with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
         settings.write('[allocation]\nlayout = "tiers"\n')
     with squidbot.load() as engine:
@@ -199,7 +201,7 @@ def test_explain_shows_what_each_part_has_by_tier(copied: Callable[..., Result])
             session.assemble(f"{turn} " + "please look at part of it " * 20)
             session.record("because of this, and of that; " * 40)
         session.compact()
-    found = json.loads(copied("explain", "tiers", "--json").output)
+    found = json.loads(copied("session", "explain", "tiers", "--json").output)
     shares, budget = found["parts"], found["budget"]
     named = ["system", "task", "architecture", "compact", "moderate", "detailed", "recent"]
     assert list(shares) == named
@@ -207,7 +209,7 @@ def test_explain_shows_what_each_part_has_by_tier(copied: Callable[..., Result])
     assert sum(one["used"] for one in shares.values()) == budget["input_limit"] + budget["overcounted"] - budget["free"]
     assert shares["architecture"]["used"] > shares["architecture"]["allotted"] == 1_200
     assert all(0 < shares[name]["used"] <= shares[name]["allotted"] for name in ("compact", "moderate", "detailed"))
-    text = copied("explain", "tiers").output
+    text = copied("session", "explain", "tiers").output
     assert "Parts by tier (bounds, in tokens" in text
     assert re.search(r"architecture +[\d,]+ +of 1,200 allotted, above its part: borrowed from recent", text)
     assert re.search(r"recent +[\d,]+ +of [\d,]+ allotted\n", text)

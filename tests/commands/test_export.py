@@ -1,4 +1,4 @@
-"""`squidbot export`: byte for byte in a session's own form, text and tool pairs in the others."""
+"""`squidbot session export`: byte for byte in a session's own form, text and tool pairs in the others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_export_is_byte_for_byte_what_was_stored(run: Callable[..., Result], tmp
     """Spaces, escapes and keys as the host wrote them, one message on each line."""
     kept(tmp_path / "s.db", ODD, "anthropic.messages")
     out = tmp_path / "out.jsonl"
-    result = run("export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
+    result = run("session", "export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
     assert (result.exit_code, result.output) == (0, f"{out}\n")
     assert out.read_bytes() == "".join(f"{line}\n" for line in ODD).encode()
 
@@ -49,7 +49,7 @@ def test_export_is_byte_for_byte_what_was_stored(run: Callable[..., Result], tmp
 def test_export_goes_to_standard_output_too(run: Callable[..., Result], tmp_path: Path) -> None:
     """The same bytes, so that they can be piped."""
     kept(tmp_path / "s.db", ODD, "anthropic.messages")
-    result = run("export", "s", "--store", str(tmp_path / "s.db"))
+    result = run("session", "export", "s", "--store", str(tmp_path / "s.db"))
     assert result.stdout_bytes == "".join(f"{line}\n" for line in ODD).encode()
 
 
@@ -58,7 +58,7 @@ def test_export_of_a_payload_with_line_breaks_is_an_array(run: Callable[..., Res
     payload = '{\n "role": "user",\n "content": "hi"\n}'
     kept(tmp_path / "s.db", [payload, '{"role": "assistant", "content": "ho"}'], "openai.chat")
     out = tmp_path / "out.json"
-    run("export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
+    run("session", "export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
     text = out.read_text()
     assert payload in text
     assert [one["role"] for one in json.loads(text)] == ["user", "assistant"]
@@ -69,7 +69,7 @@ def test_export_of_a_payload_with_line_breaks_is_an_array(run: Callable[..., Res
 def test_export_to_openai_keeps_text_and_tool_pairs(run: Callable[..., Result], tmp_path: Path) -> None:
     """Thoughts and pictures stay behind, and are counted on standard error."""
     kept(tmp_path / "s.db", ODD, "anthropic.messages")
-    result = run("export", "s", "--store", str(tmp_path / "s.db"), "--format", "openai")
+    result = run("session", "export", "s", "--store", str(tmp_path / "s.db"), "--format", "openai")
     made = [json.loads(line) for line in result.stdout.splitlines()]
     assert [one["role"] for one in made] == ["user", "assistant", "tool", "assistant"]
     assert made[1]["content"] == "Look:"
@@ -85,9 +85,9 @@ def test_export_to_openai_keeps_text_and_tool_pairs(run: Callable[..., Result], 
 def test_export_to_another_form_can_be_replayed(run: Callable[..., Result], tmp_path: Path, form: str) -> None:
     """Roles, texts, calls and results come back as they were."""
     out = tmp_path / "out.jsonl"
-    run("export", "support/42", "--format", form, "-o", str(out))
+    run("session", "export", "support/42", "--format", form, "-o", str(out))
     (conversation,) = read_transcripts(str(out))
-    shown = json.loads(run("show", "support/42", "--from", "0", "--limit", "96", "--json").output)["shown"]
+    shown = json.loads(run("session", "show", "support/42", "--from", "0", "--limit", "96", "--json").output)["shown"]
     for message, one in zip(conversation.messages, shown, strict=True):
         assert message.role == one["role"]
         assert message.text == one["text"]
@@ -106,7 +106,7 @@ def test_export_of_responses_leaves_reasoning_behind(run: Callable[..., Result],
     )
     output = '{"type":"function_call_output","call_id":"t1","output":[{"type":"input_text","text":"1"}]}'
     kept(tmp_path / "s.db", ['{"role":"user","content":"hi"}', step, output], "openai.responses")
-    result = run("export", "s", "--store", str(tmp_path / "s.db"), "--format", "openai")
+    result = run("session", "export", "s", "--store", str(tmp_path / "s.db"), "--format", "openai")
     call = {"id": "t1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
         {"role": "user", "content": "hi"},
@@ -114,14 +114,14 @@ def test_export_of_responses_leaves_reasoning_behind(run: Callable[..., Result],
         {"role": "tool", "tool_call_id": "t1", "content": "1"},
     ]
     assert "1 reasoning" in result.stderr
-    result = run("export", "s", "--store", str(tmp_path / "s.db"), "--format", "anthropic")
+    result = run("session", "export", "s", "--store", str(tmp_path / "s.db"), "--format", "anthropic")
     assert "hm" not in result.stdout
     assert json.loads(result.stdout.splitlines()[-1])["content"][0]["content"] == "1"
 
 
 def test_export_to_markdown_can_be_read(run: Callable[..., Result]) -> None:
     """A heading for each message; results between fences that they can't close."""
-    text = run("export", "support/42", "--format", "markdown").stdout
+    text = run("session", "export", "support/42", "--format", "markdown").stdout
     assert text.count("\n## m") == 95
     assert text.startswith("## m0 user, 2025-10-09 08:53:20 UTC\n\nPlease mend src/part_0.py")
     assert "Calls `read`:\n\n```json\n" in text
@@ -131,28 +131,28 @@ def test_export_overwrites_nothing(run: Callable[..., Result], tmp_path: Path) -
     """A file that is there stays; a place that can't be written is one line."""
     there = tmp_path / "there.txt"
     there.write_text("mine")
-    result = run("export", "support/42", "-o", str(there))
+    result = run("session", "export", "support/42", "-o", str(there))
     assert result.exit_code == 1
     assert "exists; an export overwrites nothing" in result.output
     assert there.read_text() == "mine"
-    assert run("export", "support/42", "-o", str(tmp_path / "no" / "x")).exit_code == 1
+    assert run("session", "export", "support/42", "-o", str(tmp_path / "no" / "x")).exit_code == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there.txt"]
 
 
 def test_export_json_says_what_was_written(run: Callable[..., Result], tmp_path: Path) -> None:
     """With a file its name, without one the messages."""
-    made = json.loads(run("export", "support/43", "--json").output)
+    made = json.loads(run("session", "export", "support/43", "--json").output)
     assert (made["session"], made["format"], made["messages"], made["file"]) == ("support/43", "stored", 4, None)
     assert json.loads(made["lines"][0])["role"] == "user"
     out = tmp_path / "out.jsonl"
-    written = json.loads(run("export", "support/43", "-o", str(out), "--json").output)
+    written = json.loads(run("session", "export", "support/43", "-o", str(out), "--json").output)
     assert (written["file"], written["lines"]) == (str(out), None)
     assert len(out.read_text().splitlines()) == 4
 
 
 def test_export_of_an_empty_session_is_empty(run: Callable[..., Result]) -> None:
     """No line, no error."""
-    result = run("export", "empty")
+    result = run("session", "export", "empty")
     assert (result.exit_code, result.stdout) == (0, "")
 
 
@@ -161,4 +161,4 @@ def test_export_of_the_sample_is_the_sample(run: Callable[..., Result], tmp_path
     sample = Path(__file__).parents[2] / "examples" / "session.jsonl"
     store = str(tmp_path / "s.db")
     assert run("replay", str(sample), "--window", "64k", "--store", store).exit_code == 0
-    assert run("export", "session", "--store", store).stdout_bytes == sample.read_bytes()
+    assert run("session", "export", "session", "--store", store).stdout_bytes == sample.read_bytes()

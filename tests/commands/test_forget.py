@@ -1,4 +1,4 @@
-"""`squidbot forget`: asked first, then gone from everything that the other commands show."""
+"""`squidbot session forget`: asked first, then gone from everything that the other commands show."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ GONE = "part_3_899"
 
 def test_forgotten_message_is_shown_by_no_command(copied: Callable[..., Result]) -> None:
     """Neither it nor a word of it: transcript, requests, notes, search, export, files."""
-    copied("search", "support/42", GONE)
-    result = copied("forget", "support/42", "m14", "--reason", "it was a mistake", "--yes")
+    copied("session", "search", "support/42", GONE)
+    result = copied("session", "forget", "support/42", "m14", "--reason", "it was a mistake", "--yes")
     assert result.exit_code == 0
     assert result.output.startswith("support/42: forgotten m14\n")
     for arguments in (
-        ["show", "support/42", "m14"],
-        ["show", "support/42", "--request", "--whole"],
-        ["explain", "support/42", "m14"],
-        ["log", "support/42", "m13", "--whole"],
-        ["recall", "support/42", "m14"],
-        ["export", "support/42"],
+        ["session", "show", "support/42", "m14"],
+        ["session", "show", "support/42", "--request", "--whole"],
+        ["session", "explain", "support/42", "m14"],
+        ["session", "log", "support/42", "m13", "--whole"],
+        ["session", "recall", "support/42", "m14"],
+        ["session", "export", "support/42"],
     ):
         shown = copied(*arguments)
         assert shown.exit_code == 0, shown.output
         assert GONE not in shown.output
-    assert copied("search", "support/42", GONE).exit_code == 1
+    assert copied("session", "search", "support/42", GONE).exit_code == 1
     assert all(GONE.encode() not in path.read_bytes() for path in Path().iterdir())
-    assert copied("doctor").exit_code == 0
+    assert copied("store", "doctor").exit_code == 0
 
 
 def test_forgotten_message_keeps_its_place(copied: Callable[..., Result]) -> None:
     """Every other id means what it did, and each message is still accounted for once."""
-    before = json.loads(copied("show", "support/42", "m13-m16", "--json").output)["shown"]
-    made = json.loads(copied("forget", "support/42", "m14-m15", "--yes", "--json").output)
+    before = json.loads(copied("session", "show", "support/42", "m13-m16", "--json").output)["shown"]
+    made = json.loads(copied("session", "forget", "support/42", "m14-m15", "--yes", "--json").output)
     assert (made["forgotten"], made["copies"]) == (["m14", "m15"], [])
-    after = json.loads(copied("show", "support/42", "m13-m16", "--json").output)["shown"]
+    after = json.loads(copied("session", "show", "support/42", "m13-m16", "--json").output)["shown"]
     assert [one["id"] for one in after] == ["m13", "m14", "m15", "m16"]
     assert (after[0], after[3]) == (before[0], before[3])
     assert {one["category"] for one in after[1:3]} == {"forgotten"}
-    spans = json.loads(copied("explain", "support/42", "--json").output)["spans"]
+    spans = json.loads(copied("session", "explain", "support/42", "--json").output)["spans"]
     assert spans[-1]["last"] == "m95"
 
 
@@ -63,9 +63,9 @@ def test_forget_says_where_bytes_are_left(copied: Callable[..., Result], monkeyp
     def blocked(_store: SqliteStore) -> None:
         raise StoreError("x.db: a program reads an older state; close it")
 
-    assert json.loads(copied("forget", "support/42", "m16", "--yes", "--json").output)["overwritten"] is True
+    assert json.loads(copied("session", "forget", "support/42", "m16", "--yes", "--json").output)["overwritten"] is True
     monkeypatch.setattr(SqliteStore, "scrub", blocked)
-    result = copied("forget", "support/42", "m14", "--yes", "--json")
+    result = copied("session", "forget", "support/42", "m14", "--yes", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["overwritten"] is False
     assert "its bytes are not overwritten yet: x.db: a program reads an older state; close it" in result.stderr
@@ -74,26 +74,26 @@ def test_forget_says_where_bytes_are_left(copied: Callable[..., Result], monkeyp
 def test_forget_asks_first(copied: Callable[..., Result]) -> None:
     """No is no, and so is nobody there to answer."""
     for answer in ("n\n", ""):
-        result = CliRunner().invoke(main, ["forget", "support/42", "m14"], input=answer)
+        result = CliRunner().invoke(main, ["session", "forget", "support/42", "m14"], input=answer)
         assert result.exit_code == 1
         assert "Forget 1 message of support/42 (m14) for good?" in result.stderr
-    assert GONE in copied("show", "support/42", "m14").output
-    assert CliRunner().invoke(main, ["forget", "support/42", "m14"], input="y\n").exit_code == 0
-    assert GONE not in copied("show", "support/42", "m14").output
+    assert GONE in copied("session", "show", "support/42", "m14").output
+    assert CliRunner().invoke(main, ["session", "forget", "support/42", "m14"], input="y\n").exit_code == 0
+    assert GONE not in copied("session", "show", "support/42", "m14").output
 
 
 @pytest.mark.parametrize("wrong", ["14", "x", "m9-m3", "s0-90.abcd", "m0-m99999"])
 def test_forget_takes_ids_of_messages_only(copied: Callable[..., Result], wrong: str) -> None:
     """Wrong usage, and nothing is gone."""
-    assert copied("forget", "support/42", wrong, "--yes").exit_code == 2
+    assert copied("session", "forget", "support/42", wrong, "--yes").exit_code == 2
 
 
 def test_forget_of_what_is_not_there_is_no(copied: Callable[..., Result]) -> None:
     """Nothing is forgotten, also not what is there."""
-    result = copied("forget", "support/42", "m14", "m96", "--yes")
+    result = copied("session", "forget", "support/42", "m14", "m96", "--yes")
     assert result.exit_code == 1
     assert "nothing was forgotten" in result.output
-    assert GONE in copied("show", "support/42", "m14").output
+    assert GONE in copied("session", "show", "support/42", "m14").output
 
 
 def test_forgotten_message_takes_its_facts_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,8 +108,8 @@ def test_forgotten_message_takes_its_facts_along(tmp_path: Path, monkeypatch: py
     def run(*arguments: str) -> Result:
         return CliRunner().invoke(main, arguments)
 
-    assert json.loads(run("forget", "ann/1", "m2", "--yes", "--json").output)["facts"] == []
-    result = run("forget", "ann/1", "m0", "--yes")
+    assert json.loads(run("session", "forget", "ann/1", "m2", "--yes", "--json").output)["facts"] == []
+    result = run("session", "forget", "ann/1", "m0", "--yes")
     assert "1 fact that nothing else said, forgotten too\n" in result.output
     assert json.loads(run("memory", "list", "--past", "--user", "ann", "--json").output)["memories"] == []
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
@@ -129,17 +129,20 @@ def at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
 def test_whole_session_or_user_is_gone_from_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked first; what is left are the others, and the store is whole."""
     run = at(tmp_path, monkeypatch)
-    assert run("forget", "--session", "ann/1").exit_code == 1
-    result = run("forget", "--session", "ann/1", "--yes")
+    assert run("session", "forget", "ann/1", "--all").exit_code == 1
+    result = run("session", "forget", "ann/1", "--all", "--yes")
     assert result.output.startswith("ann/1: forgotten, the whole session\n")
     assert "copies that you or other programs have made are not known to squidbot, and stay" in result.output
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
-    assert [one["session"] for one in json.loads(run("sessions", "--json").output)["sessions"]] == ["bob/1", "ann/2"]
-    made = json.loads(run("forget", "--user", "ann", "--yes", "--json").output)
+    assert [one["session"] for one in json.loads(run("session", "list", "--json").output)["sessions"]] == [
+        "bob/1",
+        "ann/2",
+    ]
+    made = json.loads(run("store", "forget-user", "ann", "--yes", "--json").output)
     assert (made["user"], made["sessions"], made["overwritten"]) == ("ann", ["ann/2"], True)
-    assert [one["session"] for one in json.loads(run("sessions", "--json").output)["sessions"]] == ["bob/1"]
-    assert run("doctor").exit_code == 0
-    assert run("forget", "--user", "ann", "--yes").exit_code == 1
+    assert [one["session"] for one in json.loads(run("session", "list", "--json").output)["sessions"]] == ["bob/1"]
+    assert run("store", "doctor").exit_code == 0
+    assert run("store", "forget-user", "ann", "--yes").exit_code == 1
 
 
 def test_facts_and_logs_that_were_written_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,9 +150,9 @@ def test_facts_and_logs_that_were_written_are_listed(tmp_path: Path, monkeypatch
     run = at(tmp_path, monkeypatch)
     assert run("memory", "export", "facts.jsonl").exit_code == 0
     assert run("memory", "notes", "notes").exit_code == 0
-    assert run("export", "talks", "--format", "workspaceai").exit_code == 0
+    assert run("store", "export", "talks").exit_code == 0
     talks = next(Path("talks").glob("[!.]*"))
-    told = unfolded(run("forget", "ann/1", "m1", "--yes", "--files").output)
+    told = unfolded(run("session", "forget", "ann/1", "m1", "--yes", "--files").output)
     for name in ("facts.jsonl", "notes/declarative_notes.yml", "notes/summary_notes.yml"):
         assert unfolded(f"{tmp_path}/{name}: facts or entries of a journal, which may still have it: remove") in told
     assert unfolded(f"{tmp_path}/{talks}: has several sessions, and may still have it: remove it") in told
@@ -160,34 +163,32 @@ def unfolded(text: str) -> str:
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("wrong", [[], ["ann/1"], ["ann/1", "m0", "--user", "ann"], ["--session", "a", "--user", "b"]])
-def test_forget_takes_messages_or_a_session_or_a_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str]
-) -> None:
-    """One of the three, or it is wrong usage; a session alone is never taken for all of it."""
-    assert at(tmp_path, monkeypatch)("forget", *wrong, "--yes").exit_code == 2
+@pytest.mark.parametrize("wrong", [[], ["ann/1"], ["ann/1", "m0", "--all"], ["--all"]])
+def test_forget_takes_messages_or_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str]) -> None:
+    """One of both, or it is wrong usage; a session alone is never taken for all of it."""
+    assert at(tmp_path, monkeypatch)("session", "forget", *wrong, "--yes").exit_code == 2
 
 
 def test_exports_are_listed_and_written_anew_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that squidbot wrote, and nobody has changed since; of a whole session they go."""
     run = at(tmp_path, monkeypatch)
-    run("export", "ann/1", "-o", "mine.jsonl")
-    run("export", "ann/1", "-o", "changed.md", "--format", "markdown")
-    run("export", "ann/2", "-o", "other.jsonl")
-    run("backup", "copy.db")
+    run("session", "export", "ann/1", "-o", "mine.jsonl")
+    run("session", "export", "ann/1", "-o", "changed.md", "--format", "markdown")
+    run("session", "export", "ann/2", "-o", "other.jsonl")
+    run("store", "backup", "copy.db")
     Path("changed.md").write_text("My own words of Lisbon.")
-    run("export", "ann/1", "-o", "changed.md", "--format", "markdown")
-    told = " ".join(run("forget", "ann/1", "m1", "--yes").output.split())
-    assert f"{tmp_path}/mine.jsonl: an export, which may still have it: --files writes it anew" in told
+    run("session", "export", "ann/1", "-o", "changed.md", "--format", "markdown")
+    told = " ".join(run("session", "forget", "ann/1", "m1", "--yes").output.split())
+    assert f"{tmp_path}/mine.jsonl: an export, which may still have it: --files rewrites it" in told
     assert f"{tmp_path}/copy.db: a backup, which may still have it: remove it" in told
     assert f"{tmp_path}/changed.md: written by squidbot, perhaps changed since" in told
     assert "other.jsonl" not in told
-    told = " ".join(run("forget", "ann/1", "m0", "--yes", "--files").output.split())
+    told = " ".join(run("session", "forget", "ann/1", "m0", "--yes", "--files").output.split())
     assert f"{tmp_path}/mine.jsonl: rewritten" in told
     assert b"Lisbon" not in Path("mine.jsonl").read_bytes()
     assert len(Path("mine.jsonl").read_text().splitlines()) == 2
     assert Path("changed.md").read_text() == "My own words of Lisbon."
-    made = json.loads(run("forget", "--session", "ann/1", "--yes", "--files", "--json").output)["files"]
+    made = json.loads(run("session", "forget", "ann/1", "--all", "--yes", "--files", "--json").output)["files"]
     assert {(Path(one["path"]).name, one["became"]) for one in made} == {
         ("mine.jsonl", "removed"), ("changed.md", "listed"), ("copy.db", "listed"),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""`squidbot goals`."""
+"""`squidbot session goals`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
     book.change("milestone", "Lexer", done=True)
     book.change("lock", "Rust only")
     session.record({"role": "assistant", "content": "[ARTIFACT] Created a.py\n[NEXT] Write tests"})
-    shown = copied("goals", "support/43")
+    shown = copied("session", "goals", "support/43")
     assert shown.exit_code == 0
     assert [one.strip() for one in shown.output.splitlines()] == [
         "support/43: goal: Ship it",
@@ -33,7 +33,7 @@ def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
         "next: Write tests",
         "replaced: Old one",
     ]
-    told = json.loads(copied("goals", "support/43", "--json").output)
+    told = json.loads(copied("session", "goals", "support/43", "--json").output)
     assert told == {
         "session": "support/43",
         "goal": "Ship it",
@@ -49,25 +49,27 @@ def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
 
 def test_session_without_goals_is_a_no(run: Callable[..., Result]) -> None:
     """Exit code 1; of a session that is not there, too."""
-    shown = run("goals", "support/43")
+    shown = run("session", "goals", "support/43")
     assert shown.exit_code == 1
     assert shown.output == "support/43: no goal is active\n"
-    assert run("goals", "nobody").exit_code == 1
+    assert run("session", "goals", "nobody").exit_code == 1
 
 
 def test_goals_are_changed_from_the_command_line(copied: Callable[..., Result]) -> None:
     """Each change shows what there is then; what is wrong says what to do (O-07, O-18)."""
-    assert copied("goals", "support/43", "set", "Ship it").output == "support/43: goal: Ship it\n"
-    assert "milestone (reached): Lexer" in copied("goals", "support/43", "milestone", "Lexer", "--done").output
-    assert "decision (locked): Rust" in copied("goals", "support/43", "lock", "Rust").output
-    assert "decision: Rust" in copied("goals", "support/43", "unlock", "rust").output
-    assert "architecture: One store" in copied("goals", "support/43", "architecture", "One store").output
-    assert "Lexer" not in copied("goals", "support/43", "forget", "Lexer").output
-    assert "closed: Ship it" in copied("goals", "support/43", "close").output
-    wrong = copied("goals", "support/43", "unlock", "C++")
+    assert copied("session", "goals", "support/43", "set", "Ship it").output == "support/43: goal: Ship it\n"
+    assert (
+        "milestone (reached): Lexer" in copied("session", "goals", "support/43", "milestone", "Lexer", "--done").output
+    )
+    assert "decision (locked): Rust" in copied("session", "goals", "support/43", "lock", "Rust").output
+    assert "decision: Rust" in copied("session", "goals", "support/43", "unlock", "rust").output
+    assert "architecture: One store" in copied("session", "goals", "support/43", "architecture", "One store").output
+    assert "Lexer" not in copied("session", "goals", "support/43", "forget", "Lexer").output
+    assert "closed: Ship it" in copied("session", "goals", "support/43", "close").output
+    wrong = copied("session", "goals", "support/43", "unlock", "C++")
     assert wrong.exit_code == 1
     assert "no decision of that name is locked" in wrong.output
-    assert copied("goals", "support/43", "set").exit_code == 2
-    assert "is not one of" in copied("goals", "support/43", "dance").output
-    assert "no call has named 'walrus'" in copied("goals", "support/43", "forget", "walrus").output
-    assert copied("goals", "nobody", "set", "x").exit_code == 1
+    assert copied("session", "goals", "support/43", "set").exit_code == 2
+    assert "is not one of" in copied("session", "goals", "support/43", "dance").output
+    assert "no call has named 'walrus'" in copied("session", "goals", "support/43", "forget", "walrus").output
+    assert copied("session", "goals", "nobody", "set", "x").exit_code == 1

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.cli import main
-from squidbot.commands.reading import hosts
+from squidbot.cli import status as hosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

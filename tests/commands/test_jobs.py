@@ -1,4 +1,4 @@
-"""`squidbot jobs`: what is due of a language model, and having it written."""
+"""`squidbot session jobs`: what is due of a language model, and having it written."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "squidbot.toml").write_text(SETTINGS, encoding="utf-8")
-    yield lambda *arguments: CliRunner().invoke(main, ["jobs", *arguments])
+    yield lambda *arguments: CliRunner().invoke(main, ["session", "jobs", *arguments])
     sys.modules.pop("acme_model", None)
 
 
@@ -144,7 +144,7 @@ def test_jobs_are_written_when_they_are_told_to_run(run: Callable[..., Result], 
     assert told["done"]
     assert all(one["summary"] and one["why"] is None for one in told["done"])
     assert json.loads(run("support/42", "--json").output)["total"] == 0
-    shown = CliRunner().invoke(main, ["recall", "support/42", told["done"][0]["summary"]])
+    shown = CliRunner().invoke(main, ["session", "recall", "support/42", told["done"][0]["summary"]])
     assert shown.exit_code == 0
     rest = run("--run")
     assert rest.exit_code == 0

@@ -1,4 +1,4 @@
-"""`squidbot journal`."""
+"""`squidbot memory journal`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resu
     book.append(Entry(NOON, "Chose SQLite.\n---\nIt holds.", "ann", "r1", "s1", ("SQLite",), tags=("store",)))
     book.append(Entry(NOON + 60, "Red \x1b[31m", "bob", open_questions=("when\nthen?",), errors=("it failed",)))
     book.append(Entry(NOON + DAY_SECONDS, "Moved it.", "ann", files_touched=("a.py",), tags=("store", "move")))
-    return lambda *arguments: CliRunner().invoke(main, ["journal", *arguments])
+    return lambda *arguments: CliRunner().invoke(main, ["memory", "journal", *arguments])
 
 
 def _summaries(result: Result) -> list[str]:

@@ -1,4 +1,4 @@
-"""`squidbot log`: the turn log of B-50, for people and as JSON."""
+"""`squidbot session log`: the turn log of B-50, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def test_log_shows_the_newest_turn_part_by_part(run: Callable[..., Result]) -> None:
     """Request, tool calls with parameters and results, response, what was reported, what it cost."""
-    lines = [line.rstrip() for line in run("log", "support/42").output.splitlines()]
+    lines = [line.rstrip() for line in run("session", "log", "support/42").output.splitlines()]
     assert lines[0].startswith("── turn m92: m92-m95, 2025-10-09 08:57:10 UTC ──")
     places = [
         lines.index("REQUEST MESSAGES"),
@@ -36,7 +36,7 @@ def test_log_shows_the_newest_turn_part_by_part(run: Callable[..., Result]) -> N
 
 def test_log_json_has_the_calls_of_b50(run: Callable[..., Result]) -> None:
     """tool, action, parameters, result, iteration; the result whole."""
-    (turn,) = json.loads(run("log", "support/42", "m13", "--json").output)["turns"]
+    (turn,) = json.loads(run("session", "log", "support/42", "m13", "--json").output)["turns"]
     (call,) = turn["tool_calls"]
     assert set(call) == {"tool", "action", "parameters", "result", "iteration"}
     assert (call["tool"], call["action"], call["iteration"]) == ("read", "whole", 1)
@@ -51,7 +51,7 @@ def test_log_json_has_the_calls_of_b50(run: Callable[..., Result]) -> None:
 
 def test_log_budget_adds_up(run: Callable[..., Result]) -> None:
     """Window, reserve, what is outside the history, history, what is free."""
-    (turn,) = json.loads(run("log", "support/42", "--json").output)["turns"]
+    (turn,) = json.loads(run("session", "log", "support/42", "--json").output)["turns"]
     budget = turn["budget"]
     assert (budget["window"], budget["reserve"]) == (3_000, 750)
     assert budget["outside"] + budget["history"] == budget["request"] == turn["requests"][-1]["bound"]
@@ -60,26 +60,26 @@ def test_log_budget_adds_up(run: Callable[..., Result]) -> None:
 
 def test_log_names_the_event_that_changed_the_request(run: Callable[..., Result]) -> None:
     """The plan, its cause, its price, beside the request that was made under it first."""
-    turns = json.loads(run("log", "support/42", "--last", "24", "--json").output)["turns"]
+    turns = json.loads(run("session", "log", "support/42", "--last", "24", "--json").output)["turns"]
     assert len(turns) == 24
     events = [one["event"] for turn in turns for one in turn["requests"] if one["event"]]
     assert [event["plan"] for event in events] == sorted({event["plan"] for event in events})
     assert {"high-water", "overflow"} & {event["cause"] for event in events}
-    lines = run("log", "support/42", "--last", "24").output.splitlines()
+    lines = run("session", "log", "support/42", "--last", "24").output.splitlines()
     assert len([line for line in lines if line.startswith("  plan ")]) == len(events)
 
 
 def test_log_takes_a_message_and_the_turns_before_it(run: Callable[..., Result]) -> None:
     """The turn in which the message stands comes last."""
-    turns = json.loads(run("log", "support/42", "m9", "--last", "2", "--json").output)["turns"]
+    turns = json.loads(run("session", "log", "support/42", "m9", "--last", "2", "--json").output)["turns"]
     assert [(turn["turn"], turn["last"]) for turn in turns] == [("m4", "m7"), ("m8", "m11")]
-    assert run("log", "support/42", "m96").exit_code == 2
+    assert run("session", "log", "support/42", "m96").exit_code == 2
 
 
 def test_log_of_a_session_without_messages_says_so(run: Callable[..., Result]) -> None:
     """No error, and no turn."""
-    assert run("log", "empty").output == "empty: nothing has been said yet\n"
-    assert json.loads(run("log", "empty", "--json").output)["turns"] == []
+    assert run("session", "log", "empty").output == "empty: nothing has been said yet\n"
+    assert json.loads(run("session", "log", "empty", "--json").output)["turns"] == []
 
 
 def test_log_parts_the_results_of_one_message(copied: Callable[..., Result]) -> None:
@@ -94,13 +94,13 @@ def test_log_parts_the_results_of_one_message(copied: Callable[..., Result]) -> 
             {"role": "user", "content": results},
             {"role": "assistant", "content": [{**call, "id": "t3"}]},
         )
-    (turn,) = json.loads(copied("log", "parts", "--json").output)["turns"]
+    (turn,) = json.loads(copied("session", "log", "parts", "--json").output)["turns"]
     assert [(one["result"], one["iteration"]) for one in turn["tool_calls"]] == [
         ("it is 1", 1),
         ("it is 2", 1),
         (None, 2),
     ]
-    text = copied("log", "parts").output
+    text = copied("session", "log", "parts").output
     assert "TOOL CALLS (3 calls across 2 iterations)" in text
     assert "Result (7 chars):" in text
     assert "Result: none is recorded" in text

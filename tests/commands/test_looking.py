@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 READING = [
-    ["sessions"],
-    ["show", "support/42"],
-    ["show", "support/42", "m14"],
-    ["show", "support/42", "--request"],
-    ["show", "support/42", "--request", "40"],
-    ["explain", "support/42"],
-    ["explain", "support/42", "m14"],
-    ["log", "support/42", "--last", "5"],
-    ["recall", "support/42", "m14"],
-    ["export", "support/42", "--format", "anthropic"],
-    ["snapshots", "support/42"],
-    ["doctor"],
+    ["session", "list"],
+    ["session", "show", "support/42"],
+    ["session", "show", "support/42", "m14"],
+    ["session", "show", "support/42", "--request"],
+    ["session", "show", "support/42", "--request", "40"],
+    ["session", "explain", "support/42"],
+    ["session", "explain", "support/42", "m14"],
+    ["session", "log", "support/42", "--last", "5"],
+    ["session", "recall", "support/42", "m14"],
+    ["session", "export", "support/42", "--format", "anthropic"],
+    ["session", "snapshots", "support/42"],
+    ["store", "doctor"],
 ]
 
 
@@ -83,32 +83,34 @@ def test_reading_command_leaves_what_a_crash_has_left(
     assert copied(*arguments, *store).exit_code == 0
     after = hashes()
     assert {name: after[name] for name in before} == before
-    assert "in the log alone" in copied("show", "support/42", "--limit", "1", *store).output
+    assert "in the log alone" in copied("session", "show", "support/42", "--limit", "1", *store).output
 
 
 def test_search_writes_nothing_once_its_index_is_made(copied: Callable[..., Result]) -> None:
     """The first search brings the index up to date; those behind it only read."""
-    copied("search", "support/42", "part_3_1")
+    copied("session", "search", "support/42", "part_3_1")
     before = hashes()
-    assert copied("search", "support/42", "part_4_1").exit_code == 0
+    assert copied("session", "search", "support/42", "part_4_1").exit_code == 0
     assert hashes() == before
 
 
 def test_looking_opens_a_session_under_the_window_that_it_had(copied: Callable[..., Result]) -> None:
     """Other settings in squidbot.toml change nothing of what stands: the next request is the same, byte for byte."""
-    before = json.loads(copied("show", "support/42", "--request", "--json").output)
+    before = json.loads(copied("session", "show", "support/42", "--request", "--json").output)
     settings = Path("squidbot.toml")
     settings.write_text(settings.read_text().replace("3000", "64000") + '[budget]\ncounter = "bytes"\n')
-    after = json.loads(copied("show", "support/42", "--request", "--json").output)
+    after = json.loads(copied("session", "show", "support/42", "--request", "--json").output)
     assert after == before
-    listed = {one["session"]: one["window"] for one in json.loads(copied("sessions", "--json").output)["sessions"]}
+    listed = {
+        one["session"]: one["window"] for one in json.loads(copied("session", "list", "--json").output)["sessions"]
+    }
     assert listed["support/42"] == 3_000
 
 
 def test_store_alone_tells_the_window(copied: Callable[..., Result], tmp_path: Path) -> None:
     """Without any squidbot.toml: the store names it."""
     (tmp_path / "squidbot.toml").unlink()
-    made = json.loads(copied("explain", "support/42", "--store", "kept.db", "--json").output)
+    made = json.loads(copied("session", "explain", "support/42", "--store", "kept.db", "--json").output)
     assert (made["budget"]["window"], made["lease"]["source"]) == (3_000, "recorded")
 
 
@@ -123,9 +125,7 @@ def test_help_of_every_command_is_quick() -> None:
     loaded = set(ran.stdout.splitlines()[-1].strip("[]").replace("'", "").split(", "))
     assert loaded <= {
         "squidbot.cli",
-        "squidbot.commands",
-        "squidbot.commands.ending",
-        "squidbot.commands.texts",
+        "squidbot.cli.texts",
         "squidbot.core",
         "squidbot.core.errors",
         "squidbot.core.recall",

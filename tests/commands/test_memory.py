@@ -103,6 +103,8 @@ def test_export_and_import_carry_everything() -> None:
         )
         assert said["memories"] == before
     assert run("export", "--user", "ann", "--store", "other.db").stdout == Path("out.jsonl").read_text(encoding="utf-8")
+    as_json = run("export", "--user", "ann", "--store", "other.db", "--json").stdout
+    assert as_json == Path("out.jsonl").read_text(encoding="utf-8")
 
 
 def test_export_and_import_keep_what_was_brought_back_and_what_was_put_together() -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.cli import main
-from squidbot.commands.merged import similar
+from squidbot.cli.memory import similar
 from squidbot.core.memory.asking import merges
 from squidbot.testing.models import HashedWords
 
@@ -62,9 +62,9 @@ def test_merge_says_what_it_would_do_and_does_it_when_it_is_told(ids: list[str])
     assert "no two facts say nearly the same" in run("merge", "--yes").output
     assert f"replaced by  {ids[1]}" in run("show", ids[0]).output
     back = run("restore", ids[0])
-    assert back.output == f"{ids[0]} holds again; {ids[1]}, which had taken its place, holds, too\n"
+    assert back.output == f"{ids[0]} holds again; {ids[1]}, which replaced it, holds, too\n"
     assert held() == {*TEXTS}
-    assert run("restore", ids[2]).output == f"{ids[2]} holds already: nothing took its place\n"
+    assert run("restore", ids[2]).output == f"{ids[2]} holds already: nothing replaced it\n"
     assert json.loads(run("restore", ids[0], "--json").output) == {"restored": [ids[0]]}
 
 

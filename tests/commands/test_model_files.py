@@ -1,4 +1,4 @@
-"""`squidbot export --format workspaceai`: a store as a folder of files."""
+"""`squidbot store export`: a store as a folder of files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-EXPORT = ("export", "--format", "workspaceai")
+EXPORT = ("store", "export")
 
 
 def test_store_becomes_a_folder_and_comes_back(copied: Callable[..., Result]) -> None:
@@ -63,9 +63,7 @@ def test_damaged_file_is_set_aside_and_one_that_has_more_stays(copied: Callable[
     [
         (*EXPORT, "out", "--output", "file"),
         (*EXPORT, "out", "--form-version", "2.0"),
-        ("export", "support/42", "--session", "support/43"),
-        ("export", "support/42", "--replace"),
-        ("export", "support/42", "--dry-run"),
+        ("session", "export", "support/42", "--replace"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(run: Callable[..., Result], arguments: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""`squidbot show`: messages a page at a time."""
+"""`squidbot session show`: messages a page at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_show_prints_the_newest_messages(run: Callable[..., Result]) -> None:
     """Who said what and when, calls readable, and the way to those before."""
-    text = run("show", "support/42", "--limit", "4", "--all").output
+    text = run("session", "show", "support/42", "--limit", "4", "--all").output
     assert text.startswith("support/42: 96 messages; m92-m95 below")
     assert "m92  user  2025-10-09 08:57:10 UTC" in text
     assert '-> read action="whole", path="src/part_23.py"' in text
@@ -29,15 +29,15 @@ def test_show_prints_the_newest_messages(run: Callable[..., Result]) -> None:
 
 def test_show_counts_what_is_behind_the_scenes(run: Callable[..., Result], copied: Callable[..., Result]) -> None:
     """Tool output is not shown unless that is asked for, by an option or the settings; JSON has all of it (P-05)."""
-    text = run("show", "support/42", "--limit", "4").output
+    text = run("session", "show", "support/42", "--limit", "4").output
     assert "m94  tool read " not in text
     assert "m93  assistant" in text
     assert "1 message of system text, context, tool output not shown: --all" in text
-    assert len(json.loads(run("show", "support/42", "--limit", "4", "--json").output)["shown"]) == 4
-    assert "not shown: --all" not in run("show", "support/42", "m94").output
+    assert len(json.loads(run("session", "show", "support/42", "--limit", "4", "--json").output)["shown"]) == 4
+    assert "not shown: --all" not in run("session", "show", "support/42", "m94").output
     with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
         settings.write("[ui]\nshow_context_messages = true\n")
-    assert "m94  tool read " in copied("show", "support/42", "--limit", "4").output
+    assert "m94  tool read " in copied("session", "show", "support/42", "--limit", "4").output
 
 
 @pytest.mark.parametrize(
@@ -55,64 +55,69 @@ def test_show_takes_a_range_or_a_beginning(
     run: Callable[..., Result], arguments: list[str], first: str, last: str
 ) -> None:
     """Both ends included, at most as many as the limit says."""
-    shown = json.loads(run("show", "support/42", *arguments, "--json").output)["shown"]
+    made = json.loads(run("session", "show", "support/42", *arguments, "--json").output)
+    shown = made["shown"]
     assert (shown[0]["id"], shown[-1]["id"]) == (first, last)
+    assert (f"m{made['first']}", f"m{made['last']}") == (first, last)
 
 
 @pytest.mark.parametrize("wrong", ["m9-m3", "x", "m", "-", "m1-m2-m3", "m96"])
 def test_show_refuses_what_names_no_messages(run: Callable[..., Result], wrong: str) -> None:
     """Wrong usage, with what would be right."""
-    result = run("show", "support/42", "--", wrong)
+    result = run("session", "show", "support/42", "--", wrong)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
 
 
 def test_show_prints_one_message_whole_and_of_others_the_beginning(run: Callable[..., Result]) -> None:
     """What was cut before it was sent is there, and said to be cut."""
-    alone = run("show", "support/42", "m14").output
+    alone = run("session", "show", "support/42", "m14").output
     assert "def part_3_899(): return 899" in alone
-    assert "cut at birth" in alone
-    page = run("show", "support/42", "m14-m15", "--all").output
+    assert "truncated" in alone
+    page = run("session", "show", "support/42", "m14-m15", "--all").output
     assert "def part_3_899(): return 899" not in page
     assert "characters more" in page
-    assert "def part_3_899(): return 899" in run("show", "support/42", "m14-m15", "--whole", "--all").output
+    assert "def part_3_899(): return 899" in run("session", "show", "support/42", "m14-m15", "--whole", "--all").output
 
 
 def test_show_names_the_tool_whose_call_stands_before_the_page(run: Callable[..., Result]) -> None:
     """The call is read, and not shown."""
-    shown = json.loads(run("show", "support/42", "m2", "--json").output)["shown"]
+    shown = json.loads(run("session", "show", "support/42", "m2", "--json").output)["shown"]
     assert [one["answers"] for one in shown] == [[{"id": "c0", "tool": "read"}]]
 
 
 def test_show_lets_no_message_talk_to_the_terminal(run: Callable[..., Result]) -> None:
     """Escapes and bells become question marks; JSON has them escaped."""
-    text = run("show", "对话").output
+    text = run("session", "show", "对话").output
     assert "Hi ?[31mred? 对话" in text
-    assert "\x1b" not in text + run("show", "对话", "--json").output
+    assert "\x1b" not in text + run("session", "show", "对话", "--json").output
 
 
 def test_show_of_a_session_without_messages_says_so(run: Callable[..., Result]) -> None:
     """No error: nothing has been said yet."""
-    result = run("show", "empty")
+    result = run("session", "show", "empty")
     assert (result.exit_code, result.output) == (0, "empty: 0 messages\n")
 
 
 def test_show_request_is_what_assemble_returns(run: Callable[..., Result]) -> None:
     """The next request as it would be sent: the very payloads, in order."""
-    made = json.loads(run("show", "support/42", "--request", "--json").output)
+    made = json.loads(run("session", "show", "support/42", "--request", "--json").output)
     with squidbot.load() as engine:
         sent = engine.session("support/42").core.preview()
     assert [part["payload"] for part in made["parts"]] == list(sent.payloads)
     assert (made["request"], made["bound"]) == (None, sent.cost.bound)
-    text = run("show", "support/42", "--request").output
+    text = run("session", "show", "support/42", "--request").output
     assert text.startswith("support/42: the next request, if nothing new were said: ")
     assert text.count("\n#") == len(made["parts"])
 
 
 def test_show_request_of_a_number_is_what_was_sent(run: Callable[..., Result]) -> None:
     """Its last message is the one that was answered; one that was not made is no."""
-    made = json.loads(run("show", "support/42", "--request", "47", "--json").output)
+    made = json.loads(run("session", "show", "support/42", "--request", "47", "--json").output)
     assert made["parts"][-1]["first"] == "m94"
-    assert made["bound"] == json.loads(run("log", "support/42", "--json").output)["turns"][0]["requests"][1]["bound"]
-    assert run("show", "support/42", "--request", "48").exit_code == 1
-    assert run("show", "support/42", "--request", "x").exit_code == 2
+    assert (
+        made["bound"]
+        == json.loads(run("session", "log", "support/42", "--json").output)["turns"][0]["requests"][1]["bound"]
+    )
+    assert run("session", "show", "support/42", "--request", "48").exit_code == 1
+    assert run("session", "show", "support/42", "--request", "x").exit_code == 2

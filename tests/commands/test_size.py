@@ -1,4 +1,4 @@
-"""`squidbot size`: what a model file takes, on devices that are named, and what it says where nothing fits."""
+"""`squidbot model size`: what a model file takes, on devices that are named, and what it says where nothing fits."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def sized(*arguments: object, code: int = 0) -> Result:
     """Run the command, and return what it printed."""
-    done = CliRunner().invoke(main, ["size", *map(str, arguments)])
+    done = CliRunner().invoke(main, ["model", "size", *map(str, arguments)])
     assert done.exit_code == code, done.output
     return done
 

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 COLUMNS = 100
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 COMMANDS = [
-    ["sessions"],
-    ["show", "support/42", "--limit", "6"],
-    ["show", "support/42", "m14"],
-    ["show", "support/42", "--request"],
-    ["show", "对话"],
-    ["explain", "support/42"],
-    ["explain", "support/42", "m14"],
-    ["log", "support/42", "--last", "3"],
-    ["recall", "support/42", "m3"],
-    ["search", "support/42", "limit"],
-    ["snapshots", "support/42"],
-    ["doctor"],
+    ["session", "list"],
+    ["session", "show", "support/42", "--limit", "6"],
+    ["session", "show", "support/42", "m14"],
+    ["session", "show", "support/42", "--request"],
+    ["session", "show", "对话"],
+    ["session", "explain", "support/42"],
+    ["session", "explain", "support/42", "m14"],
+    ["session", "log", "support/42", "--last", "3"],
+    ["session", "recall", "support/42", "m3"],
+    ["session", "search", "support/42", "limit"],
+    ["session", "snapshots", "support/42"],
+    ["store", "doctor"],
 ]
 
 
@@ -89,7 +89,9 @@ def test_no_line_is_wider_than_the_terminal(screens: dict[str, str], arguments: 
 
 def test_narrow_terminal_is_enough(made: Path) -> None:
     """Tables fold."""
-    for seen in on_a_terminal(made, [["sessions"], ["explain", "support/42"], ["log", "support/42"]], 60):
+    for seen in on_a_terminal(
+        made, [["session", "list"], ["session", "explain", "support/42"], ["session", "log", "support/42"]], 60
+    ):
         lines = ESCAPES.sub("", seen).replace("\r\n", "\n").split("\n")
         assert max(map(cell_len, lines)) <= 60
 
@@ -107,7 +109,7 @@ def test_output_that_is_no_terminal_is_plain(run: Callable[..., Result], argumen
 
 def test_output_in_a_pipe_is_what_it_is_elsewhere(made: Path, run: Callable[..., Result]) -> None:
     """A process of its own, whose output somebody reads: no escape, and nothing on standard error."""
-    arguments = ["show", "support/42", "--request"]
+    arguments = ["session", "show", "support/42", "--request"]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-c", "from squidbot.cli import main; main(prog_name='squidbot')", *arguments]
     ran = subprocess.run(command, capture_output=True, check=True, cwd=made, env=environment)

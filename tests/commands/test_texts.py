@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.commands.texts import ago, clock, count, line, lines, seqs, shorter, span
+from squidbot.cli.texts import ago, clock, count, line, lines, seqs, shorter, span
 
 NOW = 1_760_000_000.0
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.cli import main
-from squidbot.commands.ending import USAGE
+from squidbot.cli.texts import USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,12 @@ def test_an_unknown_adapter_is_named_with_its_key(folder: Path, settings: str, s
 @pytest.mark.parametrize(
     ("settings", "command", "start", "end"),
     [
-        ("[store]\nadapter = 'sqlite'\n", "sessions", "no store 'sqlite', ", "sqlite3? @ squidbot.toml.store.adapter"),
+        (
+            "[store]\nadapter = 'sqlite'\n",
+            "session list",
+            "no store 'sqlite', ",
+            "sqlite3? @ squidbot.toml.store.adapter",
+        ),
         (
             "[memory]\nprovider = 'fil'\n",
             "memory list",
@@ -106,7 +111,13 @@ def test_a_missing_package_is_named_with_how_to_get_it(folder: Path, monkeypatch
         monkeypatch.delitem(sys.modules, module)
     said_long_ago()
     said = line(
-        folder, "[summary]\nllm = 'anthropic:claude'\n[store]\npath = 'a.db'\n", "jobs", "--run", "--reason", "request"
+        folder,
+        "[summary]\nllm = 'anthropic:claude'\n[store]\npath = 'a.db'\n",
+        "session",
+        "jobs",
+        "--run",
+        "--reason",
+        "request",
     )
     assert said.startswith("squidbot: the language model 'anthropic' can't be imported: ")
     assert said.endswith("; in your clone: pip install '.[anthropic]' @ squidbot.toml.summary.llm")
@@ -118,7 +129,13 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     said_long_ago()
     said = line(
-        folder, "[summary]\nllm = 'anthropic:claude'\n[store]\npath = 'a.db'\n", "jobs", "--run", "--reason", "request"
+        folder,
+        "[summary]\nllm = 'anthropic:claude'\n[store]\npath = 'a.db'\n",
+        "session",
+        "jobs",
+        "--run",
+        "--reason",
+        "request",
     )
     end = "; set ANTHROPIC_API_KEY in the environment @ squidbot.toml.summary.llm"
     assert said == f"squidbot: no key for https://api.anthropic.com{end}"

@@ -16,7 +16,7 @@ import pytest
 from llm.plugins import pm
 
 import squidbot
-from squidbot.commands.reading.hosts import HOSTS
+from squidbot.cli.status import HOSTS
 from squidbot.plugins.mcp import Squidbot
 
 if TYPE_CHECKING:

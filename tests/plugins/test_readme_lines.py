@@ -21,7 +21,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 import squidbot
-from squidbot.commands.reading.hosts import HOSTS
+from squidbot.cli.status import HOSTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

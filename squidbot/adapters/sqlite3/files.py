@@ -37,7 +37,7 @@ BUSY = (StoreError, "another program holds the file's lock", "try again")
 DAMAGED = (
     DamagedStoreError,
     "the file is damaged",
-    "read_intact() serves what is whole, `squidbot doctor` saves it into a copy; or put a backup in its place",
+    "read_intact() serves what is whole, `squidbot store doctor` saves it into a copy; or put a backup in its place",
 )
 UNREACHABLE = (StoreError, "can't be opened or written", "check that its folder exists and that both may be written")
 MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
@@ -52,7 +52,7 @@ MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_NOTADB: (
         DamagedStoreError,
         "not a squidbot store, or its header is destroyed",
-        "name another file, or put a backup in its place, or try `squidbot doctor`",
+        "name another file, or put a backup in its place, or try `squidbot store doctor`",
     ),
 }
 # What may come up in a `with` block of ours and is no StoreError yet.
@@ -722,7 +722,7 @@ def _scrub(path: str, connection: sqlite3.Connection) -> None:
     connection.execute("VACUUM")
     _empty_log(path, connection)
     if index.are_several(connection):
-        raise StoreError(f"{path}: {DAMAGED_INDEX}; {LATER}; `squidbot doctor` makes a copy without them")
+        raise StoreError(f"{path}: {DAMAGED_INDEX}; {LATER}; `squidbot store doctor` makes a copy without them")
     connection.execute("BEGIN IMMEDIATE")
     if left := _marks(connection):
         connection.executemany(REMOVE_MARK, marks)

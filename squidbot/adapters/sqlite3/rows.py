@@ -57,7 +57,7 @@ class DamagedRowError(Exception):
         advice: what to do.
     """
 
-    advice = "read_intact() serves the other messages, `squidbot doctor` saves them into a copy, a backup has all"
+    advice = "read_intact() serves the other messages, `squidbot store doctor` saves them into a copy, a backup has all"
 
 
 def stored_text(text: str | None) -> tuple[str | bytes | None, bytes]:

@@ -228,7 +228,7 @@ class SqliteStore(OpenedFile):
     def _hopeless(self, error: DamagedIndexError) -> DamagedStoreError:
         return DamagedStoreError(
             f"{self._path}: the search index is damaged and can't be made anew ({error}); the messages are not: "
-            "`squidbot doctor` saves them into a copy that makes its own"
+            "`squidbot store doctor` saves them into a copy that makes its own"
         )
 
     def _index(self, session_id: str) -> int:

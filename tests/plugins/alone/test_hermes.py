@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.commands.reading.hosts import hosts_found
+from squidbot.cli.status import hosts_found
 from squidbot.core.errors import ConfigError
 from squidbot.plugins import hermes
 from squidbot.plugins.hermes import Squidbot
@@ -224,9 +224,10 @@ def test_why_squidbot_does_nothing_is_told_without_an_agent(tmp_path: Path) -> N
         with program(Setting(tmp_path / "mem.db", model), config=config):
             assert why in hermes.inactive()
             assert bool(why) == bool(hermes.inactive())
-            (found,) = [each for each in hosts_found({}, "", (tmp_path, tmp_path)) if each.host.extra == "hermes"]
-            assert found.active == (not why)
-            assert why in found.reason
+            nowhere = {"adapter": "stdlib", "path": ""}
+            (found,) = [each for each in hosts_found(nowhere) if each["extra"] == "hermes"]
+            assert found["active"] == (not why)
+            assert why in found["reason"]
 
 
 # -- what is told of it, and what it shares with others ----------------------------------------------------------------

@@ -710,7 +710,7 @@ class SqliteMemoryStore(OpenedFile):
         except DamagedIndexError as error:
             raise DamagedStoreError(
                 f"{self._path}: the search index of memories is damaged and can't be made anew ({error}); the memories "
-                "are not: `squidbot doctor` saves them into a copy that makes its own"
+                "are not: `squidbot store doctor` saves them into a copy that makes its own"
             ) from error
 
     @staticmethod

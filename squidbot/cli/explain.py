@@ -1,0 +1,574 @@
+"""What the next request holds of a session, run by run, what it costs, and why; and what became of one message."""
+
+from __future__ import annotations
+
+import time
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from squidbot.cli.output import Result
+from squidbot.cli.texts import ago, clock, count, event_line, named, percent, prompt_line, shorter, span
+from squidbot.core.budget import (
+    LAYOUT_LEVELS,
+    LEAST_FRACTION,
+    RECENT,
+    SESSION,
+    Share,
+    level_of,
+    pressure_of,
+    reliability,
+    shares,
+)
+from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
+from squidbot.core.messages import Category, Kind
+from squidbot.core.plan import Representation
+from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
+from squidbot.core.transcript.goals import GOALS_SECTION as NAME
+from squidbot.core.view.assembly import account, remembered, used
+from squidbot.core.view.marks import memory_texts
+from squidbot.core.view.renderer import is_note, is_user_part, spent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from squidbot.cli.open_store import OpenStore, SeenSession, ShownMessage
+    from squidbot.cli.printer import Printer
+    from squidbot.core.compaction.turn import Room
+    from squidbot.core.messages import Lease, Part, StoredMessage, Summary
+    from squidbot.core.plan import PlanRecord, Segment
+    from squidbot.core.prompts import SystemPrompt
+    from squidbot.core.session import Session
+    from squidbot.core.view.assembly import Span
+    from squidbot.core.view.current import Standing
+
+__all__ = ["explain", "plan_json", "prompt_json"]
+
+# Of longer sessions only what is sent is counted, not what was said: rows would have to be read one by one.
+MOST_COUNTED = 20_000
+COLUMNS = ("messages", "sent as", "here", "said", "since")
+BAR_CHARS, NOTE_CHARS = 32, 180
+# Lines of notes that are shown of those that name what a message names.
+MOST_LINES = 3
+VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
+HOW = {
+    VERBATIM: "said word for word",
+    SLIMMED: "cut to head and tail",
+    SUMMARY: "told by notes",
+    ABSENT: "not at all: a line says that it is stored",
+    "recalled": "a copy of what was brought back",
+    "forgotten": "forgotten: a mark stands in its place",
+}
+# How a message that nobody said is sent while it is raw.
+_UNSAID = {Category.RECALLED: "recalled", Category.FORGOTTEN: "forgotten"}
+_UNMADE: Final = {"summary": None, "event": None}
+_GOALS: Final = {NAME: "task", BUILT: "architecture"}
+
+
+class Explanation(NamedTuple):
+    """What the next request holds of a session, as `_explained` finds it; the `budget` has names, tokens, meanings."""
+
+    standing: Standing
+    due: PlanRecord | None
+    budget: list[tuple[str, int, str]]
+    values: dict[str, Any]
+
+
+def explain(place: OpenStore, session_id: str, wanted: int | None = None) -> Result:
+    """Return what the next request holds, what it costs, and why; or the story of one message.
+
+    Raises:
+        StoreError: the store failed, or is damaged.
+        BudgetError: no lease is recorded, and the settings leave no token for input.
+    """
+    found, now = _explained(place, session_id), time.time()
+    if wanted is not None:
+        return _story(place, session_id, wanted, found, now)
+    return Result(found.values, lambda out: _put(out, found, now))
+
+
+def _explained(place: OpenStore, session_id: str) -> Explanation:
+    seen = place.seen(session_id)
+    session, (lease, source) = seen.core, place.lease(session_id)
+    settings, room = session.settings, session.room()
+    standing = room.standing
+    runs = [*_runs(standing, _makers(place.plans(session_id)), _said(place, session_id, standing.messages))]
+    is_same = place.wired.meter(lease.model).name == lease.counter
+    due, unfit = _outlook(session)
+    budget, reserve = _budget(room, lease, source), room.newest.reserve_under(lease)
+    reliable = reliability(standing.generations, lease.parameters_billion)
+    history = standing.history
+    rungs = settings.ladder.told(pressure_of(history, standing.summaries, history.plus(room.whole)))
+    told = {name: cost.bound for name, cost in remembered(standing)}
+    if first := _first_tokens(seen, standing):
+        told["first words"] = first
+    values: dict[str, Any] = {
+        "session": session_id,
+        "messages": standing.messages,
+        "model": lease.model,
+        "lease": {"source": source, "id": lease.lease_id, "counter": lease.counter},
+        "counted": place.wired.why_counted(lease.model) if is_same and lease.model else "",
+        "plan": plan_json(standing.plan),
+        "due": plan_json(due),
+        "unfit": unfit,
+        "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in budget},
+        "categories": _shares_json(_categories(room, settings.category_weights)),
+        "parts": _shares_json(_layout_parts(room, settings.layout)),
+        "remembered": {name.replace(" ", "_"): tokens for name, tokens in told.items()},
+        "prompt": prompt_json(_prompt(seen, room.newest.mode)),
+        "complexity": reserve.score if reserve else None,
+        "pressure": history.bound / max(1, history.bound + room.whole.bound),
+        "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
+        "rungs": list(rungs),
+        "reliability": {"fraction": reliable, "level": level_of(reliable)},
+        "runs": runs,
+        "spans": [_span_json(one) for one in _spans(standing)],
+    }
+    return Explanation(standing, due, budget, values)
+
+
+def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
+    """Return what a plan change did as values that JSON holds; None for none."""
+    if plan is None:
+        return None
+    place, price = plan.first_changed, plan.price
+    return {
+        "plan": plan.plan_id,
+        "cause": plan.cause,
+        "time": plan.created_at,
+        "tokens_before": plan.tokens_before,
+        "tokens_after": plan.tokens_after,
+        "kept_tokens": place.token_offset if place else None,
+        "first_changed": place.seq if place and place.seq >= 0 else None,
+        "price": price.written_tokens if price else None,
+        "summary_price": price.summary_tokens if price else None,
+        "pays_after_requests": price.break_even_requests if price else None,
+    }
+
+
+def prompt_json(prompt: SystemPrompt | None) -> dict[str, object] | None:
+    """Return the system text of a mode as values that JSON holds; None for none."""
+    if prompt is None:
+        return None
+    return {
+        "mode": prompt.mode,
+        "tokens": prompt.cost.estimate,
+        "cap": prompt.cap_tokens,
+        "parts": {part.name: part.cost.estimate for part in prompt.parts if part.text},
+        "left_out": prompt.left_out,
+    }
+
+
+def _span_json(one: Span) -> dict[str, object]:
+    said = {"first": span(one.first_seq), "last": span(one.last_seq), "how": one.how}
+    return {**said, "summary": one.summary_id, "reason": one.reason}
+
+
+def _shares_json(found: Iterable[Share]) -> dict[str, dict[str, int]]:
+    return {one.name: {"used": one.used, "allotted": one.allotted} for one in found}
+
+
+# -- what is found ---------------------------------------------------------------------------------------------
+
+
+def _limit(room: Room) -> int:
+    """Return what a request may cost as counted: more than the window holds, where the provider bills less."""
+    return room.used_tokens + room.whole.bound
+
+
+def _budget(room: Room, lease: Lease, source: str) -> list[tuple[str, int, str]]:
+    standing, over = room.standing, room.overcounted_tokens
+    lead, head, history = spent(standing.lead).bound, spent(standing.head).bound, standing.history.bound
+    block = {"notes": 0, "users": 0, "older": 0}
+    for part in (part for one in standing.blocks for part in one.parts):
+        made = part.payload is None and part.kind is not Kind.SLIMMED
+        block["notes" if made else "users" if is_user_part(part) else "older"] += part.cost.bound
+    reserve = room.newest.reserve_under(lease)
+    answer = f"for the answer, by its question (complexity {reserve.score:.2f})" if reserve else "for the answer"
+    known = {"recorded": lease.source, "settings": "as the settings have it"}
+    origin = known.get(source, "as the settings have it now; none is recorded")
+    outside = "the host's system text and tools, in the newest request, and the template around all"
+    return [
+        ("window", lease.window_tokens, f"input and output; {origin}"),
+        ("reserve", reserve.tokens if reserve else lease.reserved_output_tokens, answer),
+        ("input limit", _limit(room) - over, "what a request may cost"),
+        ("overcounted", over, "counted above what the provider bills: so much more fits"),
+        ("system", lead, "system messages of the transcript"),
+        ("outside", max(0, room.used_tokens - lead - head - history), outside),
+        ("head", head, "documents, pinned texts, and what memory says"),
+        ("notes", block["notes"], "what stands for messages that are not sent"),
+        ("users", block["users"], "the user's words beside the notes"),
+        ("older", block["older"], "other messages before the tail"),
+        ("tail", standing.tail.cost.bound, "the newest messages, as they arrived"),
+        ("free", room.whole.bound, f"{max(0, room.marked.bound):,} of them until the high-water mark"),
+    ]
+
+
+def _categories(room: Room, weights: Any) -> Sequence[Share]:  # noqa: ANN401  # as the settings have them
+    """Return what each category has of the next request and is allotted, where settings set shares."""
+    if weights is None:
+        return ()
+    standing = room.standing
+    has = used(standing.sent, standing.lead_count)
+    has["system"] = has.get("system", 0) + max(0, room.used_tokens - spent(standing.sent).bound)
+    return shares(_limit(room), has, weights)
+
+
+def _layout_parts(room: Room, layout: Any) -> Sequence[Share]:  # noqa: ANN401  # as the settings have it
+    """Return what each part has of the next request and is allotted by the tier of the window, where that is set.
+
+    A part that its tier does not name is recent's: so are the notes on what is older than all summaries, and pointers.
+    """
+    if layout is None:
+        return ()
+    standing, costs = room.standing, dict[str, int]()
+    for name, part in _named_parts(standing):
+        costs[name] = costs.get(name, 0) + part.cost.bound
+    costs["system"] = costs.get("system", 0) + max(0, room.used_tokens - spent(standing.sent).bound)
+    allotted = layout.within(_limit(room))
+    costs[RECENT] = costs.get(RECENT, 0) + sum(cost for name, cost in costs.items() if name not in allotted)
+    return [Share(name, costs.get(name, 0), most) for name, most in allotted.items()]
+
+
+def _named_parts(standing: Standing) -> Iterator[tuple[str, Part]]:
+    """Yield each part of the current view with the part of the layout that it belongs to."""
+
+    def said(part: Part) -> str:
+        return "contracts" if part.first_seq in standing.pins.seqs else RECENT
+
+    yield from (("system", part) for part in standing.lead)
+    sections = standing.plan.sections if standing.plan else ()
+    for section, part in zip_longest(sections[: len(standing.head)], standing.head):
+        goals = _GOALS.get(section.name) if section else None
+        yield goals or ("contracts" if part.kind is Kind.PIN else "system"), part
+    for block in standing.blocks:
+        level = block.segment.representation.level
+        note = level if level in LAYOUT_LEVELS else SESSION
+        yield from ((note if is_note(part) else said(part), part) for part in block.parts)
+    yield from ((said(part), part) for part in standing.tail.parts)
+
+
+def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
+    """Return the text of a mode, where there still is one of that name."""
+    if not mode:
+        return None
+    try:
+        return seen.wired.prompts.prompt(mode, seen.core.lease.window_tokens, seen.meter.physical)
+    except (BudgetError, ConfigError):
+        return None
+
+
+def _first_tokens(seen: SeenSession, standing: Standing) -> int:
+    """Return what facts behind the first words cost, as a bound."""
+    notices = (part.notice for part in standing.sent if part.notice)
+    return sum(seen.meter.text(said).bound for one in notices for said in memory_texts(one))
+
+
+def _outlook(session: Session) -> tuple[PlanRecord | None, str | None]:
+    """Return the plan change that the next request would bring, and why none could be made."""
+    try:
+        return session.preview().event, None
+    except InvalidRequestError:  # nothing has been said, or what the user says next is awaited
+        return None, None
+    except BudgetError as error:
+        return None, str(error)
+
+
+def _is_said(part: Part) -> bool:
+    return part.payload is not None or part.kind is Kind.SLIMMED
+
+
+def _spans(standing: Standing) -> tuple[Span, ...]:
+    shown = {part.first_seq: part.kind for block in standing.blocks for part in block.parts if _is_said(part)}
+    segments = [block.segment for block in standing.blocks]
+    return account(segments, standing.lead_count, shown, standing.tail.parts)
+
+
+def _said(place: OpenStore, session_id: str, messages: int) -> list[int] | None:
+    """Return what each message cost as it was said, as a bound; None for a session too long to be counted."""
+    if messages > MOST_COUNTED:
+        return None
+    said = [0] * messages
+    for rows, _ in place.pages(session_id):
+        for row in rows:
+            said[row.seq] = row.cost.bound
+    return said
+
+
+def _key(segment: Segment) -> object:
+    return segment.summary_id or (segment.representation, segment.first_seq, segment.last_seq)
+
+
+def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
+    """Return the plan that first had a segment as it is, by the notes it shows, or by its run."""
+    made: dict[object, PlanRecord] = {}
+    for plan in every:
+        for segment in plan.segments:
+            made.setdefault(_key(segment), plan)
+    return made
+
+
+def _runs(standing: Standing, makers: Mapping[object, PlanRecord], said: list[int] | None) -> Iterator[dict[str, Any]]:
+    """Yield the pieces of the plan, with what is sent and what was said of each, as bounds.
+
+    `sent` are messages of a summarized or absent run that are sent word for word beside what stands for it, `cut` those
+    that are sent with their middle left out; `event` is the plan change that made it so.
+    """
+
+    def run(first: int, last: int, how: str, here: int, parts: Iterable[Part] = ()) -> dict[str, Any]:
+        counted = sum(said[first : last + 1]) if said is not None else None
+        cut = [span(part.first_seq) for part in parts if part.kind is Kind.SLIMMED]
+        tokens = {"here_tokens": here, "said_tokens": counted}
+        return {"first": span(first), "last": span(last), "how": how, **tokens, "sent": [], "cut": cut} | _UNMADE
+
+    if standing.lead:
+        yield run(0, standing.lead[-1].last_seq, VERBATIM, spent(standing.lead).bound)
+    for block in standing.blocks:
+        segment, parts = block.segment, [part for part in block.parts if _is_said(part)]
+        how = {Representation.RAW: VERBATIM, Representation.SLIMMED: SLIMMED}.get(segment.representation)
+        sent = [] if how else [span(part.first_seq) for part in parts]
+        how = how or (SUMMARY if segment.summary_id else ABSENT)
+        made = {"sent": sent, "summary": segment.summary_id, "event": plan_json(makers.get(_key(segment)))}
+        yield run(segment.first_seq, segment.last_seq, how, block.cost.bound, parts) | made
+    if tail := [part for part in standing.tail.parts if _is_said(part)]:
+        yield run(tail[0].first_seq, tail[-1].last_seq, VERBATIM, standing.tail.cost.bound, tail)
+
+
+# -- for people ------------------------------------------------------------------------------------------------
+
+
+def _put(out: Printer, found: Explanation, now: float) -> None:
+    values = found.values
+    out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
+    if plan := found.standing.plan:
+        out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
+    if found.due is not None:
+        out.say(f"the next request will change this: {event_line(found.due)}")
+    if values["unfit"] is not None:
+        out.say(f"no request can be made now: {values['unfit']}")
+    if values["runs"]:
+        out.blank()
+        out.table(COLUMNS, [_row(run, now) for run in values["runs"]], texts=("messages", "sent as", "since"))
+        out.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
+    out.blank()
+    out.heading("Budget of the next request (bounds, in tokens)")
+    counted = f"counted by {values['lease']['counter']}"
+    out.say(f"{counted}: {values['counted']}" if values["counted"] else counted, "dim")
+    out.numbers([row for row in found.budget if row[1] or row[0] in {"window", "free"}])
+    borrowed = "Categories (bounds, in tokens; unused shares are borrowed)"
+    _put_shares(out, borrowed, values["categories"], ", above its share")
+    by_tier = "Parts by tier (bounds, in tokens; recent messages get what others leave)"
+    _put_shares(out, by_tier, values["parts"], ", above its part: borrowed from recent", but=RECENT)
+    out.blank()
+    if told := values["remembered"]:
+        names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in told.items())
+        said = "; ".join(f"{name} {tokens:,}" for name, tokens in names)
+        out.say(f"memory says unasked (head, and behind the first words): {said} tokens")
+    if values["prompt"] is not None:
+        out.say(prompt_line(values["prompt"]))
+    _put_pressure(out, values)
+    if not {SUMMARY, ABSENT}.isdisjoint(run["how"] for run in values["runs"]):
+        out.say("squidbot session explain SESSION m17 explains one message, session recall SESSION m17 shows it", "dim")
+
+
+def _put_shares(out: Printer, heading: str, found: Mapping[str, Any], above: str, but: str = "") -> None:
+    if not found:
+        return
+    out.blank()
+    out.heading(heading)
+    rows = []
+    for name, one in found.items():
+        over = above if one["used"] > one["allotted"] and name != but else ""
+        rows.append((name, one["used"], f"of {one['allotted']:,} allotted{over}"))
+    out.numbers(rows)
+
+
+def _held(spans: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many messages the next request holds in which way."""
+    counts: dict[str, int] = {}
+    for one in spans:
+        counts[one["how"]] = counts.get(one["how"], 0) + int(one["last"][1:]) - int(one["first"][1:]) + 1
+    named = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
+    said = [f"{number:,} {named.get(how, how)}" for how, number in counts.items()]
+    return f"the next request has {', '.join(said)}" if said else "the next request has nothing of it"
+
+
+def _row(run: Mapping[str, Any], now: float) -> tuple[str, ...]:
+    what = {SUMMARY: f"notes {run['summary']}", ABSENT: "absent, a pointer"}.get(run["how"], run["how"])
+    beside = f"; word for word: {named(run['sent'], 3)}" if run["sent"] else ""
+    cut = f"; cut: {named(run['cut'], 3)}" if run["cut"] else ""
+    said = "-" if run["said_tokens"] is None else f"{run['said_tokens']:,}"
+    event = run["event"]
+    since = f"{event['cause']}, plan {event['plan']}, {ago(event['time'], now)}" if event else ""
+    return _messages(run), f"{what}{beside}{cut}", f"{run['here_tokens']:,}", said, since
+
+
+def _messages(run: Mapping[str, Any]) -> str:
+    return str(run["first"]) if run["first"] == run["last"] else f"{run['first']}-{run['last']}"
+
+
+def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
+    """Put history's share of its room as a bar, with the marks at which a compaction begins and to which it goes."""
+    low, high, share = values["marks"]["low"], values["marks"]["high"], values["pressure"]
+    bar = ["#" if place < share * BAR_CHARS else "." for place in range(BAR_CHARS)]
+    for mark in (low, high):
+        bar[min(BAR_CHARS - 1, int(mark * BAR_CHARS))] = "|"
+    marks = f"compacts at {percent(high)}, down to {percent(low)}"
+    out.say(f"pressure {percent(share)} [{''.join(bar)}] {marks}")
+    if values["rungs"]:
+        out.say(f"rungs reached: {', '.join(values['rungs'])}")
+    fraction = values["reliability"]["fraction"]
+    advice = "; a new conversation is better" if fraction < LEAST_FRACTION else ""
+    out.say(f"reliability {percent(fraction)}, {values['reliability']['level']}{advice}")
+
+
+# -- the story of one message ----------------------------------------------------------------------------------
+
+
+class SentState(NamedTuple):
+    """How a message was sent under a run of plans, `first_plan` to `last_plan` (-1: before there was one)."""
+
+    first_plan: int
+    last_plan: int
+    how: str
+    summary_id: str | None = None
+    event: PlanRecord | None = None
+
+
+def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now: float) -> Result:
+    """Return what became of one message, from its arrival to the next request."""
+    standing = found.standing
+    ((entry,), _) = place.shown(session_id, seq, seq)
+    run = next(one for one in found.values["runs"] if int(one["first"][1:]) <= seq <= int(one["last"][1:]))
+    here_tokens = spent([part for part in standing.sent if part.first_seq == part.last_seq == seq]).bound
+    notes = place.store.by_id(session_id, [run["summary"]]) if run["summary"] else []
+    note = notes[0] if notes and span(seq) not in run["sent"] else None
+    tells, states = _telling(note.text, entry) if note else [], [*_states(entry, place.plans(session_id))]
+    pinned = seq in standing.pins.seqs
+    values: dict[str, Any] = {
+        "session": session_id,
+        "message": entry.to_json(),
+        "how": states[-1].how,
+        "here_tokens": here_tokens,
+        "pinned": pinned,
+        "states": [
+            {
+                "first_plan": one.first_plan,
+                "last_plan": one.last_plan,
+                "how": one.how,
+                "summary": one.summary_id,
+                "event": plan_json(one.event),
+            }
+            for one in states
+        ],
+        "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
+        "tells": tells,
+    }
+    rows = [*_arrival(entry), *_path(states, now), ("now", _now(states[-1], run, here_tokens, pinned=pinned))]
+    return Result(values, lambda out: _put_story(out, entry, rows, note, tells, now))
+
+
+def _put_story(  # noqa: PLR0913, PLR0917  # what is found of one message
+    out: Printer,
+    entry: ShownMessage,
+    rows: Sequence[tuple[str, str]],
+    note: Summary | None,
+    tells: list[str],
+    now: float,
+) -> None:
+    row = entry.row
+    tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
+    out.heading(f"{entry.handle} {row.role}{tools}, {clock(row.time)} ({ago(row.time, now)})")
+    out.body(entry.text or " ".join(f"-> {call.name} {call.arguments}" for call in entry.calls), most_lines=4)
+    out.blank()
+    out.pairs(rows)
+    if note is not None:
+        out.blank()
+        out.heading(f"What notes {note.summary_id} tell of it")
+        for one in tells or ("(no line of them names what it names)",):
+            out.say(shorter(one, NOTE_CHARS), indent="  ")
+    out.blank()
+    out.say(f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}", "dim")
+
+
+def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:
+    """Yield how a message stood under the plan that it was said under, and under each that changed that since."""
+    row = entry.row
+    raw = _UNSAID.get(row.category) or (SLIMMED if entry.is_cut else VERBATIM)
+    under = [plan for plan in every if plan.made_at_seq <= row.seq]
+    state = SentState(under[-1].plan_id if under else -1, -1, raw)
+    last = state.first_plan
+    for plan in every[len(under) :]:
+        how, summary_id = _under(plan, row, raw)
+        if (how, summary_id) != (state.how, state.summary_id):
+            yield state._replace(last_plan=last)
+            state = SentState(plan.plan_id, -1, how, summary_id, plan)
+        last = plan.plan_id
+    yield state._replace(last_plan=last)
+
+
+def _under(plan: PlanRecord, row: StoredMessage, raw: str) -> tuple[str, str | None]:
+    """Return how a message is sent under a plan, and the notes that stand for it."""
+    for segment in plan.segments:
+        if segment.first_seq <= row.seq <= segment.last_seq:
+            if row.seq in segment.verbatim or segment.representation is Representation.RAW:
+                return raw, None
+            if segment.representation is Representation.SLIMMED:
+                slim = bool(row.result_ids) and row.sent_cost.bound > plan.slim_tokens
+                return SLIMMED if slim else raw, None
+            return (SUMMARY, segment.summary_id) if segment.summary_id else (ABSENT, None)
+    return raw, None
+
+
+def _telling(text: str, entry: ShownMessage) -> list[str]:
+    """Return the lines of notes that share most words with a message, the best few, in their order."""
+    words = _words("\n".join([entry.text, *(f"{call.name} {call.arguments}" for call in entry.calls)]))
+    rows = text.splitlines()[1:]
+    shared = {place: len(words & _words(one)) for place, one in enumerate(rows)}
+    best = sorted((place for place, hits in shared.items() if hits > 1), key=lambda place: -shared[place])[:MOST_LINES]
+    return [rows[place] for place in sorted(best)]
+
+
+def _words(text: str) -> set[str]:
+    cleared = "".join(char if char.isalnum() or char in "_./" else " " for char in text[:200_000])
+    return {word.strip("./") for word in cleared.split() if len(word) > 3}
+
+
+def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
+    row = entry.row
+    rows = [("said", f"in the turn of m{row.turn}; {row.cost.bound:,} tokens by {row.counter}, as a bound")]
+    if entry.is_cut:
+        what = "tool output" if row.result_ids else "step"
+        cut = f"cut to {row.sent_cost.bound:,} tokens before it was first sent; the transcript has all of it"
+        rows.append(("arrived", f"{cut}. A {what} that large would have taken too much of the room there was"))
+    if row.notice:
+        rows.append(("notice", f"frozen behind it when it arrived: {shorter(row.notice, 60)}"))
+    return rows
+
+
+def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:
+    """Yield a line for each way in which it was sent; notes behind notes are told as one."""
+    for _, grouped in groupby(states if len(states) > 1 else (), key=lambda state: state.how):
+        group = list(grouped)
+        first, last = max(0, group[0].first_plan), group[-1].last_plan
+        name = "at first" if last < 0 else f"plan {first}" if first == last else f"plans {first}-{last}"
+        yield name, _how(group, now)
+
+
+def _how(group: Sequence[SentState], now: float) -> str:
+    state, event = group[0], group[0].event
+    said = HOW.get(state.how, state.how)
+    if state.summary_id:
+        others = f", at last {group[-1].summary_id}" if len(group) > 1 else ""
+        said = f"told by notes {state.summary_id}{others}"
+    if event is None:
+        return said
+    price = f", at {event.price.tokens:,.0f} input tokens" if event.price else ""
+    what = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens{price}"
+    return f"{said}: {event.cause} {ago(event.created_at, now)}, {what}"
+
+
+def _now(state: SentState, run: Mapping[str, Any], here_tokens: int, *, pinned: bool) -> str:
+    if state.how == SUMMARY:
+        return f"notes {state.summary_id} stand for {_messages(run)}, {run['here_tokens']:,} tokens"
+    said = f"{HOW.get(state.how, state.how)}{'; pinned: it stays so' if pinned else ''}"
+    return f"{said}, {here_tokens:,} tokens" if here_tokens else said

@@ -1,0 +1,196 @@
+"""`squidbot session forget`, `squidbot store forget-user`: messages, sessions, all of a user, removed for good."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from squidbot.adapters.common.files import remove, replace
+from squidbot.cli.export import FORMS, texts_of
+from squidbot.cli.output import Result, ResultCommand
+from squidbot.cli.texts import count, event_line, line, seqs, span
+from squidbot.core.errors import StoreError
+from squidbot.services.forget import digest_of, forget_messages, forget_session, note_written, written_of
+from squidbot.services.forget import forget_user as forget_user_everywhere
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.cli.open_store import OpenStore
+    from squidbot.cli.printer import Printer
+    from squidbot.core.forgetting import Forgotten
+    from squidbot.services.forget import Gone, Wrote
+
+__all__ = ["forget", "forget_user"]
+
+
+# What `--files` does not rewrite: a file of these has more than one session, or the words of facts.
+_BY_HAND: Final = {
+    "backup": "a backup, which may still have it: remove it",
+    "workspaceai": "has several sessions, and may still have it: remove it, and export again",
+    "facts": "facts or entries of a journal, which may still have it: remove it, and export again",
+    "turns": "a log of turns, which may still have it: remove it",
+}
+_RUN = re.compile(r"m([0-9]{1,12})(?:-m?([0-9]{1,12}))?")
+MOST_AT_ONCE = 10_000
+UNKNOWN: Final = "copies that you or other programs have made are not known to squidbot, and stay"
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option(
+            "--files", is_flag=True, help="Rewrite known exports without it, and remove those of whole sessions."
+        ),
+        click.option("--reason", metavar="TEXT", default="", help="Kept beside the ids; don't repeat what goes."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(cls=ResultCommand, on="session", writes=True)
+@click.argument("messages", metavar="[MESSAGE...]", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="The whole session.")
+@_options
+def forget(  # noqa: PLR0913  # an argument for each option
+    place: OpenStore, name: str, *, messages: tuple[str, ...], everything: bool, reason: str, files: bool, yes: bool
+) -> Result:
+    """Remove messages (m17 m20-m24) for good, or with --all the whole session. It can't be taken back.
+
+    With them go the notes that tell of them, copies that were recalled, durable facts that nothing else says, what
+    entries of the journal and the log of turns tell of them, and what search knows of them; a mark stands in the place
+    of each message. What other messages say of them stays. Exports and backups that squidbot wrote are listed.
+    """
+    if bool(messages) == everything:
+        raise click.UsageError("name the messages (SESSION m17 m20-m24), or pass --all")
+    if everything:
+        _ask(f"the whole session {line(name)} ({count(place.length(name), 'message')})", yes=yes)
+        return _gone(place, {"session": name}, forget_session(place.wired, name, reason=reason), rewrites=files)
+    chosen = _seqs(messages)
+    _ask(f"{count(len(chosen), 'message')} of {line(name)} ({seqs(chosen)})", yes=yes)
+    forgotten = forget_messages(place.wired, place.session(name), chosen, reason=reason)
+    values: dict[str, object] = {
+        "session": name,
+        "forgotten": [span(seq) for seq in forgotten.asked],
+        "copies": [span(seq) for seq in forgotten.copies],
+        "summaries": list(forgotten.summaries),
+        "facts": list(forgotten.facts),
+        "plan": forgotten.plan.plan_id if forgotten.plan else None,
+    }
+    return _result(place, values, [*_lines(name, forgotten)], (name,), forgotten.files, rewrites=files)
+
+
+@click.command("forget-user", cls=ResultCommand, on="store", writes=True)
+@click.argument("user")
+@_options
+def forget_user(place: OpenStore, *, user: str, reason: str, files: bool, yes: bool) -> Result:
+    """Remove all that USER has said, and all that is kept of them, for good. It can't be taken back."""
+    _ask(f"all that is kept of the user {line(user)}", yes=yes)
+    sessions = [name for name, _ in place.sessions()]
+    gone = forget_user_everywhere(place.wired, user, sessions, reason=reason)
+    return _gone(place, {"user": user}, gone, rewrites=files)
+
+
+def _seqs(values: Sequence[str]) -> tuple[int, ...]:
+    """Return the seqs that ids and runs name, each once, in order.
+
+    Raises:
+        click.BadParameter: one names none.
+    """
+    named: set[int] = set()
+    for value in values:
+        found = _RUN.fullmatch(value)
+        first = int(found[1]) if found else 0
+        last = int(found[2] or first) if found else -1
+        if not first <= last < first + MOST_AT_ONCE:
+            raise click.BadParameter(f"{value[:40]!r} names no messages; write m17 or m17-m20")
+        named.update(range(first, last + 1))
+    return tuple(sorted(named))
+
+
+def _ask(what: str, *, yes: bool) -> None:
+    if not yes:
+        click.confirm(f"Forget {what} for good?", abort=True, err=True)
+
+
+def _gone(place: OpenStore, whose: dict[str, object], gone: Gone, *, rewrites: bool) -> Result:
+    values = {**whose, "sessions": list(gone.sessions), "messages": gone.messages, "facts": list(gone.facts)}
+    said = [f"{one}: forgotten, the whole session" for one in gone.sessions]
+    if gone.messages:
+        said.append(f"{count(gone.messages, 'message')} of sessions in which others speak, too")
+    if gone.facts:
+        said.append(f"{count(len(gone.facts), 'fact')} forgotten")
+    return _result(place, values, said, gone.sessions, gone.files, rewrites=rewrites)
+
+
+def _result(  # noqa: PLR0913  # what was forgotten, and where
+    place: OpenStore,
+    values: dict[str, object],
+    said: list[str],
+    sessions: Sequence[str],
+    rewritten: Sequence[str],
+    *,
+    rewrites: bool,
+) -> Result:
+    left, unscrubbed = [*_files(place, tuple(sessions), rewrites=rewrites)], _unscrubbed(place)
+    files = [{"path": one, "became": "rewritten"} for one in rewritten]
+    files += [{"path": one.path, "became": became or "listed"} for one, became in left]
+
+    def put(out: Printer) -> None:
+        for one in (*said, *(f"{path}: rewritten without it" for path in rewritten)):
+            out.say(one)
+        for file, became in left:
+            out.say(f"{file.path}: {became or _advice(file)}")
+        out.say(UNKNOWN, "dim")
+
+    wrong = [f"forgotten, but its bytes are not overwritten yet: {unscrubbed}"] if unscrubbed else []
+    return Result({**values, "files": files, "overwritten": not unscrubbed}, put, wrong=wrong)
+
+
+def _unscrubbed(place: OpenStore) -> str:
+    """Return why the bytes of what was forgotten still stand in the store's files; "" where they do not."""
+    is_scrubbed, scrub = (getattr(place.store, name, None) for name in ("is_scrubbed", "scrub"))
+    if is_scrubbed is None or scrub is None or is_scrubbed():
+        return ""
+    try:
+        scrub()
+    except StoreError as error:
+        return str(error)
+    return ""
+
+
+def _files(place: OpenStore, sessions: tuple[str, ...], *, rewrites: bool) -> Iterator[tuple[Wrote, str]]:
+    """Yield the files that squidbot wrote of sessions, each with what became of it: "rewritten", "removed", or ""."""
+    for one in written_of(place.wired, sessions):
+        if not rewrites or one.form not in FORMS or not one.is_unchanged:
+            yield one, ""
+        elif any(place.length(name) == 0 for name in one.sessions):
+            remove(one.path)
+            yield one, "removed"
+        else:
+            data = texts_of(place, one.sessions[0], one.form)
+            replace(one.path, lambda _, data=data: data)  # type: ignore[misc]  # mypy knows no default of a lambda
+            note_written(place.wired.written, one._replace(digest=digest_of(data)))
+            yield one, "rewritten"
+
+
+def _advice(file: Wrote) -> str:
+    if file.form in _BY_HAND:
+        return _BY_HAND[file.form]
+    if file.form in FORMS and file.is_unchanged:
+        return "an export, which may still have it: --files rewrites it"
+    return "written by squidbot, perhaps changed since; it may still have it: remove it, or take it out by hand"
+
+
+def _lines(name: str, forgotten: Forgotten) -> Iterator[str]:
+    yield f"{name}: forgotten {seqs(forgotten.asked)}"
+    if forgotten.copies:
+        yield f"copies of them, forgotten too: {seqs(forgotten.copies)}"
+    if forgotten.summaries:
+        yield f"{len(forgotten.summaries):,} notes that told of them are gone"
+    if forgotten.facts:
+        yield f"{count(len(forgotten.facts), 'fact')} that nothing else said, forgotten too"
+    if forgotten.plan is not None:
+        yield event_line(forgotten.plan)

@@ -1,0 +1,639 @@
+"""`squidbot memory`: durable facts, what files say, notes, and the journal."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from squidbot.bootstrap import wire
+from squidbot.cli.export import new_file
+from squidbot.cli.output import Result, ResultGroup, limit
+from squidbot.cli.printer import bar
+from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, count, line
+from squidbot.config import StoreTable, load_settings
+from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
+from squidbot.core.journal import LISTS, Read, as_markdown
+from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
+from squidbot.core.memory.asking import MOST_COMPARED, Added, Asked, as_near, merges, places_of
+from squidbot.core.memory.meaning import ByMeaning, spoken
+from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
+from squidbot.core.memory.pieces import FILES
+from squidbot.core.memory.text import when
+from squidbot.memory import provider_of
+from squidbot.services.exchange import read_notes, write_notes
+from squidbot.services.forget import Wrote, note_written
+from squidbot.services.indexing import Paths
+from squidbot.services.indexing import reindex as index_files
+from squidbot.wiring.journal import journal_of, timed_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from squidbot.cli.printer import Printer
+    from squidbot.config import Loaded
+    from squidbot.core.journal import Entry
+    from squidbot.core.memories import FactCategory
+    from squidbot.core.memory.asking import Memories, Merge
+    from squidbot.core.memory.text import Told
+    from squidbot.core.ports import MemoryStore
+    from squidbot.services.indexing import Indexed
+    from squidbot.services.indexing import Outcome as FileOutcome
+
+__all__ = ["for_people", "from_lines", "memory", "put_entries", "similar"]
+
+# Facts that are read or added at once, and texts that an embedder gets at once.
+PAGE, EMBEDDED = 500, 32
+NEWEST = 5
+# What the lists of a journal's entry are called, in the order in which they are shown.
+NAMES = {
+    "open_questions": "open",
+    "decisions": "decided",
+    "errors": "failed",
+    "progress": "done",
+    "files_touched": "files",
+}
+_FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
+# How a model asks for more, and a person.
+_MORE = (
+    (re.compile(r"; more: list after (\S+)]"), r"; more with --after \1]"),
+    (re.compile(r"; more: search with offset [0-9]+]"), "; more with --limit]"),
+)
+
+
+@click.group(cls=ResultGroup)
+def memory() -> None:
+    """Search, list, add and forget durable facts, beyond any session; index files; read the journal."""
+
+
+# -- whose facts, and where they are ---------------------------------------------------------------------------
+
+
+def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say whose facts it is about, and in which file they are."""
+    where = "The file they are in.  [default: that of ./squidbot.toml]"
+    command = click.option("--store", metavar="FILE.db", help=where)(command)
+    for part in ("agent", "bot", "user", "tenant"):
+        command = click.option(f"--{part}", default="", help=f"Whose facts: the {part}.")(command)
+    return command
+
+
+@contextmanager
+def opened(
+    whose: dict[str, Any], *, makes: bool = False, told: set[str] | None = None
+) -> Iterator[tuple[Memories, Loaded]]:
+    """Give the facts that a scope sees, in the named file, else in that of the settings; and the settings.
+
+    `makes` a missing file. With `told`, forgotten facts also leave the sessions that were told of them: those in the
+    named file, else of the settings; the ids of these sessions are added to it.
+
+    Raises:
+        ConfigError: a setting is wrong, or facts would be kept in memory only.
+        StoreError: there is no such file, or it can't be opened.
+    """
+    loaded, scope = load_settings(), dict(whose)
+    file = scope.pop("store", None)
+    if file:
+        loaded = loaded.changed(memory={"path": file, "provider": "sqlite3"})
+    name, path = provider_of(loaded)
+    if name == "stdlib":
+        raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
+    if name == "sqlite3" and not makes and not Path(path).exists():
+        raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
+    store = StoreTable()
+    if told is not None:
+        # Nothing is made by forgetting: a missing store of sessions stays so.
+        named = StoreTable(file) if file else loaded.settings.store
+        store = named if not named.path or Path(loaded.absolute(named.path)).exists() else store
+    kept = {"path": store.path, "adapter": store.adapter}
+    wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
+    try:
+        memories = wired.remembering.memories(wired.meter(), Scope(**scope))
+        if told is not None:
+            memories = replace(memories, forgot=lambda *fact: told.update(wired.withdraw(*fact)))
+        yield memories, wired.loaded
+    finally:
+        wired.close()
+
+
+def _note_written(store: str | None, *files: Path) -> None:
+    """Note files of facts beside the named store, else that of the settings, so that `forget` can list them."""
+    loaded = load_settings()
+    path = store or loaded.settings.store.path
+    is_there = path and Path(loaded.absolute(path)).exists()
+    written = f"{loaded.absolute(path)}-written" if path and is_there else ""
+    note_written(written, *(Wrote(str(one.absolute()), "facts") for one in files))
+
+
+# -- searched, listed, added, forgotten ------------------------------------------------------------------------
+
+
+def _told(told: Told, code: int = 0) -> Result:
+    return Result(
+        {"memories": [_fact_json(one) for one in told.memories], "text": told.text}, for_people(told.text), code
+    )
+
+
+def for_people(text: str) -> str:
+    """Return what a model is told without its frame, and with options in the place of calls."""
+    lines = [shown for shown in text.splitlines() if not shown.startswith("</squidbot")]
+    for call, option in _MORE:
+        lines[-1] = call.sub(option, lines[-1])
+    about = _FRAME.fullmatch(lines[0])
+    return "\n".join([about[1] if about else lines[0], *lines[1:]])
+
+
+_category = click.option("--category", type=click.Choice(CATEGORIES), help="Facts of this category only.")
+_past = click.option("--past", is_flag=True, help="Include replaced facts.")
+
+
+@memory.command(short_help="Search facts, best first.")
+@click.argument("query")
+@limit(8, "Facts")
+@click.option(
+    "--category",
+    type=click.Choice((*CATEGORIES, JOURNAL)),
+    help="Facts of this category only; journal: what its entries say.",
+)
+@_past
+@scoped
+def search(*, query: str, limit: int, category: str | None, past: bool, **whose: str) -> Result:
+    """Search facts for QUERY, best first in each group; exit code 1 where nothing is relevant."""
+    tag = JOURNAL if category == JOURNAL else ""
+    kind = next((one for one in CATEGORIES if one == category), None)
+    with opened(whose) as (memories, _):
+        told = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
+    return _told(told, 0 if told.memories else ANSWER_IS_NO)
+
+
+@memory.command("list")
+@limit(20, "Facts")
+@_category
+@click.option("--after", metavar="ID", default="", help="Continue behind this fact.")
+@_past
+@scoped
+def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
+    """List facts, newest first."""
+    with opened(whose) as (memories, _):
+        return _told(memories.listed(Asked("", category, limit, after=after, past=past), time.time()))
+
+
+@memory.command(short_help="Remember a text, one fact as a sentence.")
+@click.argument("text")
+@click.option("--category", type=click.Choice(CATEGORIES), default="background", show_default=True)
+@click.option("--replaces", metavar="ID", default="", help="The fact that it replaces.")
+@click.option("--tag", "tags", multiple=True, help="A word to find it by; may be given more than once.")
+@scoped
+def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], **whose: str) -> Result:
+    """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
+    added = Added(text, category, replaces, tags, "user", reason="added on the command line")
+    with opened(whose, makes=True) as (memories, _):
+        return _told(memories.add(added, time.time()))
+
+
+_ids = click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
+
+
+@memory.command(short_help="Remove facts for good.")
+@_ids
+@click.option("--reason", default="", help="Kept with the note that something was forgotten.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@scoped
+def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str) -> Result:
+    """Remove facts for good, from all that is searched, and from the file's bytes."""
+    ids, sessions = list(dict.fromkeys(memory_ids)), set[str]()
+    if not yes:
+        with opened(whose) as (memories, _):
+            for one in ids:
+                click.echo(f"{one}: {line(memories.one(one).text)}", err=True)
+        click.confirm(f"Forget {count(len(ids), 'fact')} for good?", abort=True, err=True)
+    with opened(whose, told=sessions) as (memories, _):
+        # Unknown ids come first, and are refused before anything is forgotten.
+        told = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
+    said = [for_people(one.text) for one in told]
+    if sessions:
+        said.append(f"removed from what {count(len(sessions), 'session was', 'sessions were')} told")
+    return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(said))
+
+
+def _is_there(memories: Memories, memory_id: str) -> bool:
+    try:
+        memories.one(memory_id)
+    except RecallError:
+        return False
+    return True
+
+
+@memory.command(short_help="Show facts whole, with their sources.")
+@_ids
+@scoped
+def show(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
+    """Show facts whole: their text, since when, from which messages, why they are there, what replaced them."""
+    with opened(whose) as (memories, _):
+        found = [memories.one(memory_id) for memory_id in memory_ids]
+
+    def put(out: Printer) -> None:
+        for number, one in enumerate(found):
+            if number:
+                out.blank()
+            out.heading(f"{one.memory_id}: {one.text}")
+            out.pairs([(name, text) for name, text in _pairs(one, time.time()) if text])
+
+    return Result({"memories": [_fact_json(one) for one in found]}, put)
+
+
+def _pairs(one: Memory, now: float) -> list[tuple[str, str]]:
+    known = (each for each in one.sources if each.path or each.session_id)
+    places = [each.path or f"m{each.first_seq} of session {each.session_id}" for each in known]
+    return [
+        ("category", one.category),
+        ("said", when(one.time, now)),
+        ("by", ", ".join(filter(None, (one.speaker, one.trust)))),
+        ("from", "; ".join(places)),
+        ("why", one.reason),
+        ("tags", ", ".join(one.tags)),
+        ("replaces", one.supersedes),
+        ("replaced by", one.superseded_by),
+    ]
+
+
+# -- merged, restored ------------------------------------------------------------------------------------------
+
+
+@memory.command(short_help="Have one fact stand for others that say the same.")
+@click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
+@scoped
+def merge(*, yes: bool, **whose: str) -> Result:
+    """Have one fact stand for others that say nearly the same, at most ten at once; these are kept as history.
+
+    The more trusted stays, of equals the newer. They are compared by meaning where settings name an embedder, else by
+    words. `restore` takes it back.
+    """
+    with opened(whose) as (memories, _):
+        held = memories.store.listed(memories.view, limit=MOST_COMPARED)
+        plan = merges(held, similar(memories, held))
+        if yes and plan:
+            memories.store.supersede(places_of(plan))
+    values = [
+        {"kept": _fact_json(one.kept), "gone": [_fact_json(each) for each in one.gone], "reason": one.reason}
+        for one in plan
+    ]
+    return Result({"merged": yes, "merges": values}, lambda out: _put_merges(out, plan, is_done=yes))
+
+
+def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
+    if not plan:
+        out.say("no two facts say nearly the same")
+        return
+    rows = []
+    for one in plan:
+        gone = "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)
+        rows.append((one.kept.memory_id, one.kept.text, gone, one.reason))
+    columns = ("stays", "fact", "goes", "why")
+    out.table(columns, rows, texts=columns)
+    told = "kept as history" if is_done else "would be kept as history; --yes does it"
+    out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {told}", "" if is_done else "dim")
+
+
+def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Memory], float] | None:
+    """Return how near facts are by their vectors; None where the settings name no embedder.
+
+    Raises:
+        LLMError: there are no vectors.
+    """
+    store = memories.store
+    if not isinstance(store, ByMeaning) or not held:
+        return None
+    embedder = store.opened().embedder
+    vectors: dict[str, tuple[float, ...]] = {}
+    with bar("comparing") as tick:
+        for first in range(0, len(held), EMBEDDED):
+            some = held[first : first + EMBEDDED]
+            vectors |= zip((one.memory_id for one in some), embedder.embed([spoken(one) for one in some]), strict=True)
+            tick(len(vectors), len(held))
+    return as_near(vectors)
+
+
+@memory.command(short_help="Restore replaced facts.")
+@_ids
+@scoped
+def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
+    """Restore replaced facts. The facts that replaced them stay valid too, until you forget them."""
+    with opened(whose) as (memories, _):
+        old = [memories.one(memory_id) for memory_id in dict.fromkeys(memory_ids)]
+        memories.store.supersede({one.memory_id: "" for one in old})
+    said = [
+        f"{one.memory_id} holds again; {one.superseded_by}, which replaced it, holds, too"
+        if one.superseded_by
+        else f"{one.memory_id} holds already: nothing replaced it"
+        for one in old
+    ]
+    return Result({"restored": [one.memory_id for one in old]}, "\n".join(said))
+
+
+# -- as files --------------------------------------------------------------------------------------------------
+
+
+@memory.command(short_help="Write all facts as JSON lines.")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False), default="-")
+@click.option("--files", is_flag=True, help="Include what is indexed of files, which reindex makes anew.")
+@scoped
+def export(*, file: str, files: bool, **whose: str) -> Result:
+    """Write all facts, history too, as JSON lines; to standard output without FILE."""
+    with opened(whose) as (memories, _):
+        found = [one for shelf in ("", *((FILES, CARDS) if files else ())) for one in _every(memories, shelf)]
+    rows = (f"{json.dumps(_fact_json(one))}\n" for one in found)
+    if file == "-":
+        # The facts themselves, with --json too: each line is a JSON object.
+        sys.stdout.writelines(rows)
+        click.get_current_context().exit()
+    with new_file(file) as written:
+        written.writelines(row.encode("utf-8", "surrogatepass") for row in rows)
+    _note_written(whose["store"], Path(file))
+    return Result({"file": file, "memories": len(found)}, f"{count(len(found), 'fact')} in {file}")
+
+
+def _every(memories: Memories, shelf: str) -> Iterator[Memory]:
+    """Yield all of a collection, newest first, history too."""
+    after = ""
+    view = View(memories.view.scope._replace(shelf=shelf), memories.view.isolation)
+    while page := memories.store.listed(view, limit=PAGE, after=after, past=True):
+        yield from page
+        after = page[-1].memory_id
+
+
+def _fact_json(fact: Memory) -> dict[str, object]:
+    """Return a fact as values for JSON; scope and sources are objects with their fields."""
+    sources = [source._asdict() for source in fact.sources]
+    return {**asdict(fact), "scope": fact.scope._asdict(), "sources": sources}
+
+
+@memory.command("import", short_help="Add the facts of an export.")
+@click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@scoped
+def import_(*, file: str, **whose: str) -> Result:
+    """Add the facts of an export; known ones stay as they are. They keep the scope they had."""
+    with click.open_file(file, encoding="utf-8", errors="surrogatepass") as rows:
+        found = from_lines(rows, file)
+    new: list[Memory] = []
+    with opened(whose, makes=True) as (memories, _), bar("importing") as tick:
+        for start in range(0, len(found), PAGE):
+            page = found[start : start + PAGE]
+            known = {one.memory_id for one in memories.store.get([one.memory_id for one in page])}
+            memories.store.add(page)
+            new += [one for one in page if one.memory_id not in known]
+            tick(start + len(page), len(found))
+        # A restored fact holds here, too; adding its replacement had it replaced.
+        memories.store.supersede({one.memory_id: "" for one in new if not one.superseded_by})
+    return Result({"file": file, "memories": len(found)}, f"{count(len(found), 'fact')} from {file}")
+
+
+def from_lines(rows: Iterable[str], name: str) -> list[Memory]:
+    """Return the facts of JSON lines, replaced ones before their replacements.
+
+    Raises:
+        TranscriptError: a line is no fact; it names file and line.
+    """
+    found = []
+    for number, row in enumerate(rows, 1):
+        if not row.strip():
+            continue
+        try:
+            found.append(_fact(json.loads(row)))
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            wrong = f"fact of an export: {error}"
+            if isinstance(error, json.JSONDecodeError):
+                wrong = "line of an export, no JSON"
+            elif isinstance(error, KeyError):
+                wrong = f"fact of an export, it lacks {error}"
+            raise TranscriptError(name, number, f"this is no {wrong}; nothing was added") from error
+    return _in_order(found)
+
+
+def _fact(row: dict[str, Any]) -> Memory:
+    sources = row["sources"]
+    made = tuple(Source(**one) for one in sources) if isinstance(sources, list) else ()
+    fact = Memory(**{**row, "scope": Scope(**row["scope"]), "sources": made, "tags": tuple(row["tags"])})
+    refuse_misfit(fact)
+    return fact
+
+
+def _in_order(facts: list[Memory]) -> list[Memory]:
+    """Return facts so that each stands behind the one that it replaces.
+
+    A store sets `superseded_by` itself, when the replacement is added.
+    """
+    by_id = {one.memory_id: one for one in facts}
+    placed: dict[str, Memory] = {}
+    for one in facts:
+        chain: list[Memory] = []
+        at: Memory | None = one
+        while at is not None and at.memory_id not in placed and at not in chain:
+            chain.append(at)
+            at = by_id.get(at.supersedes)
+        placed |= {each.memory_id: each for each in reversed(chain)}
+    return list(placed.values())
+
+
+@memory.command(short_help="Write facts and journal as YAML notes, or read them.")
+@click.argument("folder", metavar="FOLDER")
+@click.option("--read", is_flag=True, help="Add what the notes in FOLDER say.")
+@scoped
+def notes(*, folder: str, read: bool, **whose: str) -> Result:
+    """Write declarative_notes.yml (facts) and summary_notes.yml (the journal) into FOLDER, or read them from there."""
+    with opened(whose, makes=read) as (memories, loaded):
+        journal = journal_of(loaded, None, memories.view.scope, timed_rules(loaded, complain))
+        done = read_notes(memories, journal, folder, loaded) if read else write_notes(memories, journal, folder)
+    if not read:
+        _note_written(whose["store"], *(Path(folder) / name for name in (DECLARATIVE, SUMMARY)))
+    known = f"; {count(done.known, 'note')} known already" if read and done.known else ""
+    both = f"{count(done.facts, 'fact')}, {count(done.entries, 'entry', 'entries')}"
+    return Result({"folder": folder, **done._asdict()}, f"{both} {'from' if read else 'in'} {folder}{known}")
+
+
+# -- files that are indexed, and vectors -----------------------------------------------------------------------
+
+
+class RemadeIndex(NamedTuple):
+    """What was indexed anew: entries by their words, vectors by a model, and how many still wait for a vector."""
+
+    words: int = 0
+    model: str = ""
+    vectors: int = 0
+    waiting: int = 0
+
+
+@memory.command(short_help="Index what files say; make missing vectors.")
+@click.argument("paths", metavar="[PATH...]", nargs=-1)
+@click.option("--drop", is_flag=True, help="Remove what is indexed of them; all without PATH.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
+@click.option("--anew", is_flag=True, help="Make all vectors and the index of words anew.")
+@scoped
+def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **whose: str) -> Result:
+    """Index what files say: read new and changed ones; and make missing vectors.
+
+    PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and earlier PATHs.
+    """
+    with opened(whose, makes=not dry_run) as (memories, loaded):
+        wanted = Paths.of(loaded, paths, drops=drop, scope=memories.view.scope)
+        with bar("reading files") as tick:
+            done = index_files(memories, wanted, dry_run=dry_run, tick=tick, wait=_patient())
+        made = RemadeIndex() if dry_run else _remade(memories.store, anew=anew)
+    values = {"dry_run": dry_run, "files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged}
+    # Whoever named no files, and has none, came for the vectors.
+    of_files = _file_lines(done, paths, dry_run=dry_run) if paths or _counts(done) or made == RemadeIndex() else ()
+    said = "\n".join((*of_files, *_made_lines(made)))
+    return Result({**values, "read": done.read, "made": made._asdict()}, said)
+
+
+def _patient() -> Callable[[float], None]:
+    """Return what waits for other programs, and says so once."""
+    tell_once = iter(["another program indexes the same files: waiting for it, up to a minute"])
+
+    def wait(seconds: float) -> None:
+        for text in tell_once:
+            click.echo(text, err=True)
+        time.sleep(seconds)
+
+    return wait
+
+
+def _remade(store: MemoryStore, *, anew: bool) -> RemadeIndex:
+    """Make missing vectors, and bring their index up to date; `anew` all of it, and the index of words.
+
+    Raises:
+        ConfigError: the named embedder can't be had.
+        LLMError: it makes no vectors; those made before are kept.
+        StoreError: the disk failed.
+    """
+    words, plain = 0, store.by_words if isinstance(store, ByMeaning) else store
+    by_words = getattr(plain, "reindex", None)
+    if anew and callable(by_words):
+        with bar("indexing words") as tick:
+            words = int(by_words(tick))
+    if not isinstance(store, ByMeaning):
+        return RemadeIndex(words)
+    model, made = store.opened().embedder.name, 0
+    with bar("making vectors") as tick:
+
+        def counted(done: int, among: int) -> None:
+            nonlocal made
+            made = done
+            tick(done, among)
+
+        (store.reembed if anew else store.embed)(counted)
+    return RemadeIndex(words, model, made, store.by_words.waiting(model))
+
+
+def _made_lines(made: RemadeIndex) -> Iterator[str]:
+    if made.words:
+        yield f"words: of {count(made.words, 'entry', 'entries')} indexed anew"
+    if made.model:
+        left = f"; {made.waiting:,} have none, and are found by their words" if made.waiting else ""
+        vectors = f"{made.vectors:,} made" if made.vectors or left else "all were there, made"
+        yield f"vectors: {vectors} by {made.model}{left}"
+
+
+def _file_lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
+    width = min(60, max((len(one.path) for one in done.outcomes), default=0))
+    for one in done.outcomes:
+        yield f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip()
+    said = _counts(done)
+    new, old = sum(one.new_pieces for one in done.outcomes), sum(one.old_pieces for one in done.outcomes)
+    if said and len(done.outcomes) == done.count("skipped") and not old:
+        yield f"nothing has changed: {said}"
+    elif said:
+        yield f"files: {said}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
+    elif paths:
+        yield f"there is no file to read in {line(', '.join(paths))}"
+    else:
+        yield "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
+
+
+def _counts(done: Indexed) -> str:
+    counts = [(done.count(kind), str(kind)) for kind in ("new", "changed", "renamed", "removed", "skipped")]
+    return ", ".join(f"{number} {kind}" for number, kind in (*counts, (done.unchanged, "as before")) if number)
+
+
+def _about(one: FileOutcome) -> str:
+    """Return what became of a file beside its name."""
+    if one.became == "new":
+        return count(one.new_pieces, "piece")
+    if one.became == "renamed":
+        return f"was {one.reason}"
+    if one.became == "skipped":
+        return one.reason + (f"; {count(one.old_pieces, 'piece')} of it went" if one.old_pieces else "")
+    pieces = [f"{one.new_pieces} new" if one.new_pieces else "", f"{one.old_pieces} gone" if one.old_pieces else ""]
+    return ", ".join(filter(None, pieces))
+
+
+# -- the journal -----------------------------------------------------------------------------------------------
+
+
+@memory.command(short_help="Show entries of the journal, newest first.")
+@click.option("--day", metavar="DAY", help="All entries of a day in UTC: 2026-11-22.")
+@click.option("--tenant", default="", help="The journal of this tenant.")
+@click.option("--user", default="", help="The journal of this user.")
+@click.option("--bot", default="", help="The journal of this bot.")
+@click.option("--tag", default="", help="Entries with this tag only.")
+@click.option("--agent", default="", help="Entries of this agent only.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), help=f"Entries at most.  [default: {NEWEST}; of a day all]"
+)
+@click.option("--markdown", is_flag=True, help="As Markdown.")
+@click.option("--folder", help="The folder of its files.  [default: that of ./squidbot.toml]")
+def journal(  # noqa: PLR0913  # an argument for each option
+    *, day: str | None, tag: str, agent: str, limit: int | None, markdown: bool, folder: str | None, **whose: str
+) -> Result:
+    """Show the newest entries of the journal, newest first, or those of a day in their order."""
+    book = journal_of(load_settings(), folder, Scope(agent=agent, **whose))
+    if day is None:
+        read = book.latest(limit or NEWEST, tag=tag, agent_id=agent)
+    else:
+        try:
+            read = book.of_day(day)
+        except NotFoundError as error:
+            raise click.BadParameter(str(error), param_hint="--day") from error
+        wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
+        read = Read(tuple(islice(wanted, limit)), read.faults)
+
+    def put(out: Printer) -> None:
+        if not read.entries:
+            complain(f"{book.folder}: no such entries")
+        elif markdown:
+            click.echo(block("\n".join(map(as_markdown, read.entries))), nl=False)
+        else:
+            put_entries(out, read.entries)
+
+    entries = [_entry_json(one) for one in read.entries]
+    values = {"folder": str(book.folder), "entries": entries, "faults": list(read.faults)}
+    return Result(values, put, DAMAGED_DATA if read.faults else 0 if entries else ANSWER_IS_NO, read.faults)
+
+
+def put_entries(out: Printer, entries: Sequence[Entry]) -> None:
+    """Put entries of the journal, in their order."""
+    for number, entry in enumerate(entries):
+        if number:
+            out.blank()
+        about = [one for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
+        if entry.total_tokens is not None:
+            about.append(count(entry.total_tokens, "token"))
+        out.heading("  ".join([clock(entry.time), *about, *(f"#{tag}" for tag in entry.tags)]))
+        out.body(entry.summary, whole=True)
+        for key, name in NAMES.items():
+            for item in getattr(entry, key):
+                out.say(f"{name}: {line(' '.join(item.split()))}", indent="  ")
+
+
+def _entry_json(entry: Entry) -> dict[str, object]:
+    keys = ("time", "timestamp", "agent_id", "run_id", "summary", "source_session")
+    said = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
+    return {**said, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}

@@ -1,0 +1,565 @@
+"""`squidbot model size`: what a model file takes of memory, where, and the largest window that fits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import click
+
+from squidbot.adapters.gguf import read_header
+from squidbot.cli.open_store import without_store
+from squidbot.cli.output import Result, ResultGroup, tokens
+from squidbot.cli.texts import ANSWER_IS_NO, count
+from squidbot.config import load_settings
+from squidbot.config.checks import AUTO_LAYERS, KvType
+from squidbot.core.errors import ConfigError, SizingError
+from squidbot.core.sizing.fit import (
+    Alternative,
+    Bound,
+    Bounds,
+    Fit,
+    alternatives,
+    fit,
+    limit_of,
+    windows_between,
+    with_layers_that_fit,
+)
+from squidbot.core.sizing.header import Card, tensor_bytes
+from squidbot.core.sizing.memory import MIB, Compute, Reserved, measure, model_of, placed, sharing
+from squidbot.models import cards_of, loading_of, model_file, projector_bytes
+from squidbot.wiring.gpus import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from squidbot.adapters.llama_cpp.verify import DryRun, Measured
+    from squidbot.cli.printer import Printer
+    from squidbot.config import Loaded
+    from squidbot.core.sizing.header import Header, Loading
+    from squidbot.core.sizing.memory import Held, Sizing
+
+__all__ = ["model"]
+
+_BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+# So many settings are asked about in one child: each takes milliseconds, a child a second.
+AT_ONCE = 16
+# llama.cpp's names of buffers on a device: "CUDA0", "ROCm1", "Vulkan0", "Metal"; "CUDA_Host" and "CPU" are not.
+_ON_DEVICE = re.compile(r"(?:CUDA|ROCm|HIP|Vulkan|SYCL|Metal|MTL)(\d*)(?:_Private|_Mapped)?")
+CHANGES = {
+    "window": "a smaller window",
+    "flash_attn": "flash attention on",
+    "swa_full": "sliding layers that keep only what they see",
+    "q8_0": "q8_0 KV cache",
+    "q4_0": "q4_0 KV cache",
+    "n_ubatch": "batches of 256",
+    "n_gpu_layers": "fewer layers on GPUs",
+    "cpu": "no GPU",
+}
+BOUNDS = {
+    "vram": "GPU memory",
+    "memory": "main memory",
+    "native-limit": "what the model was trained with",
+    "model-cap": "its context_window in the settings",
+    "window.max": "window.max",
+}
+NOTHING_FITS = "no other cache, batch or number of layers would make it fit: free memory, or take a smaller model"
+NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
+# llama.cpp tells a cache beside others to 0.01 MiB only.
+ROUNDED_BYTES = MIB // 200 + 1
+# Keys of JSON that are a field of `Sizing`; null where the header does not tell.
+MEASURED = {
+    "trained_tokens": "trained_tokens",
+    "layers": "blocks",
+    "window": "window_tokens",
+    "weights_bytes": "weights_bytes",
+    "kv_bytes": "kv_bytes",
+    "recurrent_bytes": "recurrent_bytes",
+    "compute_bytes": "compute_bytes",
+    "compute_kind": "compute_kind",
+    "total_bytes": "total_bytes",
+    "kv_bytes_per_token": "kv_bytes_per_token",
+    "source": "method",
+}
+
+
+def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """Return the bytes that "16000000000", "15500MiB" or "16GB,24GB" names, one for each device."""
+    if value is None:
+        return None
+    sizes = []
+    for text in value.split(","):
+        match = _BYTES.fullmatch(text.strip())
+        if match is None:
+            raise click.BadParameter(f"{text[:40]!r} is no number of bytes; write 16000000000, 16GB or 15500MiB")
+        base = 1024 if match[3] else 1000
+        sizes.append(int(float(match[1]) * base ** _POWERS[(match[2] or "").lower()]))
+    return tuple(sizes)
+
+
+def _layers(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return a number of layers; "all" is -1."""
+    known = {"auto": AUTO_LAYERS, "all": -1}
+    if value is None or value in known:
+        return None if value is None else known[value]
+    if not re.fullmatch(r"-1|[0-9]{1,6}", value):
+        raise click.BadParameter(f"{value[:40]!r} is no number of layers; write 0 or more, all, or auto")
+    return int(value)
+
+
+@click.group(cls=ResultGroup)
+def model() -> None:
+    """Say what a model file takes of memory, and the largest window that fits."""
+
+
+@model.command()
+@click.argument("model")
+@click.option("--window", metavar="N", callback=tokens, help="This window instead of the largest that fits.")
+@click.option("--kv", type=click.Choice(get_args(KvType)), help="The type of the KV cache.  [default: f16]")
+@click.option("--gpu-layers", metavar="N|all|auto", callback=_layers, help="Layers on GPUs.  [default: all]")
+@click.option("--vram", metavar="BYTES,...", callback=_bytes, help="Free memory of each GPU, not that of this machine.")
+@click.option("--batch", metavar="N", type=click.IntRange(1), help="Tokens of a physical batch.  [default: 512]")
+@click.option("--no-flash-attn", is_flag=True, help="Without flash attention.")
+@click.option("--margin", metavar="MIB", type=click.IntRange(0), help="What stays free on a device.  [default: 1536]")
+@click.option("--verify", is_flag=True, help="Ask llama.cpp itself, too: a dry run in a child, nothing is loaded.")
+def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any) -> Result:  # noqa: ANN401  # options
+    """Say what MODEL takes of memory, and the largest window that fits; it is not loaded.
+
+    MODEL is a GGUF file (any part of several), or an alias of ./squidbot.toml, whose values the options then change.
+    """
+    loaded, main = load_settings(), Machine().main_memory()
+    asked = _asked(loaded, _alias(loaded, model), model, given)
+    if vram:
+        # Devices of these sizes, by the rules of CUDA, and main memory as it is.
+        named = [Card("cuda", free_bytes, str(number)) for number, free_bytes in enumerate(vram)]
+        cards = (*named, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
+    else:
+        with without_store(loaded) as wired:
+            cards = cards_of(wired.models.probed(), main)
+    if not cards:
+        raise ConfigError("nothing on this machine tells how much of its memory is free; name it with --vram BYTES")
+    answer = _sized(asked._replace(cards=cards, verify=verify))
+    return Result(_size_json(answer), lambda out: _put_size(out, answer), 0 if answer.fits else ANSWER_IS_NO)
+
+
+def _alias(loaded: Loaded, model: str) -> str:
+    """Return which model of the settings is meant, "" for a file.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    path, models = Path(model), loaded.settings.models
+    # A folder may be called as a model is.
+    if path.is_file() or (path.exists() and model not in models):
+        return ""
+    if model in models:
+        return model
+    known = f", and no such model among {', '.join(models)}" if models else ""
+    raise ConfigError(f"{model}: there is no such file{known}")
+
+
+def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, Any]) -> SizeRequest:
+    """Return what is to be sized: as the settings have it, then as the options say."""
+    settings = loaded.settings
+    wanted = settings.model(alias)
+    layers = given["gpu_layers"] if given["gpu_layers"] is not None else wanted.n_gpu_layers
+    changes: dict[str, Any] = {"n_gpu_layers": max(layers, -1), "n_ctx": given["window"] or 0}
+    if given["kv"]:
+        changes |= {"type_k": given["kv"], "type_v": given["kv"]}
+    if given["batch"]:
+        changes["n_ubatch"] = given["batch"]
+    if given["no_flash_attn"]:
+        changes["flash_attn"] = False
+    margin = settings.window.vram_margin_mib if given["margin"] is None else given["margin"]
+    file = model_file(loaded, alias) if alias else path
+    if not file:
+        raise ConfigError(f"{alias!r} has no file: set its path, or repo_id and filename @ {loaded.source}")
+    return SizeRequest(
+        file,
+        replace(loading_of(loaded, wanted), **changes),
+        (),
+        Bounds(settings.window.min, settings.window.max, wanted.context_window),
+        Reserved(margin * MIB, projector_bytes(loaded, alias)),
+        auto_layers=layers == AUTO_LAYERS,
+    )
+
+
+# -- what is found ---------------------------------------------------------------------------------------------
+
+
+class SizeRequest(NamedTuple):
+    """What is to be sized.
+
+    Attributes:
+        path: the model file.
+        loading: how it is loaded; `n_ctx` 0: with the largest window that fits.
+        cards: the devices.
+        bounds: between which windows the largest is looked for.
+        reserved: what is set aside besides.
+        auto_layers: whether fewer layers on GPUs will do.
+        verify: whether llama.cpp itself is asked, too.
+    """
+
+    path: str
+    loading: Loading
+    cards: tuple[Card, ...]
+    bounds: Bounds
+    reserved: Reserved
+    auto_layers: bool = False
+    verify: bool = False
+
+
+class SizeAnswer(NamedTuple):
+    """The answer.
+
+    Attributes:
+        header: what the file says.
+        sizing: what the model takes with the window that was asked for, else with the largest that fits, else with the
+            smallest; None where that can't be said.
+        found: the largest window; None where that can't be said.
+        others: what would fit better.
+        refused: why nothing can be said from the header; "" where it can.
+        verified: None where llama.cpp was not asked.
+    """
+
+    asked: SizeRequest
+    header: Header
+    sizing: Sizing | None
+    found: Fit | None
+    others: tuple[Alternative, ...]
+    refused: str
+    verified: DryRun | None
+
+    @property
+    def tensor_bytes(self) -> int:
+        """The tensors that llama.cpp loads, each once, without padding."""
+        loaded = {one.tensor.name: one.tensor for one in placed(self.header, self.asked.loading, ())}
+        return sum(map(tensor_bytes, loaded.values()))
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is room for what was asked."""
+        return self.sizing is not None and self.sizing.fits
+
+
+def _sized(asked: SizeRequest) -> SizeAnswer:
+    """Return how much memory a model takes.
+
+    Raises:
+        ConfigError: llama.cpp would not load it so.
+        ModelFileError: the file is damaged.
+        ModelLoadError: llama.cpp, asked itself, does not load it.
+        SizingError: llama.cpp was to be asked, and is not there.
+    """
+    header = read_header(asked.path)
+    try:
+        answer = _from_header(asked, header)
+    except SizingError as error:
+        answer = SizeAnswer(asked, header, None, None, (), str(error), None)
+    if not asked.verify:
+        return answer
+    if answer.sizing and answer.sizing.compute_kind == "unknown":
+        answer = _found_by_llama_cpp(asked, header, answer, answer.sizing)
+    from squidbot.adapters.llama_cpp.verify import verify  # noqa: PLC0415  # starts a child; few ask for it
+
+    verified = verify(asked.path, [answer.sizing.loading if answer.sizing else asked.loading])
+    sizing = _with_compute(answer.sizing, verified.settings[0]) if answer.sizing else None
+    return answer._replace(verified=verified, sizing=sizing)
+
+
+def _from_header(asked: SizeRequest, header: Header) -> SizeAnswer:
+    model, loading, bounds = model_of(header), asked.loading, asked.bounds
+    if loading.n_ctx:
+        bounds = Bounds(min(bounds.least_tokens, loading.n_ctx), max(bounds.most_tokens, loading.n_ctx))
+    if asked.auto_layers:
+        held = bounds._replace(least_tokens=loading.n_ctx or bounds.least_tokens)
+        loading = with_layers_that_fit(model, loading, asked.cards, held, asked.reserved)
+    found = fit(model, loading, asked.cards, bounds, asked.reserved)
+    sizing = found.sizing
+    if loading.n_ctx:
+        sizing = sharing(measure(model, loading, asked.cards, asked.reserved), asked.cards)
+        bounds = Bounds(loading.n_ctx, loading.n_ctx)
+    others = _others(alternatives(model, loading, asked.cards, bounds, asked.reserved), sizing)
+    return SizeAnswer(asked, header, sizing, found, others, "", None)
+
+
+def _found_by_llama_cpp(asked: SizeRequest, header: Header, answer: SizeAnswer, sizing: Sizing) -> SizeAnswer:
+    """Return the answer with the largest window that llama.cpp itself says fits, where the header does not tell."""
+    model, bounds = model_of(header), asked.bounds
+    windows = windows_between(model, bounds)
+    largest = _largest_window(
+        asked.path, sizing.loading, windows, lambda loading: measure(model, loading, asked.cards, asked.reserved)
+    )
+    if largest is None:
+        reason = "llama.cpp was asked, and does not see these devices, or has no room on them"
+        found = answer.found._replace(reason=f"{sizing.devices[0].compute.reason}; {reason}") if answer.found else None
+        return answer._replace(found=found)
+    window, taken = largest
+    bound: Bound = "memory" if len(taken.devices) == 1 else "vram"
+    found = Fit(window, limit_of(model, bounds)[1] if window == windows[-1] else bound, taken)
+    return answer._replace(found=found, sizing=sizing if asked.loading.n_ctx else taken)
+
+
+def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, ...]:
+    """Return what would change something: all of it where nothing fits."""
+    return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
+
+
+def _with_compute(sizing: Sizing, said: Measured) -> Sizing:
+    """Return a sizing with llama.cpp's own compute buffers, where it sees the devices that the sizing is for.
+
+    The sizing as it is, where it is for other devices: for those that were named, or for GPUs that this build of
+    llama.cpp does not know.
+    """
+    buffers: dict[int, int] = {}
+    for name, size_bytes in said.compute_bytes.items():
+        found = _ON_DEVICE.fullmatch(name)
+        number = int(found[1] or 0) if found else -1
+        buffers[number] = buffers.get(number, 0) + size_bytes
+    if said.failure or {held.number for held in sizing.devices if held.number >= 0} != {n for n in buffers if n >= 0}:
+        return sizing
+
+    def planned(held: Held) -> Held:
+        return held._replace(compute=Compute(buffers.get(held.number, 0), 0, "dry run"))
+
+    return replace(sizing, devices=tuple(map(planned, sizing.devices)), method="dry run")
+
+
+def _largest_window(
+    path: str, loading: Loading, windows: Sequence[int], sizing_at: Callable[[Loading], Sizing]
+) -> tuple[int, Sizing] | None:
+    """Return the last of rising windows with which a model fits by llama.cpp's own compute buffers, and what it takes.
+
+    For models whose compute buffer no header tells. None where none fits, or llama.cpp does not see the devices.
+
+    Raises:
+        ModelLoadError: llama.cpp does not load the file.
+        SizingError: llama-cpp-python is not installed.
+    """
+    from squidbot.adapters.llama_cpp.verify import verify  # noqa: PLC0415  # as above
+
+    fits, too_large, found = -1, len(windows), None
+    while too_large - fits > 1:
+        places = sorted({fits + (too_large - fits) * part // (AT_ONCE + 1) for part in range(1, AT_ONCE + 1)} - {fits})
+        run = verify(path, [replace(loading, n_ctx=windows[place]) for place in places])
+        for place, said in zip(places, run.settings, strict=True):
+            sizing = _with_compute(sizing_at(said.loading), said)
+            if not sizing.fits:
+                too_large = place
+                break
+            fits, found = place, (windows[place], sizing)
+    return found
+
+
+# -- printed ---------------------------------------------------------------------------------------------------
+
+
+def _put_size(out: Printer, answer: SizeAnswer) -> None:
+    """Put down what goes where, what is left, and what would change it."""
+    out.heading(f"{Path(answer.asked.path).name}: {_what(answer)}")
+    if answer.sizing is None:
+        out.say(answer.refused)
+    else:
+        _put_verdict(out, answer, answer.sizing)
+        for held in answer.sizing.devices:
+            out.blank()
+            _put_device(out, held)
+        _put_others(out, answer.others)
+        if _nothing_fits(answer):
+            out.blank()
+            out.say(NOTHING_FITS)
+        out.blank()
+        said = "compute by llama.cpp's dry run, all else" if answer.sizing.method == "dry run" else "said"
+        out.say(f"{said} by the file's header; not counted: {NOT_COUNTED}", "dim")
+    if answer.verified is not None:
+        out.blank()
+        _put_verified(out, answer, answer.verified)
+
+
+def _size_json(answer: SizeAnswer) -> dict[str, object]:
+    """Return it as values that JSON holds; sizes in bytes, windows in tokens."""
+    sizing = answer.sizing
+    measured = {key: getattr(sizing, name) if sizing else None for key, name in MEASURED.items()}
+    return {
+        "path": answer.asked.path,
+        "architecture": answer.header.architecture,
+        "parts": answer.header.parts,
+        "file_bytes": answer.header.file_bytes,
+        "tensor_bytes": answer.tensor_bytes,
+        **(measured if sizing or not answer.verified else measured | _told_json(answer.verified)),
+        **_found_json(answer),
+        "loading": asdict(sizing.loading if sizing else answer.asked.loading),
+        "devices": [_device_json(held) for held in sizing.devices] if sizing else [],
+        "others": [_other_json(one) for one in answer.others],
+        "verified": _verified_json(answer, answer.verified) if answer.verified else None,
+    }
+
+
+def _what(answer: SizeAnswer) -> str:
+    sizing = answer.sizing
+    if sizing is None:
+        return answer.header.architecture
+    trained = f", trained for {sizing.trained_tokens:,} tokens" if sizing.trained_tokens else ""
+    return f"{sizing.architecture}, {count(sizing.blocks, 'layer')}{trained}"
+
+
+def _put_verdict(out: Printer, answer: SizeAnswer, sizing: Sizing) -> None:
+    found, asked = answer.found, answer.asked.loading.n_ctx
+    if asked:
+        fits = "fits" if sizing.fits else "does not fit"
+        trained = sizing.trained_tokens
+        beyond = f"; the model was trained with {trained:,}" if 0 < trained < asked else ""
+        out.say(f"a window of {sizing.window_tokens:,} tokens {fits}{beyond}", "bold")
+    if found is not None and found.window_tokens is not None:
+        bound = f", bound by {BOUNDS[found.bound_by]}" if found.bound_by else ""
+        out.say(f"largest window {found.window_tokens:,} tokens{bound}", "bold")
+    elif found is not None and not asked:
+        out.say(f"does not fit: {found.reason}", "bold")
+    per_token = f"{sizing.kv_bytes_per_token:,} bytes of cache a token"
+    loading = sizing.loading
+    types = loading.type_k if loading.type_k == loading.type_v else f"{loading.type_k}/{loading.type_v}"
+    out.say(f"{per_token} ({types}), batches of {sizing.context.n_ubatch}")
+
+
+def _put_device(out: Printer, held: Held) -> None:
+    """Put down one device: what it has free, what goes there, and what is left."""
+    name = "main memory" if held.kind == "cpu" else f"device {held.name or held.number} ({held.kind})"
+    layers = f", {count(held.layers, 'layer')}" if held.layers else ""
+    out.heading(f"{name}{layers}")
+    compute = held.compute
+    rows = [
+        ("weights", held.weights_bytes, "exact"),
+        ("KV cache", held.kv_bytes, "exact"),
+        ("recurrent state", held.recurrent_bytes, "exact"),
+        ("compute", compute.total_bytes, _compute(held)),
+        ("further files", held.extra_bytes, "such as a projector"),
+        ("margin", held.margin_bytes, "stays free"),
+    ]
+    table = [[name, _mib(size), note] for name, size, note in rows if size]
+    if held.free_bytes is not None and held.left_bytes is not None:
+        table.insert(0, ["free", _mib(held.free_bytes), "beside what GPUs share" if held.shared else "now"])
+        short = held.left_bytes < 0
+        table.append(["too little", _mib(-held.left_bytes), ""] if short else ["left", _mib(held.left_bytes), ""])
+    out.table(("", "MiB", ""), table, texts=("",), indent="  ")
+
+
+def _compute(held: Held) -> str:
+    compute = held.compute
+    if compute.kind == "unknown":
+        return compute.reason
+    if compute.kind == "dry run":
+        return "llama.cpp's own plan"
+    said = f"{_mib(compute.closed_bytes)} + {_mib(compute.guard_bytes)} guard"
+    return f"{said}; wide: {compute.reason}" if compute.kind == "wide" else said
+
+
+def _nothing_fits(answer: SizeAnswer) -> bool:
+    """Return whether it is known that it does not fit, whatever is changed."""
+    sizing, found = answer.sizing, answer.found
+    known = sizing is not None and sizing.compute_kind != "unknown"
+    return known and found is not None and found.window_tokens is None and not answer.others
+
+
+def _put_others(out: Printer, others: tuple[Alternative, ...]) -> None:
+    if not others:
+        return
+    out.blank()
+    out.heading("what would fit" if any(one.change in {"n_gpu_layers", "cpu"} for one in others) else "more would fit")
+    rows = []
+    for one in others:
+        layers = f" ({one.sizing.loading.n_gpu_layers})" if one.change == "n_gpu_layers" else ""
+        rows.append((f"{CHANGES[one.change]}{layers}", one.window_tokens, "tokens"))
+    out.numbers(rows)
+
+
+def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
+    said, sizing = verified.settings[0], answer.sizing
+    out.heading(f"llama.cpp's own dry run (llama-cpp-python {verified.version})")
+    if said.failure:
+        out.say(said.failure)
+        return
+    rows = [("tensors", verified.model_bytes, _differs(verified.model_bytes, answer.tensor_bytes))]
+    rows.append(("KV cache", said.kv_bytes, _differs(said.kv_bytes, sizing.kv_bytes if sizing else None, said)))
+    if said.recurrent_bytes:
+        mine = sizing.recurrent_bytes if sizing else None
+        rows.append(("recurrent state", said.recurrent_bytes, _differs(said.recurrent_bytes, mine, said)))
+    for name, compute in said.compute_bytes.items():
+        rows.append((f"compute, {name}", compute, "on this machine"))
+    out.numbers(rows)
+    out.say("in bytes; header and dry run are compared", "dim")
+
+
+def _differs(size_bytes: int, mine: int | None, said: Measured | None = None) -> str:
+    """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
+    if mine is None:
+        return "the header does not tell"
+    rounded = ROUNDED_BYTES * len(said.caches) if said is not None else 0
+    if size_bytes == mine:
+        return "equal"
+    if abs(size_bytes - mine) <= rounded:
+        return f"equal, as far as it is told: the header says {mine:,}"
+    return f"the header says {mine:,}: {size_bytes - mine:+,}"
+
+
+def _mib(size_bytes: int) -> str:
+    return f"{size_bytes / MIB:,.1f}"
+
+
+def _found_json(answer: SizeAnswer) -> dict[str, object]:
+    window, bound, _, reason, *_ = answer.found or (None, None, None, answer.refused)
+    return {"largest_window": window, "bound_by": bound, "fits": answer.fits, "reason": reason}
+
+
+def _told_json(verified: DryRun) -> dict[str, object]:
+    """Return what llama.cpp alone tells, of a layout that the header does not."""
+    said = verified.settings[0]
+    if said.failure:
+        return {}
+    compute = sum(said.compute_bytes.values())
+    return {
+        "window": said.window_tokens,
+        "weights_bytes": verified.model_bytes,
+        "kv_bytes": said.kv_bytes,
+        "recurrent_bytes": said.recurrent_bytes,
+        "compute_bytes": compute,
+        "compute_kind": "dry run",
+        "total_bytes": verified.model_bytes + said.kv_bytes + said.recurrent_bytes + compute,
+        "source": "dry run",
+    }
+
+
+def _device_json(held: Held) -> dict[str, object]:
+    keys = ("number", "name", "kind", "layers", "free_bytes", "weights_bytes", "kv_bytes", "recurrent_bytes")
+    more = ("extra_bytes", "margin_bytes", "total_bytes", "left_bytes")
+    compute = held.compute
+    said = {"compute_bytes": compute.total_bytes, "guard_bytes": compute.guard_bytes, "compute_kind": compute.kind}
+    return {key: getattr(held, key) for key in (*keys, *more)} | said
+
+
+def _other_json(one: Alternative) -> dict[str, object]:
+    return {
+        "change": one.change,
+        "window": one.window_tokens,
+        "n_gpu_layers": one.sizing.loading.n_gpu_layers,
+        "total_bytes": one.sizing.total_bytes,
+    }
+
+
+def _verified_json(answer: SizeAnswer, verified: DryRun) -> dict[str, object]:
+    said, sizing = verified.settings[0], answer.sizing
+    return {
+        "version": verified.version,
+        "failure": said.failure or None,
+        "window": said.window_tokens,
+        "tensor_bytes": verified.model_bytes,
+        "kv_bytes": said.kv_bytes,
+        "recurrent_bytes": said.recurrent_bytes,
+        "compute": dict(said.compute_bytes),
+        "exact": said.exact,
+        "tensor_difference_bytes": verified.model_bytes - answer.tensor_bytes,
+        "kv_difference_bytes": said.kv_bytes - sizing.kv_bytes if sizing else None,
+        "recurrent_difference_bytes": said.recurrent_bytes - sizing.recurrent_bytes if sizing else None,
+    }

@@ -1,0 +1,369 @@
+"""A store as commands open it: its sessions, under the leases they ran under, and their messages."""
+
+from __future__ import annotations
+
+import difflib
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from squidbot.bootstrap import wire
+from squidbot.cli.texts import count, span
+from squidbot.config import load_settings
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError, StoreError
+from squidbot.core.plan import PlanRecord
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.core.transcript.windows import WINDOW
+from squidbot.hookspecs import hookimpl
+from squidbot.memory import provider_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from squidbot.bootstrap import Wired
+    from squidbot.config import Loaded
+    from squidbot.core.messages import Lease, StoredMessage, ToolCall
+    from squidbot.core.ports import Codec
+    from squidbot.core.session import Session
+    from squidbot.hookspecs import Register, Store
+
+__all__ = [
+    "OpenStore",
+    "SeenSession",
+    "ShownMessage",
+    "file_of",
+    "open_store",
+    "shown_messages",
+    "with_store",
+    "without_store",
+]
+
+# How many ids an error names, of those that are near, or that begin alike.
+MOST_NAMED = 5
+# Of an unknown id, as errors show it.
+MOST_ID_CHARS = 60
+# How many rows are read at once where a whole session is.
+PAGE_ROWS = 1_000
+# A tool's result stands behind its call, mostly at once: this far back calls are looked for, in messages.
+CALLS_BACK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSession:
+    """A session under its own lease, with the meter of its texts: `working.Worked`."""
+
+    wired: Wired
+    core: Session
+    meter: Meter
+
+
+class ShownMessage(NamedTuple):
+    """A message as stored, its text without tool calls, its calls, and (id, tool) of the calls that it answers.
+
+    The tool is "" where its call was not found.
+    """
+
+    row: StoredMessage
+    text: str
+    calls: tuple[ToolCall, ...]
+    answers: tuple[tuple[str, str], ...]
+
+    @property
+    def handle(self) -> str:
+        """The id under which people and models name it."""
+        return span(self.row.seq)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it was truncated on arrival."""
+        return self.row.sent_text is not None or self.row.sent_arguments is not None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as values that JSON holds."""
+        row = self.row
+        return {
+            "id": self.handle,
+            "turn": span(row.turn),
+            "role": row.role,
+            "category": row.category.value,
+            "time": row.time,
+            "tokens": row.cost.estimate,
+            "bound": row.cost.bound,
+            "sent_tokens": row.sent_cost.estimate,
+            "sent_bound": row.sent_cost.bound,
+            "counter": row.counter,
+            "text": self.text,
+            "tool_calls": [{"id": one.id, "tool": one.name, "parameters": one.arguments} for one in self.calls],
+            "answers": [{"id": call_id, "tool": tool} for call_id, tool in self.answers],
+            "cut_at_birth": self.is_cut,
+            "sent_text": row.sent_text,
+            "notice": row.notice,
+        }
+
+
+def shown_messages(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> list[ShownMessage]:
+    """Return rows decoded. A payload that no codec can read is shown as it is."""
+    tools: dict[str, str] = {}
+    shown = []
+    for row in rows:
+        text, codec = row.payload, codecs.get(row.codec)
+        calls: tuple[ToolCall, ...] = ()
+        if codec is not None:
+            with suppress(ValueError):
+                said = codec.decode(row.payload)
+                text, calls = said.text, said.calls
+        shown.append(ShownMessage(row, text, calls, tuple((one, tools.get(one, "")) for one in row.result_ids)))
+        tools.update({call.id: call.name for call in calls})
+    return shown
+
+
+class OpenStore:
+    """A store, and the settings it was opened with. No method writes."""
+
+    def __init__(self, wired: Wired) -> None:
+        """Use `open_store`."""
+        self.wired = wired
+
+    @property
+    def store(self) -> Store:
+        """Both ports."""
+        return self.wired.store
+
+    @property
+    def codecs(self) -> Mapping[str, Codec]:
+        """The forms of messages, by tag."""
+        return self.wired.codecs
+
+    def codec(self, tag: str) -> Codec:
+        """Return the codec of a form of messages.
+
+        Raises:
+            ConfigError: no loaded extension brings it.
+        """
+        if tag not in self.codecs:
+            known = ", ".join(self.codecs)
+            raise ConfigError(f"no codec reads messages of the form {tag!r} (known: {known}); load its extension")
+        return self.codecs[tag]
+
+    def sessions(self) -> list[tuple[str, int]]:
+        """Return (id, number of messages) of every session, oldest first.
+
+        Raises:
+            StoreError: the store can't list its sessions, or failed.
+        """
+        listed = getattr(self.store, "sessions", None)
+        if listed is None:
+            raise StoreError("this store can't list its sessions; it has no method `sessions`")
+        return cast("list[tuple[str, int]]", listed())
+
+    def find(self, given: str) -> str:
+        """Return the id of the session of this name, or of the only one whose id begins so.
+
+        Raises:
+            SquidbotError: there is none, or more than one; the text names the nearest.
+        """
+        if 1 <= len(given) <= 1024 and self.store.head(given) != (0, 0):
+            return given
+        ids = [name for name, _ in self.sessions()]
+        found = [name for name in ids if given and name.startswith(given)]
+        if len(found) != 1:
+            raise SquidbotError(_not_one(given, found, ids))
+        return found[0]
+
+    def chosen(self, given: str | None) -> list[str]:
+        """Return the session of this name, or (None) all sessions."""
+        return [self.find(given)] if given else [name for name, _ in self.sessions()]
+
+    def length(self, session_id: str) -> int:
+        """Return how many messages a session has."""
+        return self.store.head(session_id)[0]
+
+    def rows(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
+        """Return the messages of a range, both ends included, and the seqs of damaged ones, which are left out.
+
+        Raises:
+            DamagedStoreError: the store is damaged and can't serve what is whole.
+        """
+        try:
+            return self.store.read(session_id, first_seq, last_seq), []
+        except DamagedStoreError:
+            intact = getattr(self.store, "read_intact", None)
+            if intact is None:
+                raise
+            return cast("tuple[list[StoredMessage], list[int]]", intact(session_id, first_seq, last_seq))
+
+    def pages(self, session_id: str, first_seq: int = 0) -> Iterator[tuple[list[StoredMessage], list[int]]]:
+        """Yield all messages from `first_seq` on, a page at a time, as `rows` does."""
+        messages = self.length(session_id)
+        for start in range(first_seq, messages, PAGE_ROWS):
+            yield self.rows(session_id, start, min(start + PAGE_ROWS, messages) - 1)
+
+    def shown(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[ShownMessage], list[int]]:
+        """Return the messages of a range decoded, and the seqs of damaged ones."""
+        rows, damaged = self.rows(session_id, max(0, first_seq - CALLS_BACK), last_seq)
+        found = [one for one in shown_messages(rows, self.codecs) if one.row.seq >= first_seq]
+        return found, [seq for seq in damaged if seq >= first_seq]
+
+    def plans(self, session_id: str) -> list[PlanRecord]:
+        """Return every plan of a session, oldest first.
+
+        Raises:
+            DamagedStoreError: one can't be read.
+        """
+        return [PlanRecord.from_json(record.body) for record in self.store.records(session_id, "plan")]
+
+    def lease(self, session_id: str) -> tuple[Lease, str]:
+        """Return the lease that a session ran under, and how it is known.
+
+        "recorded"; "settings" (those of now make the very lease of its newest plan); "assumed" (those of now, and
+        nothing tells whether they were its own).
+
+        Raises:
+            DamagedStoreError: its record can't be read.
+            BudgetError: it has none, and the settings leave no token for input.
+        """
+        recorded = WINDOW.newest(self.store, session_id)
+        if recorded is not None:
+            return recorded, "recorded"
+        stored = self.store.last_record(session_id, "plan")
+        wanted = PlanRecord.from_json(stored.body).lease_id if stored else None
+        for alias in ("", *self.wired.loaded.settings.models):
+            try:
+                lease = self.wired.lease(alias)
+            except BudgetError:
+                continue
+            if lease.lease_id == wanted:
+                return lease, "settings"
+        assumed = self.wired.lease()
+        # A plan made under another lease would not be in force: this shows what stands, not what a new lease would do.
+        return (assumed if wanted is None else replace(assumed, lease_id=wanted)), "assumed"
+
+    def seen(self, session_id: str) -> SeenSession:
+        """Return the engine's session under its own lease, counted as it was counted; raises as `lease`."""
+        lease, _ = self.lease(session_id)
+        meter = self._meter(lease)
+        core = self.wired.engine.session(session_id, lease, meter, self.wired.history(lease))
+        return SeenSession(self.wired, core, meter)
+
+    def session(self, session_id: str) -> Session:
+        """Return the engine's session under its own lease; raises as `lease`."""
+        return self.seen(session_id).core
+
+    def _meter(self, lease: Lease) -> Meter:
+        """Return the meter that the lease names, if its counter can be had by that name; else that of the settings."""
+        meter = self.wired.meter(lease.model)
+        if meter.name == lease.counter:
+            return meter
+        policy, _, physical = lease.counter.rpartition("/")
+        try:
+            return Meter(self.wired.counter(physical), builtin_counter(policy) if policy else None)
+        except ConfigError:
+            return meter
+
+
+class _ReadOnlyStore:
+    """The store of a SQLite file as commands open it: never made unless asked, never changed by looking."""
+
+    name = "_sqlite3-looking"
+
+    def __init__(self, *, writes: bool, makes: bool = False) -> None:
+        self._writes = writes
+        self._makes = makes
+
+    @hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer it."""
+        register.store(self.name, self._store)
+
+    def _store(self, path: str) -> Store:
+        from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # other stores need none
+
+        # At rest, a file that is opened as usual and not written to stays as it is. Closing one whose log stands there
+        # would empty the log into it, were a crashed host the last to have it open.
+        in_use = Path(f"{path}-wal").exists()
+        return SqliteStore(path, create=self._makes, read_only=in_use and not self._writes)
+
+
+@contextmanager
+def open_store(path: str | None, *, writes: bool = False, makes: bool = False) -> Iterator[OpenStore]:
+    """Give the store of a file, or (None) that of ./squidbot.toml; the other settings are those of ./squidbot.toml.
+
+    Unless `writes`, not a byte of a SQLite file is changed; with `makes` a missing one is made.
+
+    Raises:
+        ConfigError: a setting is wrong, or no store is named.
+        StoreError: there is no such file, or it can't be opened.
+    """
+    loaded = _loaded(path)
+    store = loaded.settings.store
+    if store.path and store.adapter in {None, "sqlite3"}:
+        if not makes and not Path(loaded.absolute(store.path)).exists():
+            raise StoreError(f"{store.path}: there is no such file; name a store with --store FILE.db")
+        # Facts stay where they were: beside the sessions, whatever opens these.
+        provider, facts = provider_of(loaded)
+        loaded = loaded.changed(store={"adapter": _ReadOnlyStore.name}, memory={"provider": provider, "path": facts})
+    wired = wire(loaded, [_ReadOnlyStore(writes=writes, makes=makes)])
+    try:
+        yield OpenStore(wired)
+    finally:
+        wired.close()
+
+
+def file_of(path: str | None) -> str:
+    """Return the file of a store as an absolute path; `path` as for `open_store`. It need not exist, or be whole.
+
+    Raises:
+        ConfigError: a setting is wrong, no store is named, or it is not a SQLite file.
+    """
+    loaded = _loaded(path)
+    store = loaded.settings.store
+    if not store.path or store.adapter not in {None, "sqlite3"}:
+        raise ConfigError(f"the store {store.adapter} is no file; this needs one, name it with --store FILE.db")
+    return loaded.absolute(store.path)
+
+
+@contextmanager
+def without_store(loaded: Loaded) -> Iterator[Wired]:
+    """Give what settings wire, with sessions in memory: looking must not make a store.
+
+    Raises:
+        ConfigError: an adapter or extension of the settings is missing.
+    """
+    wired = wire(loaded.changed(store={"path": "", "adapter": None}))
+    try:
+        yield wired
+    finally:
+        wired.close()
+
+
+def with_store(loaded: Loaded, path: str) -> Loaded:
+    """Return settings with the store in this file."""
+    return loaded.changed(store={"path": str(Path(path).absolute()), "adapter": "sqlite3"})
+
+
+def _loaded(path: str | None) -> Loaded:
+    loaded = load_settings()
+    if path is not None:
+        return with_store(loaded, path)
+    if not loaded.settings.store.path and loaded.settings.store.adapter is None:
+        raise ConfigError("no store is named; say --store FILE.db, or set store.path in ./squidbot.toml")
+    return loaded
+
+
+def _not_one(given: str, found: list[str], ids: list[str]) -> str:
+    """Return what to say where no session, or more than one, is called so."""
+    shown = f"{given[:MOST_ID_CHARS]!r}"
+    if found:
+        return f"{count(len(found), 'session')} begin with {shown}: {_named(found)}"
+    holding = [name for name in ids if given and given.lower() in name.lower()]
+    alike = difflib.get_close_matches(given, ids, MOST_NAMED, 0.4) if given else []
+    near = holding + [name for name in alike if name not in holding]
+    if near:
+        return f"no session {shown}; near it: {_named(near)}"
+    return f"no session {shown}; there are: {_named(ids)}" if ids else "the store has no session"
+
+
+def _named(ids: list[str]) -> str:
+    named = ", ".join(f"{name[:MOST_ID_CHARS]}" for name in ids[:MOST_NAMED])
+    return f"{named} and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else named

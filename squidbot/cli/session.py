@@ -1,0 +1,653 @@
+"""`squidbot session`: what a store has of conversations, what is sent of them, and what changes that by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from squidbot.cli.explain import explain as explained
+from squidbot.cli.explain import plan_json
+from squidbot.cli.export import export
+from squidbot.cli.forget import forget
+from squidbot.cli.jobs import jobs
+from squidbot.cli.log import log
+from squidbot.cli.output import Result, ResultGroup, limit, message
+from squidbot.cli.texts import (
+    ANSWER_IS_NO,
+    BUDGET_IMPOSSIBLE,
+    DAMAGED_DATA,
+    ago,
+    clock,
+    count,
+    event_line,
+    parameters,
+    seqs,
+    shorter,
+    span,
+    stop,
+)
+from squidbot.core.errors import BudgetError, DamagedStoreError
+from squidbot.core.memory.injected import Turns
+from squidbot.core.messages import BEHIND_SCENES, Kind
+from squidbot.core.past import REQUEST, Past
+from squidbot.core.plan import PlanRecord
+from squidbot.core.recall.history import hits_of, in_view, resolve
+from squidbot.core.recall.search import read_query
+from squidbot.core.transcript.documents import DOCUMENT, SessionDocuments
+from squidbot.core.transcript.goals import ACTIONS, GoalBook, stored_goals
+from squidbot.core.transcript.lineage import parent_of
+from squidbot.core.transcript.pins import PIN
+from squidbot.core.transcript.windows import WINDOW
+from squidbot.engine import Engine
+from squidbot.services.documents import Sources
+from squidbot.services.forget import forget_document, forget_named
+from squidbot.tools.goals import goal_lines
+from squidbot.wiring.streams import wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from squidbot.cli.open_store import OpenStore, ShownMessage
+    from squidbot.cli.printer import Printer
+    from squidbot.core.messages import Part
+    from squidbot.core.transcript.goals import Goals
+    from squidbot.core.transcript.snapshots import Snapshot
+    from squidbot.core.view.assembly import Assembly
+
+__all__ = ["session"]
+
+ROLE_STYLES = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow", "system": "bold magenta"}
+ID_CHARS, SNIPPET_CHARS = 28, 190
+# Of a store with more sessions those that were made last are listed; each takes about a third of a millisecond.
+MOST_LISTED = 1_000
+NEXT, END = "next", 10**12
+_RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
+# What a part of a request is that stands for no message.
+_MADE = {
+    Kind.MEMORY: "document",
+    Kind.PIN: "pinned text",
+    Kind.SYSTEM: "system text",
+    Kind.MARKED: "goals and decisions",
+}
+_STANDS = {Kind.SLIMMED: ", cut", Kind.RECALLED: ", brought back", Kind.FORGOTTEN: ", forgotten"}
+
+
+@click.group(cls=ResultGroup)
+def session() -> None:
+    """List, show, explain, search and change the sessions of a store. SESSION is an id, or how only one id begins."""
+
+
+for inner in (export, forget, jobs, log):
+    session.add_command(inner)
+
+
+# -- list ------------------------------------------------------------------------------------------------------
+
+
+@session.command("list", on="store")
+@limit(30, "Sessions")
+def list_(place: OpenStore, *, limit: int) -> Result:
+    """List the sessions of a store, those with the newest messages first.
+
+    tokens: the newest request, as a bound; plan: the number of the view plan in force, and why it was made.
+    """
+    every = place.sessions()
+    found = [_listed(place, *one) for one in reversed(every[-max(limit, MOST_LISTED) :])]
+    found = sorted(found, key=lambda one: -(one["last_time"] or 0.0))[:limit]
+    damaged = [f"{one['session']}: {one['damaged']}" for one in found if one["damaged"]]
+    values = {"sessions": found, "total": len(every)}
+    return Result(values, lambda out: _put_list(out, found, len(every)), DAMAGED_DATA if damaged else 0, damaged)
+
+
+def _listed(place: OpenStore, session_id: str, messages: int) -> dict[str, Any]:
+    """Return what can be told of a session without reading it."""
+    keys = ("first_time", "last_time", "requests", "request_tokens", "plan", "cause", "model", "window")
+    found: dict[str, Any] = {"session": session_id, "messages": messages, **dict.fromkeys(keys), "requests": 0}
+    found |= {"damaged": None, "parent": None, "way": None}
+    try:
+        ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
+        newest = place.store.last_record(session_id, REQUEST)
+        past = Past.of(newest) if newest else None
+        stored = place.store.last_record(session_id, "plan")
+        plan = PlanRecord.from_json(stored.body) if stored else None
+        lease, source = place.lease(session_id)
+        parent = parent_of(place.store, session_id)
+    except DamagedStoreError as error:
+        return {**found, "damaged": str(error)}
+    if ends:
+        found |= {"first_time": ends[0].time, "last_time": ends[-1].time}
+    if past:
+        found |= {"requests": past.requests, "request_tokens": past.cost.bound}
+    if plan:
+        found |= {"plan": plan.plan_id, "cause": plan.cause}
+    if source != "assumed":
+        found |= {"model": lease.model, "window": lease.window_tokens}
+    if parent:
+        found |= {"parent": parent.other, "way": parent.way}
+    return found
+
+
+def _put_list(out: Printer, found: Sequence[dict[str, Any]], every: int) -> None:
+    if not found:
+        out.say("no sessions")
+        return
+    now, columns = time.time(), ["session", "messages", "begun", "newest", "requests", "tokens", "plan", "window"]
+    rows = []
+    for one in found:
+        plan = "-" if one["plan"] is None else f"{one['plan']} {one['cause']}"
+        rows.append(
+            [
+                shorter(one["session"], ID_CHARS),
+                f"{one['messages']:,}",
+                ago(one["first_time"], now),
+                ago(one["last_time"], now),
+                f"{one['requests']:,}",
+                "-" if one["request_tokens"] is None else f"{one['request_tokens']:,}",
+                "damaged" if one["damaged"] else plan,
+                f"{one['window']:,} {one['model']}".rstrip() if one["window"] else "-",
+            ]
+        )
+    if any(one["parent"] for one in found):
+        columns.append("goes on from")
+        for row, one in zip(rows, found, strict=True):
+            row.append(f"{shorter(one['parent'], ID_CHARS)} ({one['way']})" if one["parent"] else "-")
+    out.table(columns, rows, texts=("session", "plan", "window", "goes on from"))
+    if every > len(found):
+        out.say(f"… {count(every - len(found), 'older session')}; --limit {every} lists all", "dim")
+
+
+# -- show, explain ---------------------------------------------------------------------------------------------
+
+
+def _number(_: click.Context, __: click.Parameter, value: str | None) -> str | int | None:
+    if value is None or value == NEXT:
+        return value
+    if not value.isdecimal() or len(value) > 12:
+        raise click.BadParameter(f"{value[:40]!r} is no number of a request; write 17, or nothing for the next one")
+    return int(value)
+
+
+def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    found = _RANGE.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value[:40]!r} names no messages; write m17, m17-m30 or m17-")
+    first = int(found[1])
+    last = int(found[3]) if found[3] else END if found[2] else first
+    if last < first:
+        raise click.BadParameter(f"m{last} stands before m{first}; write m{last}-m{first}")
+    return first, last
+
+
+@session.command(on="session")
+@click.argument("wanted", metavar="[RANGE]", required=False, callback=_range)
+@click.option(
+    "--request",
+    metavar="[N]",
+    is_flag=False,
+    flag_value=NEXT,
+    callback=_number,
+    help="Show the next request as it would be sent, or the recorded one of number N.",
+)
+@click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message.")
+@limit(20, "Messages")
+@click.option("--all", "everything", is_flag=True, help="Show system text, context and tool output, too.")
+@click.option("--whole", is_flag=True, help="Print long texts whole.")
+def show(  # noqa: PLR0913  # an argument for each option
+    place: OpenStore,
+    name: str,
+    *,
+    wanted: tuple[int, int] | None,
+    request: str | int | None,
+    start: int | None,
+    limit: int,
+    everything: bool,
+    whole: bool,
+) -> Result:
+    """Show the newest messages, or those of RANGE (m17, m17-m30, m17-).
+
+    A single message is printed whole. System text, context and tool output are only counted, unless you pass --all or
+    set ui.show_context_messages. With --request: what would be sent if nothing new were said, or what was sent; JSON
+    has it byte for byte.
+    """
+    if request is not None:
+        return _request(place, name, None if isinstance(request, str) else request, whole=whole)
+    messages = place.length(name)
+    first, last = _ends(messages, wanted, start, limit)
+    values, found = _page(place, name, first, last)
+    first, last = max(0, first), min(last, messages - 1)
+    alone = wanted is not None and wanted[0] == wanted[1]
+    everything = everything or alone or place.wired.loaded.settings.ui.show_context_messages
+
+    def put(out: Printer) -> None:
+        below = f"; {span(first, last)} below" if found else ""
+        out.heading(f"{name}: {count(messages, 'message')}{below}")
+        shown = [one for one in found if everything or one.row.category not in BEHIND_SCENES]
+        for one in shown:
+            out.blank()
+            _put_message(out, one, whole=whole or alone)
+        hidden = len(found) - len(shown)
+        if hidden:
+            out.blank()
+            out.say(f"{count(hidden, 'message')} of system text, context, tool output not shown: --all", "dim")
+        _put_ways(out, first, last, messages if found else 0, limit)
+
+    return _with_damage(name, values, put)
+
+
+def _with_damage(name: str, values: dict[str, Any], put: Callable[[Printer], None]) -> Result:
+    if not (damaged := values["damaged"]):
+        return Result(values, put)
+    said = seqs([int(one[1:]) for one in damaged])
+    return Result(values, put, DAMAGED_DATA, [f"{name}: {said} can't be read; squidbot store doctor tells more"])
+
+
+def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str, Any], list[ShownMessage]]:
+    """Return the messages of a range, both ends included, as values and as they are shown."""
+    messages = place.length(name)
+    first, last = max(0, first), min(last, messages - 1)
+    found, damaged = place.shown(name, first, last)
+    return {
+        "session": name,
+        "messages": messages,
+        "first": first if found else None,
+        "last": last if found else None,
+        "shown": [one.to_json() for one in found],
+        "damaged": [span(seq) for seq in damaged],
+    }, found
+
+
+def _ends(messages: int, wanted: tuple[int, int] | None, start: int | None, limit: int) -> tuple[int, int]:
+    """Return the first and the last message to show."""
+    if wanted is not None and start is None:
+        first, last = wanted
+        if first >= messages > 0:
+            raise click.UsageError(f"there is no m{first}: the session has m0 to m{messages - 1}")
+        return first, min(last, first + limit - 1)
+    if start is not None:
+        return start, min(start + limit - 1, wanted[1] if wanted else END)
+    return max(0, messages - limit), messages - 1
+
+
+def _put_ways(out: Printer, first: int, last: int, messages: int, limit: int) -> None:
+    """Say how to go on reading, in both directions."""
+    after, ways = messages - 1 - last, []
+    if messages and first > 0:
+        ways.append(f"{first:,} earlier: --from m{max(0, first - limit)}")
+    if messages and after > 0:
+        ways.append(f"{after:,} later: --from m{last + 1}")
+    if ways:
+        out.blank()
+        out.say("; ".join(ways), "dim")
+
+
+def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
+    """Put a message: who, when, how much, what was said, the tool calls it makes."""
+    row = shown.row
+    cut = f", truncated: {row.sent_cost.estimate:,} of them are sent" if shown.is_cut else ""
+    tools = f" {', '.join(tool or call_id for call_id, tool in shown.answers)}" if shown.answers else ""
+    said = f"{shown.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    out.heading(said, ROLE_STYLES.get(row.role, "bold"))
+    if shown.text:
+        out.body(shown.text, whole=whole)
+    for call in shown.calls:
+        arguments = call.arguments if whole else parameters(call.arguments, out.columns - len(call.name) - 6)
+        out.body(f"-> {call.name} {arguments}", whole=whole)
+    if row.notice:
+        out.body(f"notice, frozen behind it: {row.notice}", whole=whole, style="dim")
+
+
+def _request(place: OpenStore, name: str, number: int | None, *, whole: bool) -> Result:
+    """Show the recorded request of a number, or (None) the one that would be sent if nothing new were said."""
+    core = place.session(name)
+    made = core.preview() if number is None else core.request(number)
+    for tag in {part.codec for part in made.parts if part.codec}:
+        place.codec(tag)
+    outside = max(0, made.cost.bound - sum(part.cost.bound for part in made.parts))
+    values = {
+        "session": made.session_id,
+        "request": number,
+        "tokens": made.cost.estimate,
+        "bound": made.cost.bound,
+        "limit": made.limit.bound,
+        "outside_tokens": outside,
+        "plan": made.plan.plan_id if made.plan else None,
+        "event": plan_json(made.event),
+        "parts": [_part_json(*one) for one in zip(made.parts, made.payloads, strict=True)],
+    }
+    which = "the next request, if nothing new were said" if number is None else f"request {number}"
+    return Result(values, lambda out: _put_request(out, made, which, outside, whole=whole))
+
+
+def _part_json(part: Part, payload: str) -> dict[str, object]:
+    known = part.first_seq >= 0
+    return {
+        "kind": part.kind.value,
+        "role": part.role,
+        "tokens": part.cost.estimate,
+        "bound": part.cost.bound,
+        "first": span(part.first_seq) if known else None,
+        "last": span(part.last_seq) if known else None,
+        "summary": part.summary_id,
+        "payload": payload,
+    }
+
+
+def _put_request(out: Printer, made: Assembly, which: str, outside: int, *, whole: bool) -> None:
+    cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
+    out.heading(f"{made.session_id}: {which}: {count(len(made.parts), 'part')}, {cost}")
+    if outside:
+        out.say(f"beside them {outside:,} tokens, which are not stored: system, tools, template", "dim")
+    if made.event is not None:
+        out.say(f"it brings a plan change: {event_line(made.event)}")
+    codec = made.codecs[made.form]
+    for number, (part, payload) in enumerate(zip(made.parts, made.payloads, strict=True)):
+        value = json.loads(payload)
+        messages = [json.dumps(one) for one in value] if isinstance(value, list) else [payload]
+        out.blank()
+        style = ROLE_STYLES.get(part.role, "bold")
+        out.heading(f"#{number}  {part.role}  {_about(part)}  {count(part.cost.bound, 'token')}", style)
+        out.body("\n".join(codec.decode(one).rendered for one in messages), whole=whole, most_lines=4)
+
+
+def _about(part: Part) -> str:
+    """Return what a part is: the message that it says, or what stands for messages."""
+    if part.summary_id is not None:
+        return f"notes {part.summary_id} for {span(part.first_seq, part.last_seq)}"
+    if part.first_seq < 0:
+        return _MADE.get(part.kind, "notice")
+    stands = "" if part.first_seq == part.last_seq else "pointer to "
+    return f"{stands}{span(part.first_seq, part.last_seq)}{_STANDS.get(part.kind, '')}"
+
+
+@session.command(on="session")
+@click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
+def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
+    """Explain what the next request holds, what it costs, and why; or the story of MESSAGE (m17)."""
+    if wanted is not None and wanted >= place.length(name):
+        raise click.UsageError(f"there is no m{wanted}: the session has {count(place.length(name), 'message')}")
+    return explained(place, name, wanted)
+
+
+# -- recall, search --------------------------------------------------------------------------------------------
+
+
+@session.command(on="session", writes="send")
+@click.argument("handle", metavar="ID")
+@click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message of them.")
+@limit(20, "Messages")
+@click.option("--send", is_flag=True, help="Put them behind the conversation, so that the next request has them.")
+def recall(  # noqa: PLR0913  # an argument for each option
+    place: OpenStore, name: str, *, handle: str, start: int | None, limit: int, send: bool
+) -> Result:
+    """Show the messages behind ID, whole: a message (m17), a run (m17-m40) or notes (s12-80.ab12).
+
+    Nothing is changed; with --send as much as fits is recorded behind the transcript, flagged, for the model to read.
+    """
+    if send:
+        return _send(place, name, handle)
+    run = resolve(handle, place.length(name), place.store, name)
+    first = max(run.first_seq, start or 0)
+    last = min(run.last_seq, first + limit - 1)
+    page_values, found = _page(place, name, first, last)
+    named = place.store.by_id(name, [handle])
+    stands_for, notes = span(run.first_seq, run.last_seq), named[0] if named else None
+    values = {"id": handle, "stands_for": stands_for, "summary": notes.text if notes else None, **page_values}
+
+    def put(out: Printer) -> None:
+        what = f"notes {notes.summary_id} stand for " if notes else ""
+        out.heading(f"{name}: {what}{stands_for}")
+        for one in found:
+            out.blank()
+            _put_message(out, one, whole=True)
+        if last < run.last_seq:
+            out.blank()
+            left = count(run.last_seq - last, "message")
+            out.say(f"{left} more: --from m{last + 1}, or --limit {max(limit, run.last_seq)}", "dim")
+
+    return _with_damage(name, values, put)
+
+
+def _send(place: OpenStore, name: str, handle: str) -> Result:
+    seen = place.seen(name)
+    made = place.wired.engine.history(seen.core, seen.meter).recall(handle, now=time.time())
+    shown = span(made.pieces[0].seq, made.pieces[-1].seq)
+    values = {"session": name, "id": handle, "shown": shown, "recorded": made.recorded, "text": made.text}
+    return Result(values, f"{shown} of {name} will be in the next request, as m{made.recorded}")
+
+
+@session.command(on="session", writes=True)
+@click.argument("query")
+@limit(10, "Hits")
+@click.option("--offset", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Hits to skip.")
+def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) -> Result:
+    """Search all messages for QUERY, best first: words (any of them, all are better), "quoted phrases".
+
+    Messages that came since the last search are indexed first.
+    """
+    now, end = time.time(), offset + limit
+    try:
+        words = read_query(query)
+        shown = in_view(place.session(name).room().standing)
+        every = hits_of(Turns(place.store, name, place.codec).found(query, now), words, place.codec, shown)
+        hits = list(islice(every, offset, end + 1))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="QUERY") from error
+    next_offset = end if len(hits) > limit else None
+    hits = hits[:limit]
+    found = [
+        {
+            "id": span(hit.row.seq),
+            "score": hit.score,
+            "role": hit.row.role,
+            "time": hit.row.time,
+            "snippet": hit.snippet,
+            "in_next_request": hit.shown or None,
+        }
+        for hit in hits
+    ]
+
+    def put(out: Printer) -> None:
+        if not hits:
+            out.say(f"{name}: nothing found for {query}")
+        for number, hit in enumerate(hits):
+            if number:
+                out.blank()
+            row, where = hit.row, f", {hit.shown}" if hit.shown else ""
+            when = f"{clock(row.time)}, {ago(row.time, now)}"
+            out.heading(f"{span(row.seq)}  {row.role}  {when}  score {hit.score:.2f}{where}")
+            out.body(shorter(hit.snippet, SNIPPET_CHARS))
+        if next_offset is not None:
+            out.blank()
+            out.say(f"more: --offset {next_offset}", "dim")
+
+    values = {"session": name, "query": query, "hits": found, "next_offset": next_offset}
+    return Result(values, put, 0 if hits else ANSWER_IS_NO)
+
+
+# -- the view plan, changed by hand ----------------------------------------------------------------------------
+
+
+def _changed(name: str, plan: PlanRecord, what: str) -> Result:
+    said = f"{name}: {what}; {event_line(plan)}"
+    return Result({"session": name, "event": plan_json(plan)}, lambda out: out.say(said))
+
+
+@session.command(on="session", writes=True)
+def compact(place: OpenStore, name: str) -> Result:
+    """Shorten what is sent now, whatever the pressure. No message is lost; `undo` takes it back."""
+    plan = place.session(name).compact(now=time.time())
+    if plan is None:
+        return Result({"session": name, "event": None}, f"{name}: there is nothing to shorten", ANSWER_IS_NO)
+    place.wired.hooks.tell("compacted", session_id=name, plan=plan)
+    return _changed(name, plan, "shortened")
+
+
+@session.command(on="session", writes=True)
+def undo(place: OpenStore, name: str) -> Result:
+    """Take the newest plan change back: the next request is the former one byte for byte, with newer messages behind.
+
+    Undoing again goes further back. From then on only a request that does not fit, `compact` or another window changes
+    what is sent.
+    """
+    try:
+        plan = place.session(name).undo(now=time.time())
+    except BudgetError as error:
+        stop(f"{name}: what was sent before does not fit any more; nothing was changed: {error}", BUDGET_IMPOSSIBLE)
+    return _changed(name, plan, "everything is sent as it was said" if plan.repeats == -1 else "undone")
+
+
+@session.command(on="session", writes=True)
+@click.argument("snapshot", metavar="NAME")
+def snapshot(place: OpenStore, name: str, *, snapshot: str) -> Result:
+    """Keep what is sent now, and what is pinned, under NAME. A name given again replaces the one before."""
+    try:
+        made = place.session(name).snapshot(snapshot, now=time.time())
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="NAME") from error
+    said = f"{name}: snapshot {made.name} of {count(made.messages, 'message')}"
+    return Result({"session": name, "snapshot": _snapshot_json(made)}, said)
+
+
+@session.command(on="session")
+def snapshots(place: OpenStore, name: str) -> Result:
+    """List the snapshots of a session, oldest first: named ones, and those made when the window got full."""
+    kept = [_snapshot_json(one) for one in place.session(name).snapshots()]
+
+    def put(out: Printer) -> None:
+        now = time.time()
+        rows: list[list[str]] = []
+        for one in kept:
+            plan = "-" if one["plan"] is None else str(one["plan"])
+            when = f"{clock(one['time'])}, {ago(one['time'], now)}"
+            rows.append([one["name"], when, one["cause"], plan, f"{one['messages']:,}"])
+        if rows:
+            out.table(("name", "made", "cause", "plan", "messages"), rows, texts=("name", "made", "cause"))
+        else:
+            out.say(f"{name}: no snapshots")
+
+    return Result({"session": name, "snapshots": kept}, put)
+
+
+def _snapshot_json(one: Snapshot) -> dict[str, Any]:
+    plan = one.plan_id if one.plan_id >= 0 else None
+    said = {"name": one.name, "automatic": one.automatic, "cause": one.cause, "plan": plan}
+    return {**said, "messages": one.messages, "time": one.created_at}
+
+
+@session.command(on="session", writes=True)
+@click.argument("snapshot", metavar="NAME")
+def restore(place: OpenStore, name: str, *, snapshot: str) -> Result:
+    """Send again what was sent at the snapshot NAME, with newer messages behind it. The state now is kept, too."""
+    return _changed(name, place.session(name).restore(snapshot, now=time.time()), f"restored {snapshot}")
+
+
+# -- what belongs to a session beside its messages -------------------------------------------------------------
+
+
+@session.command("continue", on="session", writes=True)
+@click.argument("new_id", metavar="NEW")
+def continue_(place: OpenStore, name: str, *, new_id: str) -> Result:
+    """Begin the session NEW with the context of another: goals, decisions, documents, pins, not its conversation."""
+    made = Engine(place.wired).continued(name, new_id).session_id
+    known = stored_goals(place.store, made)
+    goal, decisions = known.active.text if known.active else None, len(known.decisions)
+    documents = len(DOCUMENT.state(place.store, made))
+    pins = len(PIN.state(place.store, made).texts)
+    taken = {"goal": goal, "decisions": decisions, "documents": documents, "pins": pins}
+
+    def put(out: Printer) -> None:
+        out.heading(f"{made} goes on from {name}")
+        out.say(f"goal: {goal or 'none'}", indent="  ")
+        out.say(f"{count(decisions, 'decision')}, {count(documents, 'document')}, {count(pins, 'pin')}", indent="  ")
+
+    return Result({"session": made, "parent": name, **taken}, put)
+
+
+@session.command(on="session", writes="action")
+@click.argument("action", required=False, type=click.Choice([*ACTIONS, "forget"]))
+@click.argument("text", required=False, default="")
+@click.option("--done", is_flag=True, help="milestone: it is reached; block, architecture: over.")
+def goals(place: OpenStore, name: str, *, action: str | None, text: str, done: bool) -> Result:
+    """Show the active goal and what belongs to it, or change them: ACTION says how, TEXT what."""
+    counter, window_tokens = _counted(place, name)
+    book = GoalBook(place.store, name, window_tokens, counter, wait)
+    if action == "forget":
+        forget_named(place.wired, name, text)
+    elif action:
+        try:
+            book.change(action, text, done=done)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    known = book.goals()
+
+    def put(out: Printer) -> None:
+        first, *others = goal_lines(known).splitlines()
+        out.heading(f"{name}: {first}")
+        for one in (*others, *(f"{goal.ended}: {goal.text}" for goal in known.ended)):
+            out.say(one, indent="  ")
+
+    is_none = not action and not (known.active or known.ended or known.items)
+    return Result({"session": name, **_goals_json(known)}, put, ANSWER_IS_NO if is_none else 0)
+
+
+def _goals_json(known: Goals) -> dict[str, object]:
+    return {
+        "goal": known.active.text if known.active else None,
+        "next": known.next_step,
+        "milestones": [{"text": one.text, "reached": one.done} for one in known.milestones],
+        "decisions": [{"text": one.text, "locked": one.done} for one in known.decisions],
+        "architecture": [one.text for one in known.architecture],
+        "artifacts": [one.text for one in known.artifacts],
+        "blockers": [one.text for one in known.blockers],
+        "ended": [{"goal": one.text, "how": one.ended} for one in known.ended],
+    }
+
+
+def _counted(place: OpenStore, name: str) -> tuple[Callable[[str], int], int]:
+    """Return what counts a session's texts, and its window."""
+    lease = WINDOW.newest(place.store, name)
+    meter = place.wired.meter(lease.model if lease else "")
+    default = place.wired.loaded.settings.window.default
+    return lambda said: meter.text(said).bound, lease.window_tokens if lease else default
+
+
+@session.command(on="session", writes="action")
+@click.argument("action", required=False, type=click.Choice(["load", "drop", "forget"]))
+@click.argument("path", required=False, default="")
+def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Result:
+    """Show the documents in the head of a session's requests, or load, drop or forget the one of PATH."""
+    if action and not path:
+        raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
+    counter, window_tokens = _counted(place, name)
+    documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
+    sources = Sources.of(place.wired.loaded, documents, lambda _said: None)
+    if action == "forget":
+        forget_document(place.wired, name, path)
+    elif action:
+        (sources.load if action == "load" else sources.drop)(path)
+    faults = sources.faults()
+    loaded = {one.name: documents.count(one.text) for one in documents.all()}
+    files = sources.files() if sources.folder and sources.folder.is_dir() else []
+    others = {path: size for path, size in files if path not in loaded}
+
+    def put(out: Printer) -> None:
+        out.heading(f"{name}: {count(len(loaded), 'document')} in the head of its requests")
+        for one, tokens in loaded.items():
+            out.say(f"{one}  {tokens:,} tokens", indent="  ")
+        for one, size in others.items():
+            out.say(f"{one}  {size:,} bytes, not loaded", indent="  ")
+
+    values = {
+        "session": name,
+        "documents": [{"path": path, "tokens": tokens} for path, tokens in loaded.items()],
+        "files": [{"path": path, "bytes": size} for path, size in others.items()],
+        "faults": faults,
+    }
+    return Result(values, put, ANSWER_IS_NO if not action and not loaded else 0, faults)

@@ -1,0 +1,572 @@
+"""`squidbot status`: devices, models and their windows, hosts, packages, stores; what is active, and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, distributions, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from squidbot.adapters.common.packages import DISTRIBUTION, Extra, command, missing
+from squidbot.adapters.common.providers import USUAL_KEYS
+from squidbot.cli.explain import prompt_json
+from squidbot.cli.open_store import open_store, with_store, without_store
+from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
+from squidbot.cli.texts import ANSWER_IS_NO, count, percent, prompt_line
+from squidbot.config import load_settings
+from squidbot.core.budget import tier_of
+from squidbot.core.errors import SquidbotError
+from squidbot.memory import provider_of, vectors_path
+from squidbot.wiring.gpus import Machine
+from squidbot.wiring.registry import INDEXES, check_offered, collected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from importlib.metadata import Distribution
+
+    from squidbot.adapters.sqlite3.memory.store import Holding
+    from squidbot.bootstrap import Wired
+    from squidbot.cli.printer import Printer
+    from squidbot.config import Loaded
+    from squidbot.core.devices import Device, MainMemory, Probed, Vendor
+    from squidbot.core.vectors import VectorIndex
+
+__all__ = ["HOSTS", "Host", "hosts_found", "status"]
+
+MIB = 2**20
+# A larger store is not read whole to tell that it is well: that takes more than a second.
+CHECKED_BYTES = 64 * 2**20
+# Of a store with more sessions, those that were made last are looked at.
+MOST_SESSIONS = 1_000
+# Removing theirs takes files of the same names from ours, so that these are written again.
+STRANGE = (
+    "is somebody else's and has the same import name: `pip uninstall squidbot`, then in your clone: "
+    "`pip install --force-reinstall --no-deps .`"
+)
+# Where clients of MCP name the servers that they start, in a project and for a user.
+CLIENT_FILES = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
+USER_FILES = (".claude.json", ".cursor/mcp.json")
+# How llama.cpp is built for a vendor's devices. pip takes a wheel that it has built before, whatever CMAKE_ARGS say:
+# one without CUDA stays one, unless both are forbidden.
+BUILT: dict[Vendor, str] = {"nvidia": "-DGGML_CUDA=on", "amd": "-DGGML_HIP=on", "other": "-DGGML_VULKAN=on"}
+# A line of what a distribution brings that is ours: a name alone, or a file with its digest.
+OURS = re.compile(r"^(?:\.\./)*squidbot(?:$|/|\.py(?:$|,))", re.MULTILINE)
+COMPILED = 'CMAKE_ARGS="{}" pip install --no-cache-dir --force-reinstall llama-cpp-python'
+# Embedders that may have to ask a server how many dimensions their vectors have.
+BEHIND_A_SERVER = frozenset({"openai"})
+
+
+class Host(NamedTuple):
+    """A host that squidbot has a plugin for.
+
+    Attributes:
+        name: what people call it.
+        extra: what brings it.
+        needs: the least version of each of its packages.
+        form: the form of its messages; "" where it leads no conversation.
+        line: what makes squidbot take part.
+    """
+
+    name: str
+    extra: Extra
+    needs: Mapping[str, str]
+    form: str
+    line: str
+
+    @property
+    def module(self) -> str:
+        """The plugin's module, by its name in squidbot.plugins."""
+        return self.extra.replace("-", "_")
+
+    @property
+    def command(self) -> str:
+        """What installs it, and where that is run."""
+        return command(self.extra)
+
+
+HOSTS = (
+    Host(
+        "hermes",
+        "hermes",
+        {"hermes-agent": "0.19"},
+        "hermes/1",
+        "hermes plugins enable squidbot && hermes config set context.engine squidbot",
+    ),
+    Host("LangChain", "langchain", {"langchain": "1.4", "langgraph": "1.0"}, "lc/1", 'middleware=[Squidbot("mem.db")]'),
+    Host("llm", "llm", {"llm": "0.36"}, "llm/1", "llm squidbot on"),
+    Host("MCP", "mcp", {"mcp": "2.1"}, "", "squidbot mcp --store mem.db, in the client's file of servers"),
+    Host(
+        "OpenAI Agents SDK",
+        "openai-agents",
+        {"openai-agents": "0.20"},
+        "openai.responses",
+        'Runner.run(agent, "hi", **Squidbot("mem.db").options("chat-1"))',
+    ),
+    Host(
+        "pydantic-ai",
+        "pydantic-ai",
+        {"pydantic-ai-slim": "2.68"},
+        "pydantic_ai/2",
+        'capabilities=[Squidbot("mem.db")]',
+    ),
+)
+
+
+class Package(NamedTuple):
+    """A package that an adapter needs.
+
+    Attributes:
+        extra: the extra that brings it.
+        distribution: the package's name for pip.
+        purpose: what it is for.
+        cost: what installing it takes.
+    """
+
+    extra: Extra
+    distribution: str
+    purpose: str
+    cost: str
+
+
+PACKAGES = (
+    Package("xllamacpp", "xllamacpp", "opens model files", "a wheel, 10 to 35 MB"),
+    Package("llama-cpp", "llama-cpp-python", "opens model files", "a C++ compiler, CMake, 5 to 30 minutes"),
+    Package("pynvml", "nvidia-ml-py", "looks for NVIDIA's GPUs", "a wheel, 60 kB"),
+    Package("tiktoken", "tiktoken", "counts tokens exactly", "a wheel, 1 MB"),
+    Package("faiss", "faiss-cpu", "finds the nearest vectors", "wheels, 65 MB on disk"),
+    Package("lancedb", "lancedb", "finds the nearest vectors, on disk", "wheels, 345 MB on disk"),
+    Package("numpy", "numpy", "makes vectors by MiniLM", "a wheel, 17 MB, and MiniLM, 83 MB"),
+    Package("onnxruntime", "onnxruntime", "makes vectors by exported models", "wheels, 23 MB"),
+    Package("anthropic", "anthropic", "asks Claude", "wheels, 27 MB on disk"),
+    Package("openai", "openai", "asks models, and for vectors, by OpenAI's API", "wheels, 25 MB on disk"),
+    Package("apscheduler", "APScheduler", "times summaries", "a wheel, 60 kB"),
+)
+
+
+@click.command(cls=ResultCommand)
+@click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
+@STORE_OPTION
+def status(*, config: str | None, store: str | None) -> Result:
+    """Show what squidbot finds here: devices, models, hosts, stores; what is active, what is not, and why.
+
+    Nothing is loaded, downloaded or written.
+    """
+    loaded = load_settings(config)
+    if store:
+        loaded = with_store(loaded, store)
+    with without_store(loaded) as wired:
+        probed = wired.models.probed()
+        models = [_model(wired, name) for name in ("", *loaded.settings.models)]
+        facts = _facts(wired, loaded)
+    main, kept = Machine().main_memory(), _store(loaded)
+    values: dict[str, Any] = {
+        "settings": loaded.source,
+        "devices": [one._asdict() for one in probed.devices],
+        "main_memory": main._asdict() if main else None,
+        "probes": [one._asdict() for one in probed.tried],
+        "models": models,
+        "hosts": hosts_found(kept),
+        "packages": [_package(one, probed) for one in PACKAGES],
+        "store": kept,
+        "memory": facts,
+        "problems": _problems(models, kept, facts),
+    }
+    adaptive = loaded.settings.allocation.adaptive
+
+    def put(out: Printer) -> None:
+        _put_devices(out, probed, main)
+        _put_models(out, models, adaptive=adaptive)
+        _put_hosts(out, values["hosts"])
+        _put_packages(out, values["packages"])
+        _put_stores(out, kept, facts)
+        for problem in values["problems"]:
+            out.say(f"! {problem}", "bold red")
+
+    return Result(values, put, ANSWER_IS_NO if values["problems"] else 0)
+
+
+def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+    """Return what has to be mended, in a sentence each."""
+    wrong = [f"model {one['alias']}: {one['problem']}" for one in models if one["problem"]]
+    wrong += [f"store: {store['problem']}"] if store["problem"] else []
+    wrong += [f"{one} {STRANGE}" for one in _strangers()]
+    is_own = facts["problem"] not in ("", store["problem"])  # both may be in one file
+    return [*wrong, *([f"durable facts: {facts['problem']}"] if is_own else [])]
+
+
+# -- devices, models, packages ---------------------------------------------------------------------------------
+
+
+def _put_devices(out: Printer, probed: Probed, main: MainMemory | None) -> None:
+    out.heading("Devices")
+    for device in probed.devices:
+        out.say(f"{device.number}: {_device(device)}", indent="  ")
+    if not probed.devices:
+        out.say("no GPU found: models are put into main memory", indent="  ")
+    if main is not None:
+        out.say(f"main memory: {_mib(main.available_bytes)} free of {_mib(main.total_bytes)}", indent="  ")
+    for one in probed.tried:
+        if one.reason:
+            out.say(f"{one.source}: {one.reason}", "dim", indent="  ")
+    out.blank()
+
+
+def _device(device: Device) -> str:
+    free = "does not tell what is free" if device.free_bytes is None else f"{_mib(device.free_bytes)} free"
+    busy = f", {percent(device.utilisation_fraction)} busy" if device.utilisation_fraction is not None else ""
+    shares = ", shares main memory" if device.unified else ""
+    pressed = f", memory pressure {device.pressure}" if device.pressure else ""
+    said = f"{device.name or device.vendor}, {free} of {_mib(device.total_bytes)}{busy}{shares}{pressed}"
+    return f"{said} (by {device.source})"
+
+
+def _mib(size_bytes: int) -> str:
+    return f"{size_bytes / MIB:,.1f} MiB"
+
+
+def _model(wired: Wired, alias: str) -> dict[str, Any]:
+    """Return a model of the settings: the window of its sessions, where that comes from, and what is wrong with it."""
+    lease = sized = loading = prompt = None
+    problem = counted = ""
+    try:
+        sized = wired.models.sized(alias)
+        lease = wired.lease(alias)
+        counted = wired.why_counted(alias)
+        wired.models.check(alias)
+        if sized is not None or wired.loaded.settings.model(alias).adapter not in {None, *USUAL_KEYS}:
+            loading = wired.models.loading(alias)
+        if sized is not None and sized.window_tokens is None:
+            problem = sized.reason
+        mode, counter = wired.loaded.settings.prompt.mode, wired.meter(alias).physical
+        prompt = wired.prompts.prompt(mode, lease.window_tokens, counter)
+    except SquidbotError as error:
+        problem = str(error)
+    return {
+        "alias": alias,
+        "window": lease.window_tokens if lease else None,
+        "reserved_output_tokens": lease.reserved_output_tokens if lease else None,
+        "source": lease.source if lease else None,
+        "detail": lease.detail if lease else None,
+        "counter": lease.counter if lease else None,
+        "counted": counted,
+        "tier": tier_of(lease.window_tokens).label if lease else None,
+        "largest_window": sized.window_tokens if sized else None,
+        "loading": asdict(loading) if loading else None,
+        "prompt": prompt_json(prompt),
+        "problem": problem or None,
+    }
+
+
+def _put_models(out: Printer, models: Sequence[dict[str, Any]], *, adaptive: bool) -> None:
+    out.heading("Models")
+    for one in models:
+        name = one["alias"] or "any other"
+        if one["window"] is None:
+            out.say(f"{name}: no window: {one['problem']}", indent="  ")
+            continue
+        answer = f"{'up to ' if adaptive else ''}{one['reserved_output_tokens']:,} of them for the answer"
+        window = f"window {one['window']:,} tokens ({one['source']}, tier {one['tier']})"
+        out.say(f"{name}: {window}, {answer}; counted by {one['counter']}", indent="  ")
+        if one["counted"]:
+            out.say(f"counted so: {one['counted']}", "dim", indent="    ")
+        if one["detail"]:
+            out.say(one["detail"], "dim", indent="    ")
+        if one["loading"] is not None:
+            out.say(_loading(one["loading"]), "dim", indent="    ")
+        if one["prompt"] is not None:
+            out.say(prompt_line(one["prompt"]), "dim", indent="    ")
+    out.blank()
+
+
+def _loading(loading: dict[str, Any]) -> str:
+    sizes = ", ".join(f"{key} {loading[key]}" for key in ("n_ctx", "n_batch", "n_ubatch"))
+    layers = "all" if loading["n_gpu_layers"] < 0 else loading["n_gpu_layers"]
+    cache = f"KV cache {loading['type_k']}/{loading['type_v']}"
+    flash = "on" if loading["flash_attn"] else "off"
+    return f"loaded with {sizes}, layers on GPUs {layers}, {cache}, flash attention {flash}"
+
+
+def _package(package: Package, probed: Probed) -> dict[str, Any]:
+    built = next((BUILT[device.vendor] for device in probed.devices if device.vendor in BUILT), None)
+    is_built = built and package.extra == "llama-cpp"
+    how = COMPILED.format(built) if is_built else command(package.extra)
+    said = {"adapter": package.extra.replace("-", "_"), **package._asdict(), "command": how}
+    return {**said, "version": _version(package.distribution)}
+
+
+def _version(distribution: str) -> str | None:
+    """Return the version of a distribution that is installed, or None. Nothing is imported."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _strangers() -> list[str]:
+    """Return the distributions that bring files of our import name and are not ours, by name and version, in order."""
+    brought = {one.metadata["Name"]: one.version for one in distributions() if _brings_ours(one)}
+    return [f"{name} {brought[name]}" for name in sorted(brought) if name.lower().replace("_", "-") != DISTRIBUTION]
+
+
+def _brings_ours(one: Distribution) -> bool:
+    """Return whether it has files of our import name, by its lists as text: as paths they take most of a second."""
+    lists = [one.read_text(name) or "" for name in ("top_level.txt", "RECORD", "installed-files.txt")]
+    return any(OURS.search(each) for each in lists)
+
+
+def _put_packages(out: Printer, packages: Sequence[dict[str, Any]]) -> None:
+    out.heading("Packages")
+    for one in packages:
+        if one["version"] is not None:
+            out.say(f"{one['adapter']}: {one['distribution']} {one['version']}, {one['purpose']}", indent="  ")
+        else:
+            out.say(f"{one['adapter']}: not installed; {one['purpose']}", "dim", indent="  ")
+            how = f"the extra {one['extra']} is missing; {one['command']}   ({one['cost']})"
+            out.say(how, "dim", indent="    ")
+    out.blank()
+
+
+# -- hosts -----------------------------------------------------------------------------------------------------
+
+
+def hosts_found(store: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return which hosts are installed, whether squidbot takes part in them, and how that shows, or why not."""
+    path = store["path"] if store["adapter"] == "sqlite3" and Path(store["path"]).exists() else ""
+    forms, found = _forms_in(path) if path else {}, []
+    for host in HOSTS:
+        versions = {name: known for name in host.needs if (known := _version(name))}
+        active, reason = _took_part(host, versions, forms, store["path"])
+        needs = [
+            {"distribution": name, "version": versions.get(name), "least": least} for name, least in host.needs.items()
+        ]
+        said = {"name": host.name, "extra": host.extra, "command": host.command, "line": host.line}
+        found.append({**said, "needs": needs, "active": active, "reason": reason})
+    return found
+
+
+def _forms_in(path: str) -> dict[str, int]:
+    """Return how many conversations of each form a store has; nothing where it can't be read."""
+    try:
+        with open_store(path) as place:
+            sessions = [name for name, messages in place.sessions() if messages][-MOST_SESSIONS:]
+            return Counter(row.codec for name in sessions for row in place.rows(name, 0, 0)[0])
+    except SquidbotError:
+        return {}
+
+
+def _took_part(host: Host, versions: Mapping[str, str], forms: Mapping[str, int], where: str) -> tuple[bool, str]:
+    """Return whether squidbot takes part in a host, and how that shows, or why it does not."""
+    if not versions:
+        return False, missing(host.extra)
+    for name, least in host.needs.items():
+        if name not in versions:
+            return False, f"{name} is missing; {host.command}"
+        if _numbers(versions[name]) < _numbers(least):
+            return False, f"{name} {versions[name]} is installed, {least} or newer is needed; {host.command}"
+    if host.extra in _SWITCHED:
+        return _SWITCHED[host.extra](host)
+    # Agents say in code whether squidbot takes part.
+    if forms.get(host.form):
+        return True, f"{count(forms[host.form], 'conversation')} of it in {where}"
+    seen = f"no conversation of it is in {where}" if where else "no store is named to see its conversations in"
+    return False, f"{seen}; an agent has it by {host.line}"
+
+
+def _llm(host: Host) -> tuple[bool, str]:
+    """Return whether squidbot is on in llm, which loads plugins by itself."""
+    from squidbot.plugins import llm  # noqa: PLC0415  # half a second
+
+    try:
+        switch = llm.switched()
+        llm.opened(switch)
+    except SquidbotError as error:
+        return False, f"{error}: {host.line}"
+    kept = f"it keeps conversations in {switch.store}" if switch.store else f"by {switch.settings}"
+    return True, f"switched on; {kept}"
+
+
+def _hermes(host: Host) -> tuple[bool, str]:
+    """Return whether hermes's config.yaml turns squidbot on."""
+    from squidbot.plugins import hermes  # noqa: PLC0415  # two seconds
+
+    why = hermes.inactive()
+    return (False, f"{why}: {host.line}") if why else (True, "switched on in its config.yaml")
+
+
+def _mcp(_: Host) -> tuple[bool, str]:
+    """Return whether a client of MCP starts `squidbot mcp`."""
+    places = [(Path.cwd(), CLIENT_FILES), (Path.home(), USER_FILES)]
+    files = dict.fromkeys(folder / name for folder, names in places for name in names)
+    if naming := [str(path) for path in files if _names_us(path)]:
+        return True, f"started by {', '.join(naming)}"
+    return False, f"none of {', '.join(CLIENT_FILES)} here or at home starts it: docs/hosts.md has the lines"
+
+
+# Hosts that load plugins by themselves, and have a switch for ours.
+_SWITCHED = {"hermes": _hermes, "llm": _llm, "mcp": _mcp}
+
+
+def _names_us(path: Path) -> bool:
+    """Return whether a file of servers has one that runs squidbot."""
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    servers = told.get("mcpServers") or told.get("servers") if isinstance(told, dict) else None
+    return isinstance(servers, dict) and any("squidbot" in json.dumps(one) for one in servers.values())
+
+
+def _numbers(written: str) -> list[int]:
+    """Return the numbers that a version begins with."""
+    return [int(number) for number in re.findall(r"[0-9]+", re.split(r"[^0-9.]", written)[0])]
+
+
+def _put_hosts(out: Printer, hosts: Sequence[dict[str, Any]]) -> None:
+    out.heading("Hosts")
+    for one in hosts:
+        known = ", ".join(f"{need['distribution']} {need['version']}" for need in one["needs"] if need["version"])
+        if known:
+            out.say(f"{one['name']}: {'' if one['active'] else 'not '}active ({known})", indent="  ")
+        else:
+            out.say(f"{one['name']}: not installed", "dim", indent="  ")
+        out.say(one["reason"], "" if known else "dim", indent="    ")
+    out.blank()
+
+
+# -- stores ----------------------------------------------------------------------------------------------------
+
+
+def _store(loaded: Loaded) -> dict[str, Any]:
+    """Return where sessions are kept: adapter, file ("" in memory), what is there, and what is wrong with it."""
+    store = loaded.settings.store
+    adapter = store.adapter or ("sqlite3" if store.path else "stdlib")
+    path = str(Path(loaded.absolute(store.path))) if adapter == "sqlite3" else "" if adapter == "stdlib" else store.path
+    health = problem = ""
+    try:
+        if adapter == "stdlib":
+            health = "sessions live in memory, and are gone with the process"
+        elif adapter != "sqlite3":
+            check_offered("store", collected(loaded)[1].stores, adapter, f"{loaded.source}.store.adapter")
+            health = "an extension's"
+        else:
+            health, problem = _health(Path(path))
+    except SquidbotError as error:
+        problem = str(error)
+    return {"adapter": adapter, "path": path, "health": health, "problem": problem}
+
+
+def _health(path: Path) -> tuple[str, str]:
+    """Return what is in a file, and what is wrong with it."""
+    from squidbot.adapters.sqlite3.doctor import check  # noqa: PLC0415  # few stores are looked into
+
+    if not path.exists():
+        return "there is no file yet; the first session makes it", ""
+    size_bytes = path.stat().st_size
+    if size_bytes > CHECKED_BYTES:
+        return f"{size_bytes:,} bytes; squidbot store doctor reads them all", ""
+    health = check(str(path))
+    said = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}, {health.file_bytes:,} bytes"
+    return said, "" if health.whole else "damaged; squidbot store doctor says what"
+
+
+def _put_stores(out: Printer, store: dict[str, Any], facts: dict[str, Any]) -> None:
+    out.heading("Store")
+    said = store["health"] or store["problem"]
+    where = f"{store['adapter']}: {store['path']}" if store["path"] else store["adapter"]
+    out.say(f"{where}: {said}", indent="  ")
+    out.say(f"durable facts: {facts['kept']}", indent="  ")
+    if facts["vectors"]:
+        out.say(f"vectors: {facts['vectors']}", indent="    ")
+    if facts["nearest"]:
+        out.say(f"nearest by {facts['nearest']}", indent="    ")
+    for remark in facts["remarks"]:
+        out.say(remark, "dim", indent="    ")
+    out.blank()
+
+
+def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
+    """Return who keeps durable facts, what makes and finds their vectors; nothing is written, no model is asked.
+
+    `remarks` mend themselves, `problem` does not. `wired` has the adapters of the settings.
+    """
+    found: dict[str, Any] = {"kept": "switched off", "vectors": "", "nearest": "", "remarks": (), "problem": ""}
+    memory = loaded.settings.memory
+    if not memory.enabled:
+        return found
+    name, path = provider_of(loaded)
+    found["kept"] = f"{name}: {path}" if path else f"{name}, gone with the process"
+    try:
+        held = _held(name, path)
+        found["kept"] += f": {held.memories:,} kept" if held else ""
+        if memory.embedder == "none":
+            found["vectors"] = "none: facts are found by their words (memory.embedder)"
+            return found
+        if wired.loaded.settings.model(memory.embedder).adapter:
+            found["vectors"] = f"{memory.embedder}: a model of the settings; it is not loaded for this"
+        elif memory.embedder.partition(":")[0] in BEHIND_A_SERVER:
+            found["vectors"] = f"{memory.embedder}: behind a server; it is not asked for this"
+        else:
+            return found | _vectors(wired, held, path if name == "sqlite3" else "")
+        found["nearest"] = _chosen(wired, wired.vector_index("", "", 1))
+    except SquidbotError as error:
+        found["problem"] = str(error)
+    return found
+
+
+def _held(name: str, path: str) -> Holding | None:
+    """Return what is in a file of SQLite; None elsewhere.
+
+    Raises:
+        StoreError: it can't be read.
+    """
+    if name != "sqlite3" or not Path(path).exists():
+        return None
+    from squidbot.adapters.sqlite3.memory.store import holding  # noqa: PLC0415  # few stores are looked into
+
+    return holding(path)
+
+
+def _vectors(wired: Wired, held: Holding | None, path: str) -> dict[str, Any]:
+    """Return what there is where an embedder is named.
+
+    Raises:
+        SquidbotError: the embedder or the index can't be opened.
+    """
+    embedder = wired.embedder()
+    if embedder is None:
+        return {}
+    model, dimensions = embedder.name, embedder.dimensions
+    said, remarks = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions", list[str]()
+    if held:
+        waiting = held.waiting[model] if held.models.get(model) == dimensions else held.memories
+        said += f"; {waiting:,} of {held.memories:,} wait for a vector"
+        others = (one for one in held.models.items() if one != (model, dimensions))
+        unused = [f"{name}, {size:,} dimensions" for name, size in others]
+        if unused:
+            said_unused = f"vectors of {', '.join(unused)} are not used"
+            remarks.append(f"{said_unused}, and dropped when all are made anew: squidbot memory reindex")
+    place = vectors_path(path, model)
+    is_there = bool(place) and Path(place).exists()
+    index = wired.vector_index(place if is_there else "", model, dimensions)
+    try:
+        holds = f"{count(index.stamp().vectors, 'vector')} in {place}" if is_there else "made when it is needed"
+        remarks += [index.fault] if index.fault else []
+        return {"vectors": said, "nearest": f"{_chosen(wired, index)}: {holds}", "remarks": tuple(remarks)}
+    finally:
+        index.close()
+
+
+def _chosen(wired: Wired, index: VectorIndex) -> str:
+    """Return what kind of index it is, and why."""
+    adapter = type(index).__module__.removeprefix("squidbot.adapters.").partition(".")[0]
+    said = wired.loaded.settings.memory.index
+    why = f"auto: the first that is installed of {', '.join(INDEXES)}" if said == "auto" else "memory.index"
+    return f"{adapter} ({why})"
+
+
+# -- settings --------------------------------------------------------------------------------------------------

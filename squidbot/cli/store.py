@@ -1,0 +1,313 @@
+"""`squidbot store`: whether a store is whole, copies of it, and its exchanges as files of WorkspaceAI; `import`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from squidbot.adapters.sqlite3 import doctor as rows
+from squidbot.cli.forget import forget_user
+from squidbot.cli.open_store import file_of, open_store
+from squidbot.cli.output import STORE_OPTION, Result, ResultCommand, ResultGroup, form_version
+from squidbot.cli.printer import bar
+from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, count, left_out, seqs
+from squidbot.codecs.workspaceai import VERSION
+from squidbot.core.errors import ConfigError, StoreError, TranscriptError
+from squidbot.core.kinds import unreadable
+from squidbot.engine import load
+from squidbot.services.exchange import (
+    Reading,
+    exported,
+    files_at,
+    imported,
+    migrated,
+    read_files,
+    rolled_back,
+)
+from squidbot.services.forget import Wrote, note_written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth
+    from squidbot.bootstrap import Wired
+    from squidbot.cli.open_store import OpenStore
+    from squidbot.cli.printer import Printer
+    from squidbot.services.exchange import Brought, Imported, RolledBack
+
+__all__ = ["import_", "store"]
+
+# Of one session's unreadable records.
+MOST_SAID = 5
+WORKSPACEAI = "workspaceai"
+
+
+@click.group(cls=ResultGroup)
+def store() -> None:
+    """Check and repair a store, copy it, write it as files, migrate older files into it; forget a user."""
+
+
+store.add_command(forget_user)
+
+
+# -- doctor, backup --------------------------------------------------------------------------------------------
+
+
+@store.command()
+@click.option("--repair", metavar="TARGET", help="Save what can be saved into a new file; the store stays as it is.")
+@STORE_OPTION
+def doctor(*, repair: str | None, store: str | None) -> Result:
+    """Read every row of a store and say what is damaged. Nothing is written but, with --repair, a new file."""
+    path, unread = file_of(store), dict[str, list[str]]()
+    health = rows.check(path, proves_words=True)
+    if health.whole:
+        with open_store(store) as place:
+            found = {name: list(unreadable(place.store, name)) for name, _ in place.sessions()}
+        unread = {name: said for name, said in found.items() if said}
+    repaired = rows.repair(path, repair) if repair is not None else None
+    lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
+    made = asdict(repaired) | {"messages": repaired.messages} if repaired else None
+    whole = health.whole and not unread
+    return Result(
+        {**asdict(health), "unreadable": unread, "whole": whole, "repaired": made},
+        lambda out: _put_health(out, health, repaired, unread),
+        DAMAGED_DATA if lost or health.damaged_memories or unread else 0,
+    )
+
+
+def _put_health(out: Printer, health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> None:
+    stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
+    if health.memories:
+        stored += f", {_memories(health.memories)}"
+    out.heading(f"{health.path}: {_verdict(health, unread)}")
+    out.say(f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log")
+    for problem in health.problems:
+        out.say(f"- {problem}")
+    for session in health.sessions:
+        if not session.whole:
+            out.say(f"- {session.session_id}: {_lost(session)}")
+    for name, said in unread.items():
+        out.say(f"- {name}: {'; '.join(said[:MOST_SAID])}{'; and more' if len(said) > MOST_SAID else ''}")
+    if unread:
+        out.say("these are as they were written, in a copy, too: a backup from before has the session without them")
+    if repaired is not None:
+        saved = count(repaired.messages, "message")
+        if repaired.memories:
+            saved += f", {_memories(repaired.memories)}"
+        out.say(f"saved: {saved} into {repaired.target}; the original is as it was")
+    elif not health.whole:
+        out.say("squidbot store doctor --repair TARGET saves what can be saved into a new store")
+
+
+def _verdict(health: Health, unread: dict[str, list[str]]) -> str:
+    if health.whole and not unread:
+        return "whole"
+    lost = f"DAMAGED, {count(health.damaged, 'message')} lost"
+    if health.damaged_memories:
+        lost += f", {_memories(len(health.damaged_memories))} too"
+    return f"{lost}, but records can't be read" if unread else lost
+
+
+def _memories(number: int) -> str:
+    return count(number, "memory", "memories")
+
+
+def _lost(session: SessionHealth) -> str:
+    parts = [f"lost {seqs(session.damaged)}"] if session.damaged else []
+    if session.damaged_records:
+        parts.append(f"lost records {', '.join(f'{kind} {number}' for kind, number in session.damaged_records[:8])}")
+    if session.damaged_summaries:
+        parts.append(f"lost notes {', '.join(session.damaged_summaries[:8])}")
+    if not session.named:
+        parts.append("its name is lost")
+    return "; ".join(parts)
+
+
+@store.command(on="store")
+@click.argument("target")
+def backup(place: OpenStore, *, target: str) -> Result:
+    """Copy a store, while it is in use, to the new file TARGET."""
+    copy = getattr(place.store, "backup", None)
+    if copy is None:
+        raise StoreError("this store makes no backups itself; use its own tools")
+    copy(target)
+    note_written(place.wired.written, Wrote(str(Path(target).absolute()), "backup"))
+    sessions = len(place.sessions())
+    return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
+
+
+# -- files of WorkspaceAI, one for each model ------------------------------------------------------------------
+
+
+@store.command(on="store")
+@click.argument("folder")
+@click.option("--session", "sessions", metavar="ID", multiple=True, help="Only these sessions.")
+@click.option("--replace", "replaces", is_flag=True, help="Overwrite files that have more, and keep them aside.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written.")
+@form_version
+def export(  # noqa: PLR0913  # an argument for each option
+    place: OpenStore, *, folder: str, sessions: tuple[str, ...], replaces: bool, dry_run: bool, version: str
+) -> Result:
+    """Write a store into FOLDER: a file for each model with all that was said under it, in form 3.0 of WorkspaceAI."""
+    if version == "2.0":
+        raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
+    chosen = [place.find(one) for one in sessions] or place.chosen(None)
+    with bar("reading sessions") as tick:
+        done = exported(
+            place.store,
+            place.codecs,
+            dict.fromkeys(chosen),
+            folder,
+            replaces=replaces,
+            dry_run=dry_run,
+            version=version or VERSION,
+            tick=tick,
+        )
+    failed = [one for one in done.files if one.became == "failed"]
+    if not dry_run:
+        paths = (str(Path(one.path).absolute()) for one in done.files if one not in failed)
+        note_written(place.wired.written, *(Wrote(path, WORKSPACEAI, tuple(chosen)) for path in paths))
+
+    width = min(60, max((len(one.path) for one in done.files), default=0))
+    said = []
+    for one in done.files:
+        aside = f"; what stood there: {one.aside}" if one.aside else ""
+        exchanges = count(one.exchanges, "exchange")
+        said.append(f"{one.became:<9} {one.path:<{width}}  {one.model or 'no model'}: {exchanges}{aside}")
+    nothing = "nothing was said in the store: there is nothing to write"
+    said.append(f"{count(len(said), 'file')}{'; nothing was written' if dry_run else ''}" if said else nothing)
+    left = left_out(done.left)
+    remarks = [f"such files have no place for: {left}"] if left else []
+    values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
+    files = [one._asdict() for one in done.files]
+    wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
+    code = ANSWER_IS_NO if failed else 0
+    return Result({**values, "files": files, "left_out": dict(done.left)}, "\n".join(said), code, wrong, remarks)
+
+
+_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+_session = click.option("--session", metavar="ID", help="For exchanges that name none.  [default: workspaceai]")
+_dry_run = click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+
+
+@click.command("import", cls=ResultCommand)
+@_paths
+@_session
+@_dry_run
+@form_version
+@STORE_OPTION
+def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:  # noqa: ANN401  # as options have it
+    """Import the files of `store export`: PATH is a file or a folder of them.
+
+    Each exchange goes into the session that it names, else into `workspaceai@model:NAME`, once, however often you
+    import it. The files stay as they are.
+    """
+    return _brought(imported, paths, store, **how)
+
+
+@store.command()
+@_paths
+@_session
+@click.option("--rollback", is_flag=True, help="Remove what was imported from them, and put files back.")
+@click.option("--yes", is_flag=True, help="With --rollback: do not ask.")
+@_dry_run
+@form_version
+@STORE_OPTION
+def migrate(  # options
+    *,
+    paths: tuple[str, ...],
+    rollback: bool,
+    yes: bool,
+    store: str | None,
+    **how: Any,  # noqa: ANN401  # as options have it
+) -> Result:
+    """Import older files of WorkspaceAI (versions 1.0, 2.0 and 3.0): PATH is a file or a folder of them.
+
+    Exchanges are sorted by their models; those that name none are qwen2.5:7b's. A copy of each file is kept beside it,
+    as FILE.backup. However often you migrate a file, each exchange is there once.
+    """
+    if rollback:
+        return _rolled_back(paths, store, yes=yes, dry_run=how["dry_run"])
+    return _brought(migrated, paths, store, **how)
+
+
+def _brought(  # noqa: PLR0913  # an argument for each option
+    bring: Callable[[Wired, list[Path], Reading], Imported],
+    paths: Sequence[str],
+    store: str | None,
+    *,
+    session: str | None,
+    version: str,
+    dry_run: bool,
+) -> Result:
+    """Import files, and say what became of each."""
+    files = list(dict.fromkeys(file for path in paths for file in files_at(path)))
+    reading = Reading(version=version, dry_run=dry_run)
+    if session:
+        reading = replace(reading, session=session)
+    with _opened(store, files, version, dry_run=dry_run) as wired, bar("importing exchanges") as tick:
+        done = bring(wired, files, replace(reading, tick=tick))
+    failed = [one for one in done.files if one.became == "failed"]
+
+    left = left_out(done.left)
+    remarks = [f"not taken from the files: {left}"] if left else []
+    values = {"dry_run": dry_run, "files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
+    code = DAMAGED_DATA if any(one.damaged for one in failed) else ANSWER_IS_NO if failed else 0
+    wrong = [f"{one.path}: {one.reason}" for one in failed]
+    return Result(values, "\n".join(_lines(done.files, dry_run=dry_run)), code, wrong, remarks)
+
+
+@contextmanager
+def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: bool) -> Iterator[Wired]:
+    """Give the store, made where it is missing and a file has something; a dry run only looks at it.
+
+    Where there is none, a dry run, or an import of damaged files only, uses an empty one in memory.
+    """
+    is_new = False
+    with suppress(ConfigError):  # a store of an extension is no file, and is opened as it says
+        is_new = not Path(file_of(store)).exists()
+    if is_new and (dry_run or all(read_files(file, Counter(), version).failed for file in files)):
+        with load({}) as engine:
+            yield engine.wired
+        return
+    with open_store(store, writes=not dry_run, makes=is_new) as place:
+        yield place.wired
+
+
+def _lines(files: Sequence[Brought], *, dry_run: bool) -> Iterator[str]:
+    for one in files:
+        if one.became != "failed":
+            new = f"{one.new:,} new of {count(one.exchanges, 'exchange')}"
+            yield f"{one.became:<9} {one.path} ({one.version})  {one.session}: {new}"
+    for backup in dict.fromkeys(one.backup for one in files if one.backup):
+        yield f"a copy is kept: {backup}"
+    yield f"{count(sum(one.new for one in files), 'exchange')}{'; nothing was written' if dry_run else ' imported'}"
+
+
+def _rolled_back(paths: Sequence[str], store: str | None, *, yes: bool, dry_run: bool) -> Result:
+    places = [Path(path) for path in paths]
+    with open_store(store, writes=True) as place:
+        sessions = place.chosen(None)
+        done = rolled_back(place.wired, sessions, places, dry_run=True)
+        if not dry_run and done:
+            _confirm(done, yes=yes)
+            done = rolled_back(place.wired, sessions, places)
+    if not done:
+        raise TranscriptError(", ".join(paths), None, "nothing was imported from there; name the file as it was then")
+    said = [f"{one.session}: {count(one.messages, 'message')} of {one.path} removed" for one in done if not one.reason]
+    failed = [f"{one.session}: {one.reason}" for one in done if one.reason]
+    values = {"dry_run": dry_run, "rolled_back": [one._asdict() for one in done]}
+    text = "\n".join([*said, *(["nothing was written"] if dry_run else [])])
+    return Result(values, text, ANSWER_IS_NO if failed else 0, failed)
+
+
+def _confirm(found: Sequence[RolledBack], *, yes: bool) -> None:
+    messages, sessions = sum(one.messages for one in found), len({one.session for one in found})
+    if messages and not yes:
+        what = f"{count(messages, 'message')} of {count(sessions, 'session')}"
+        click.confirm(f"Remove {what} for good?", abort=True, err=True)

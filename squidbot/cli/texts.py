@@ -1,0 +1,172 @@
+"""Small texts of the command line: how it ends, what a terminal may show, counts, ids, times, plan changes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from squidbot.core.errors import (
+    BudgetError,
+    ConfigError,
+    DamagedStoreError,
+    ModelFileError,
+    SquidbotError,
+    TranscriptError,
+)
+from squidbot.core.recall import history
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from squidbot.core.plan import PlanRecord
+
+__all__ = [
+    "ANSWER_IS_NO",
+    "BUDGET_IMPOSSIBLE",
+    "DAMAGED_DATA",
+    "INTERRUPTED",
+    "USAGE",
+    "ago",
+    "block",
+    "clock",
+    "complain",
+    "count",
+    "event_line",
+    "exit_code",
+    "left_out",
+    "line",
+    "lines",
+    "named",
+    "parameters",
+    "percent",
+    "prompt_line",
+    "seqs",
+    "shorter",
+    "span",
+    "stop",
+]
+
+ANSWER_IS_NO, USAGE, BUDGET_IMPOSSIBLE, DAMAGED_DATA, INTERRUPTED = 1, 2, 3, 4, 130
+_SPACE = re.compile(r"\s+")
+
+
+def complain(text: str) -> None:
+    """Print one line on standard error."""
+    click.echo(f"squidbot: {line(text)}", err=True)
+
+
+def stop(text: str, code: int) -> NoReturn:
+    """Say why, and end with this exit code."""
+    complain(text)
+    raise click.exceptions.Exit(code)
+
+
+def exit_code(error: SquidbotError) -> int:
+    """Return the exit code of an error."""
+    if isinstance(error, BudgetError):
+        return BUDGET_IMPOSSIBLE
+    if isinstance(error, ConfigError):
+        return USAGE
+    return DAMAGED_DATA if isinstance(error, TranscriptError | DamagedStoreError | ModelFileError) else ANSWER_IS_NO
+
+
+def line(text: str) -> str:
+    """Return a text for one line: what a terminal might obey, or can't show, becomes a question mark."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a text, each safe for a terminal; tabs become spaces."""
+    return [line(one.expandtabs(4)) for one in text.splitlines()]
+
+
+def block(text: str) -> str:
+    """Return a text of several lines, safe for a terminal."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in text.replace("\r\n", "\n"))
+
+
+def shorter(text: str, chars: int) -> str:
+    """Return the beginning of a text as one line of at most that many characters; "…" says that there is more."""
+    # The rest is not looked at: a tool's output may be megabytes long.
+    head = text[: 4 * chars + 1]
+    flat = line(_SPACE.sub(" ", head).strip())
+    whole = len(flat) <= chars and len(head) == len(text)
+    return flat if whole else f"{flat[: max(0, chars - 1)].rstrip()}…"
+
+
+def parameters(arguments: str, columns: int) -> str:
+    """Return a tool call's argument string for one line: `path="a.py", lines=3` where it is a JSON object."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        return shorter(arguments, columns)
+    said = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    return shorter(", ".join(said), columns)
+
+
+def count(number: int, what: str, several: str = "") -> str:
+    """Return "1 message" or "2 messages"; `several` is an irregular plural."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {several or f'{what}s'}"
+
+
+def left_out(left: Mapping[str, int]) -> str:
+    """Return counts as a list for a sentence; "" for nothing."""
+    return ", ".join(f"{number:,} {kind}" for kind, number in sorted(left.items()) if number)
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage without decimals."""
+    return f"{share * 100:.0f} %"
+
+
+def span(first_seq: int, last_seq: int | None = None) -> str:
+    """Return the name of a message or of a run of messages: "m3", or "m3-m9"."""
+    return f"m{first_seq}" if last_seq in {None, first_seq} else f"m{first_seq}-m{last_seq}"
+
+
+def seqs(found: Sequence[int], most: int = 8) -> str:
+    """Return the names of messages, at most that many of them."""
+    return named([span(seq) for seq in found], most)
+
+
+def named(found: Sequence[str], most: int) -> str:
+    """Return names, at most that many of them."""
+    return " ".join([*found[:most], *([f"and {len(found) - most:,} more"] if len(found) > most else [])])
+
+
+def clock(time: float | None) -> str:
+    """Return a time in seconds since 1970 as date and time of day in UTC; "-" for none, or one outside the calendar."""
+    stamped = history.stamp(time)
+    return f"{stamped} UTC" if stamped else "-"
+
+
+def ago(time: float | None, now: float) -> str:
+    """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or one to come. Both in seconds."""
+    return history.ago(time, now) or "-"
+
+
+def event_line(plan: PlanRecord) -> str:
+    """Return one sentence about a plan change: which plan, why, what it costs."""
+    place, price = plan.first_changed, plan.price
+    said = f"plan {plan.plan_id}, {plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
+    if place is not None:
+        said += f", {place.token_offset:,} in front unchanged"
+    if price is not None and price.tokens:
+        pays = price.break_even_requests
+        after = f"pays after {count(math.ceil(pays), 'request')}" if pays is not None else "never pays by the cache"
+        told = f" ({price.summary_tokens:,.0f} for summaries)" if price.summary_tokens else ""
+        said += f"; costs {price.tokens:,.0f} input tokens{told}, {after}"
+    return said
+
+
+def prompt_line(prompt: Mapping[str, Any]) -> str:
+    """Return what a mode's system text, as `prompt_json` has it, costs part by part, and what did not fit."""
+    parts = ", ".join(f"{name} {tokens:,}" for name, tokens in prompt["parts"].items())
+    left = f"; {count(prompt['left_out'], 'paragraph')} left out" if prompt["left_out"] else ""
+    return f"mode {prompt['mode']}: {prompt['tokens']:,} of at most {prompt['cap']:,} tokens ({parts}){left}"
