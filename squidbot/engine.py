@@ -34,7 +34,7 @@ from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
-from squidbot.core.recall.history import stamp
+from squidbot.core.times import stamp
 from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, stored_goals
 from squidbot.core.transcript.lineage import (

@@ -60,6 +60,7 @@ RIGHT: dict[str, dict[str, object]] = {
     "Session.memory": {"arguments": {"action": "list"}},
     "Session.call": {"tool": "history", "arguments": {"action": "search", "query": "hello"}},
     "Session.load_context": {"path": "a.md"},
+    "Session.forget_goal": {"text": "Ship it"},
     "Engine.session": {"session_id": "s"},
     "Engine.continued": {"session_id": "s", "new_id": "t"},
     "Engine.sub_agent": {"parent": None, "agent": "helper"},

@@ -67,21 +67,21 @@ class Found(NamedTuple):
 # What is written into these patterns is known when they run only; so here is what each comes to. A call that is new
 # and can't be read fails the test, and is added.
 AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
-    "accounts._blamed": [r"\bname\b"],
-    "adapters.gpus.figures.found_json": [r"^[ \t]*[\[{]"],
-    "adapters.gpus.memory._group_limits": [r"^cache ([0-9]{1,20})$"],
-    "adapters.sqlite3.views.__init__": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],
+    "adapters.common.providers._blamed": [r"\bname\b"],
+    "adapters.gpus.found_json": [r"^[ \t]*[\[{]"],
+    "adapters.gpus._group_limits": [r"^cache ([0-9]{1,20})$"],
+    "adapters.sqlite3.index.__init__": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],
     "chat.command._numbers": [re.compile(r"aa(?:-([1-9][0-9]{0,8}))?(?:@(?:user|team):.*)?", re.DOTALL)],
-    "core.finding.words.has_phrase": [r"a[\W_]*b[\W_]*a", r"(?<![a-z0-9])a[\W_]+a(?![a-z0-9])"],
-    "core.finding.words.may_have_phrase": [],  # tried below
-    "core.history.hits._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],
-    "core.jobs.checking._stands_in": [r"(?<!\w)aa(?!\w)"],
-    "core.memory.rules._rule": [],  # stand in RULES, which is walked
+    "core.recall.search.has_phrase": [r"a[\W_]*b[\W_]*a", r"(?<![a-z0-9])a[\W_]+a(?![a-z0-9])"],
+    "core.recall.search.may_have_phrase": [],  # tried below
+    "core.recall.history._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],
+    "core.summaries._stands_in": [r"(?<!\w)aa(?!\w)"],
+    "core.memory.extract._rule": [],  # stand in RULES, which is walked
     "core.redaction._compiled": [shape for _, shape in _compiled()],
     "core.redaction._behind": [named for _, named in Redactor()._named],
     "core.redaction._own": [],  # what a user sets
     "core.redaction.__post_init__": [],  # what a user sets
-    "plugins.hermes.lists._unthought": [re.compile("</think>", re.IGNORECASE)],
+    "plugins.hermes._unthought": [re.compile("</think>", re.IGNORECASE)],
 }
 # Called without their names: PyYAML's resolvers, the rules, what a Markdown block begins with.
 CALLED_BY = dict.fromkeys(

@@ -23,8 +23,8 @@ __all__ = ["main"]
 COMMANDS = {
     "chat": ("chat.command", "Talk to a model of the settings, in a session that is kept."),
     "replay": ("cli.replay", "Replay recorded conversations: what would be sent, what it costs."),
-    "status": ("cli.status", "Show devices, models, windows, stores: what is active, what is not, and why."),
     "config": ("cli.config", "Show what is set, and where; what each key does; profiles."),
+    "status": ("cli.status", "Show devices, models, windows, stores: what is active, what is not, and why."),
     "session": ("cli.session", "List, show, explain, search, change, export and forget sessions."),
     "memory": ("cli.memory", "Search, list, add and forget durable facts; read the journal."),
     "store": ("cli.store", "Check, repair, back up and export a store; forget a user."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from squidbot.core import times
 from squidbot.core.errors import (
     BudgetError,
     ConfigError,
@@ -17,7 +18,6 @@ from squidbot.core.errors import (
     SquidbotError,
     TranscriptError,
 )
-from squidbot.core.recall import history
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,13 +142,13 @@ def named(found: Sequence[str], most: int) -> str:
 
 def clock(time: float | None) -> str:
     """Return a time in seconds since 1970 as date and time of day in UTC; "-" for none, or one outside the calendar."""
-    stamped = history.stamp(time)
+    stamped = times.stamp(time)
     return f"{stamped} UTC" if stamped else "-"
 
 
 def ago(time: float | None, now: float) -> str:
     """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or one to come. Both in seconds."""
-    return history.ago(time, now) or "-"
+    return times.ago(time, now) or "-"
 
 
 def event_line(plan: PlanRecord) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from squidbot.core.arguments import flag
 from squidbot.core.view.marks import HINTS, Hints, refused
 from squidbot.tools.context import CONTEXT
 from squidbot.tools.goals import GOAL
@@ -82,6 +83,7 @@ def memory_tool(form: str = "openai.chat", *, write: bool = False, journal: bool
     With `journal`, entries of journals are a category to search in.
 
     Raises:
+        ArgumentError: an argument is not as it is described.
         ConfigError: the form is not known.
     """
-    return definition(MEMORY[2 * write + journal], form)
+    return definition(MEMORY[2 * flag("write", write) + flag("journal", journal)], form)

@@ -153,7 +153,7 @@ def refused(path: Path) -> str:
         (b"PK\x03\x04" + bytes(60), "a ZIP archive, as PyTorch checkpoints are; convert it"),
         (b"\x80\x02}q\x00", "a Python pickle"),
         (struct.pack("<Q", 40) + b'{"__metadata__":{}}', "a safetensors file; convert it"),
-        (b"\n<!DOCTYPE html><html>", "a web page, which a download that was refused leaves behind"),
+        (b"\n<!DOCTYPE html><html>", "a web page, which a refused download leaves behind"),
         (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer.*git lfs pull"),
         (b'{"error":"Access to model is restricted"}', "JSON, perhaps a server's error"),
         (b"tjgg" + bytes(40), "a GGML file from before GGUF"),

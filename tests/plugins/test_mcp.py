@@ -338,9 +338,9 @@ def test_what_another_host_began_is_found(tmp_path: Path) -> None:
 
     over(served.server, recall)
     store = host.hosted.engine.wired.store
-    leases = len(store.records("chat-1", "lease"))
+    leases = len(store.records("chat-1", "window"))
     finish(agent.run("And the cat?", conversation_id="chat-1"))
-    assert len(store.records("chat-1", "lease")) == leases == 1, "it is recorded into under the window that it has"
+    assert len(store.records("chat-1", "window")) == leases == 1, "it is recorded into under the window that it has"
     assert store.head("chat-1")[0] == 30
 
 
@@ -525,7 +525,7 @@ def test_a_conversation_keeps_the_window_of_its_program(tmp_path: Path, served: 
     over(served.server, append)
     store = served.hosted.engine.wired.store
     assert store.head("a")[0] == 2
-    assert len(store.records("a", "lease")) == 1
+    assert len(store.records("a", "window")) == 1
 
 
 def test_a_plugin_without_its_host_names_the_extra() -> None:

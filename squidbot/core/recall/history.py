@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,6 +14,7 @@ from squidbot.core.events import Event
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.search import read_query
+from squidbot.core.times import ago, stamp
 from squidbot.core.view.marks import HINTS, Hints, fence, holds, recalled_ids
 
 if TYPE_CHECKING:
@@ -83,47 +83,6 @@ def _of_summary(asked: str, summaries: SummaryStore, session_id: str) -> Run | N
         return None
     found = summaries.by_id(session_id, [asked])
     return Run(found[0].first_seq, found[0].last_seq) if found else None
-
-
-# Times in words: the date for who quotes, the distance for who judges.
-
-# What is told in a unit up to the next one: seconds in it, and its name.
-_UNITS = (
-    (365 * 86_400, "year"),
-    (30 * 86_400, "month"),
-    (7 * 86_400, "week"),
-    (86_400, "day"),
-    (3_600, "hour"),
-    (60, "minute"),
-)
-
-
-def stamp(seconds: float | None) -> str:
-    """Return a time as date and time of day in UTC, to the second; "" where it is unknown or no time at all.
-
-    `seconds` is since 1970.
-    """
-    if seconds is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
-def ago(seconds: float | None, now: float | None) -> str:
-    """Return how long before `now` a time was, as "3 days ago"; "" where either is unknown or it lies ahead.
-
-    Both are in seconds since 1970.
-    """
-    if seconds is None or now is None or not 0 <= now - seconds < float("inf"):
-        return ""
-    passed = now - seconds
-    for unit, name in _UNITS:
-        if passed >= unit:
-            count = int(passed // unit)
-            return f"{count:,} {name}{'s' * (count != 1)} ago"
-    return "just now"
 
 
 # Messages as they were said, as many as fit: one page, and where the next one begins.

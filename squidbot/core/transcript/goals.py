@@ -348,7 +348,9 @@ def check_fits(goals: Goals, window_tokens: int, count: Callable[[str], int]) ->
     """
     if cost := goals_overrun(goal_sections(goals), window_tokens, count):
         share = f"{tier_of(window_tokens).pinned_fraction:.0%} of the window of {window_tokens:,} tokens"
-        ways = "close the goal, lift blockers or locks, or `squidbot session goals SESSION forget TEXT` what holds no more"
+        ways = (
+            "close the goal, lift blockers or locks, or `squidbot session goals SESSION forget TEXT` what holds no more"
+        )
         detail = f"goals may take {share}; {ways}; with this change they cost"
         key = "window.default or models.<name>.context_window"
         raise BudgetError(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.recall.history import ago, stamp
+from squidbot.core.times import ago, stamp
 
 
 @pytest.mark.parametrize(
