@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from squidbot.core.summaries import JobSettings
     from squidbot.engine import Engine, load
     from squidbot.hookspecs import hookimpl
-    from squidbot.services.background import Jobs
+    from squidbot.services.summaries import Jobs
     from squidbot.session import Assembly, Session
     from squidbot.tools.table import history_tool, memory_tool
     from squidbot.tools.tool import Answer

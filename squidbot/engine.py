@@ -34,7 +34,7 @@ from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
-from squidbot.core.times import stamp
+from squidbot.core.text import stamp
 from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, stored_goals
 from squidbot.core.transcript.lineage import (
@@ -81,10 +81,11 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Loading
     from squidbot.core.transcript.goals import GoalItem, Goals
     from squidbot.core.transcript.pins import Pins
-    from squidbot.services.background import Jobs, Outcome
+    from squidbot.services.background import Outcome
     from squidbot.services.exchange import Exported, Imported, RolledBack
     from squidbot.services.forget import Gone
     from squidbot.services.indexing import Indexed
+    from squidbot.services.summaries import Jobs
 
 
 def whose(name: str, value: object) -> Scope:
@@ -634,7 +635,7 @@ def _by_models(wired: Wired) -> tuple[Jobs | None, Worker | None]:
     reader, settings = reader_of(wired), wired.job_settings()
     reading = (ByModel(reader, settings.backoff_seconds),) if reader else ()
     if wired.loaded.settings.summary.llm:
-        from squidbot.services.background import Jobs  # noqa: PLC0415  # without a model nobody needs it
+        from squidbot.services.summaries import Jobs  # noqa: PLC0415
 
         jobs = Jobs(wired.llm(), settings, beside=reading)
         return jobs, jobs

@@ -12,7 +12,8 @@ from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, s
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, Studied, Unread
 from squidbot.core.transcript.scopes import SCOPE
-from squidbot.services.background import ByModel, ByRules, Jobs, Order, Worker, reader_of, study_of
+from squidbot.services.background import ByModel, ByRules, Order, Worker, reader_of, study_of
+from squidbot.services.summaries import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from squidbot.core import times
+from squidbot.core import text as core_text
 from squidbot.core.errors import (
     BudgetError,
     ConfigError,
@@ -142,13 +142,13 @@ def named(found: Sequence[str], most: int) -> str:
 
 def clock(time: float | None) -> str:
     """Return a time in seconds since 1970 as date and time of day in UTC; "-" for none, or one outside the calendar."""
-    stamped = times.stamp(time)
+    stamped = core_text.stamp(time)
     return f"{stamped} UTC" if stamped else "-"
 
 
 def ago(time: float | None, now: float) -> str:
     """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or one to come. Both in seconds."""
-    return times.ago(time, now) or "-"
+    return core_text.ago(time, now) or "-"
 
 
 def event_line(plan: PlanRecord) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.core.errors import DamagedStoreError, LLMError, NotFoundError, StoreError
 from squidbot.core.messages import Category
-from squidbot.core.notes.extract import changed_file, clip, extract, failure, is_about_file, one_line
+from squidbot.core.notes.extract import changed_file, extract, failure, is_about_file
 from squidbot.core.redaction import NAMES, Redactor
+from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
 from squidbot.core.messages import BEHIND_SCENES, Kind, Outcome, Portable, Words
-from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.history import body_of, speaker
-from squidbot.core.times import stamp
+from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.marks import fence, refused

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, RecallError, SquidbotError
 from squidbot.core.messages import Cost
-from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.history import HITS, Asked, line_of
 from squidbot.core.recall.history import named as named_run
+from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.view.current import Shelf
 from squidbot.core.view.marks import Hints, fence, harmless, refused

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from squidbot.core import events
-from squidbot.core.arguments import moment, optional, takes, text, whole
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
@@ -21,11 +20,9 @@ from squidbot.core.memories import View
 from squidbot.core.messages import Category
 from squidbot.core.past import REQUEST, tokens_used
 from squidbot.core.ports import Claims
-from squidbot.core.summaries import Done, JobSettings, ModelSummarizer
 from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
-from squidbot.wiring.extensions import Summarizing
 from squidbot.wiring.journal import hold
 from squidbot.wiring.streams import wait
 
@@ -37,10 +34,9 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.memories import Scope
     from squidbot.core.memory.learning import ModelReader, Rests, Studied, Study
-    from squidbot.core.messages import Completion, Job, Lease, StoredMessage
+    from squidbot.core.messages import Completion, Lease, StoredMessage
     from squidbot.core.ports import LLM
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import Desk
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.bookkeeping import JournalProgress
     from squidbot.wiring.journal import Telling
@@ -367,88 +363,6 @@ def failed(one: Watched, error: Exception) -> None:
     _LOG.warning("the jobs of a session failed; it goes on with what it has", exc_info=error)
     cause = f"jobs failed: {type(error).__name__}: {error}"
     one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id, model=one.lease.model))
-
-
-# Summaries by a language model beside the sessions of an engine: on demand, or by a thread of their
-# own.
-
-
-class _Summaries:
-    """The work: summaries of the old parts of sessions."""
-
-    claim = "summaries"
-
-    def __init__(self, llm: LLM, settings: JobSettings | None) -> None:
-        self._settings = settings or JobSettings()
-        self._model = ModelSummarizer(Guarded(llm), self._settings.keeps)
-
-    def desk(self, one: Watched) -> Desk:
-        """Return what knows the jobs of a session."""
-        return one.wired.engine.desk(one.session_id, one.lease, one.meter, one.settings, self._settings)
-
-    def waits(self, one: Watched, order: Order) -> bool:
-        """Return whether any is due."""
-        return bool(self.desk(one).due(order.at, reason=order.reason))
-
-    def doing(self, one: Watched, order: Order) -> Iterator[Done]:
-        """Have them written."""
-        summarizer = Summarizing(one.wired.hooks, self._model)
-        return self.desk(one).doing(summarizer, order.at, order.limit, reason=order.reason)
-
-
-class Jobs(Worker):
-    """Has a language model summarize old parts of sessions; requests never wait for it.
-
-    `due` and `run` work in the caller's thread. `start` begins a thread that runs the jobs of the sessions that are
-    watched, each time `poke` is called, and at an interval. One session is worked on by one caller at a time, in
-    whatever process where its store has claims: another one gets nothing to do. The sessions may be used meanwhile.
-    """
-
-    def __init__(self, llm: LLM, settings: JobSettings | None = None, *, beside: tuple[Work, ...] = ()) -> None:
-        """Take the model, which may raise what it likes, and what is to be summarized; `beside` is done before it."""
-        self._summaries = _Summaries(llm, settings)
-        super().__init__(*beside, self._summaries)
-
-    @takes(reason=text, now=moment)
-    def due(self, session: Worked, *, reason: str = "", now: float | None = None) -> tuple[Job, ...]:
-        """Return the jobs of a session that are due, those that save most first.
-
-        `reason` "schedule" adds blocks before a pause that no event is near to, "request" all that are closed. `now` is
-        in seconds since 1970; None takes the clock.
-
-        Raises:
-            ArgumentError: there is no such reason.
-            StoreError: the store failed.
-        """
-        return self._summaries.desk(watched(session)).due(Order(now=now).at, reason=reason)
-
-    @takes(limit=optional(whole(0)), reason=text, now=moment)
-    def run(
-        self,
-        session: Worked | None = None,
-        *,
-        limit: int | None = None,
-        reason: str = "",
-        now: float | None = None,
-        told: Callable[[Done], object] | None = None,
-    ) -> tuple[Done, ...]:
-        """Do the jobs that are due, at most `limit`, and return what became of each; waits for the model.
-
-        Those of a session, or (None) of all that are watched, one after the other. Nothing is done while another
-        caller works on a session. A failure is in what is returned, and an event `compression-error`. `told` gets
-        what became of each job as it is done. The rest is as for `due`.
-
-        Raises:
-            ArgumentError: there is no such reason.
-            StoreError: the store failed.
-        """
-
-        def tell(outcome: Outcome) -> None:
-            if told is not None and isinstance(outcome, Done):
-                told(outcome)
-
-        done = self.work(session, Order(limit, reason, now, tell), [self._summaries])
-        return tuple(one for one in done if isinstance(one, Done))
 
 
 # Facts read out of sessions as the settings want it: by rules, by a language model; forgotten with

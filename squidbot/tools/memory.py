@@ -10,7 +10,7 @@ from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.events import Event
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
 from squidbot.core.memory.asking import MOST_HITS, Added, Asked
-from squidbot.core.memory.extract import ABOUT, TRAIT
+from squidbot.core.memory.facts import ABOUT, TRAIT
 from squidbot.tools import history
 from squidbot.tools.tool import Tool
 

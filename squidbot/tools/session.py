@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.events import DEGRADED, Event
-from squidbot.core.memory.extract import utterances
+from squidbot.core.memory.facts import utterances
 from squidbot.core.transcript.documents import SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.extract import Utterance
+    from squidbot.core.memory.facts import Utterance
     from squidbot.core.messages import Cost
     from squidbot.core.recall.history import Page
     from squidbot.core.tokens.counters import Meter

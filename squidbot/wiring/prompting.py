@@ -11,7 +11,7 @@ from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.past import REQUEST, Mode, Past
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, Template, build_prompt
-from squidbot.core.times import stamp
+from squidbot.core.text import stamp
 from squidbot.core.view.marks import own_tool, tool_names
 from squidbot.wiring.extensions import RubbishError
 

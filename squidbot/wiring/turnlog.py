@@ -14,7 +14,7 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.messages import Kind, Outcome, Words
-from squidbot.core.times import stamp
+from squidbot.core.text import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

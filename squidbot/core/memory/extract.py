@@ -8,186 +8,34 @@ The assistant says decisions, as background, and marks none.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.memories import Memory, Source, memory_id_of
 from squidbot.core.memory.text import safe
-from squidbot.core.messages import Category as MessageCategory
 from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
 from squidbot.core.redaction import Redactor
 from squidbot.core.transcript.markers import marked_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from squidbot.core.memories import FactCategory, Scope, Trust
-    from squidbot.core.messages import Role, StoredMessage
+    from squidbot.core.memories import FactCategory, Trust
     from squidbot.core.own_words import Sentence
-    from squidbot.core.ports import Codec
 
-
-# Small pieces of English that rules are made with: tails trimmed, turned from "my" to "their", verbs
-# given their s.
-
-MOST_CHARS = 160
-_NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
-# What follows a fact and is none of it, where one space parts words: a run of spaces would be tried in many ways.
-_BEHIND: Final = re.compile(
-    r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|"
-    r"whereas|"
-    r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|"
-    r"do))\b|"
-    r", ?(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|"
-    r"there|then|"
-    r"(?:and )?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
-    re.IGNORECASE | re.DOTALL,
+from squidbot.core.memory.facts import (
+    Candidate,
+    Utterance,
+    ahead,
+    conjugated,
+    is_name,
+    is_place,
+    key_of,
+    sentence_of,
+    trimmed,
+    turned,
+    words_of,
 )
-_FILLER: Final = re.compile(
-    r"(?<![\s,])[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|"
-    r"currently|instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|a lot|"
-    r"very much|so much|the most|best)\Z",
-    re.IGNORECASE,
-)
-_TURNS: Final = {
-    "my": "their", "mine": "theirs", "me": "them", "i": "they", "myself": "themselves", "i'm": "they are",
-    "i've": "they have", "i'll": "they will", "i'd": "they would", "our": "their", "ours": "theirs",
-    "us": "them", "your": "the assistant's", "you": "the assistant", "we": "they",
-}  # fmt: skip
-_SAYS_I_AM: Final = re.compile(r"\bi\s+am\b", re.IGNORECASE)
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z']*")
-_NOT_NAMES: Final = frozenset(
-    ("not", "on", "in", "at", "the", "a", "an", "is", "also", "just", "so", "here", "there", "too", "unknown", "secret",
-     "private", "important", "irrelevant", "listed", "missing", "wrong", "misspelled", "spelled", "mentioned", "back",
-     "later", "when", "if", "tomorrow", "maybe", "today", "now", "up", "out", "crazy", "stupid", "old", "happy", "sad",
-     "sick", "sorry", "home", "away", "fine", "ready", "busy", "tired", "none", "null", "your", "my", "what",
-     "whatever",
-     "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
-)  # fmt: skip
-_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++)*+\.?\Z")
-_MOST_NAME_WORDS = 4
-# What people move to and work with that is no place: "I moved to Rust".
-_NO_PLACES: Final = frozenset(
-    ("python", "rust", "go", "golang", "java", "kotlin", "swift", "typescript", "javascript", "ruby", "php", "linux",
-     "ubuntu", "debian", "fedora", "arch", "nixos", "mac", "macos", "windows", "android", "ios", "iphone", "vim",
-     "neovim",
-     "emacs", "vscode", "zed", "docker", "podman", "kubernetes", "postgres", "postgresql", "mysql", "mongodb", "redis",
-     "sqlite", "aws", "azure", "gcp", "github", "gitlab", "git", "slack", "teams", "discord", "notion", "obsidian",
-     "jira", "linear", "firefox", "chrome", "safari", "claude", "gpt", "gemini", "react", "vue", "svelte", "django",
-     "flask", "fastapi", "rails", "terraform", "ansible", "poetry", "uv", "pip", "npm", "pnpm", "yarn", "bun", "deno",
-     "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
-)  # fmt: skip
-_ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
-# Things of which one takes the place of the other.
-_CONTRASTS: Final = tuple(
-    frozenset(one.split("/"))
-    for one in (
-        "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
-        "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
-        "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
-        "window seats/aisle seats", "window seat/aisle seat", "email/phone", "cats/dogs", "city/countryside",
-        "formal/informal", "british english/american english", "24-hour clock/12-hour clock",
-    )
-)  # fmt: skip
-_FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
-
-
-def trimmed(tail: str) -> str:
-    """Return the end of a clause without what follows its fact, in at most 160 characters; "" where it is longer."""
-    bare = ahead(tail).strip(' ,.;:!*_`"')
-    while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
-        bare = less
-    return bare if len(bare) <= MOST_CHARS else ""
-
-
-def ahead(text: str) -> str:
-    """Return a text up to where it gives a reason, a reserve, or something else."""
-    return _BEHIND.sub("", " ".join(text.split()), count=1).rstrip()
-
-
-def turned(text: str) -> str:
-    """Return words of the first and second person in the third."""
-    told = _SAYS_I_AM.sub("they are", text)
-    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), told)
-
-
-def sentence_of(text: str) -> str:
-    """Return a text as a sentence: a capital in front, a stop behind."""
-    said = text.strip()
-    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"
-
-
-def conjugated(phrase: str) -> str:
-    """Return a phrase whose first word is a verb with that in the third person: "try it" as "tries it"."""
-    verb, space, rest = phrase.partition(" ")
-    known = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
-    if verb in known:
-        made = known[verb]
-    elif verb.endswith(("s", "x", "z", "ch", "sh")):
-        made = f"{verb}es"
-    elif verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        made = f"{verb[:-1]}ies"
-    else:
-        made = f"{verb}s"
-    return f"{made}{space}{rest}"
-
-
-def is_name(text: str, *, capital: bool = False) -> bool:
-    """Return whether a text may be somebody's name; with `capital` only where it is written as one."""
-    words = text.split()
-    if not 1 <= len(words) <= _MOST_NAME_WORDS or any(not _NAME_PART.match(word) for word in words):
-        return False
-    if any(word.lower() in _NOT_NAMES for word in words):
-        return False
-    return all(
-        word[:1].isupper() or word in {"de", "van", "von", "der", "da", "di", "bin", "el"} for word in words
-    ) or (len(words) == 1 and not capital)
-
-
-def is_place(text: str) -> bool:
-    """Return whether a text may be a place on a map: written with a capital, and no known tool or day."""
-    words = text.removeprefix("the ").split()
-    inner = all(word[:1].isupper() or word.islower() for word in words)
-    return bool(words) and words[0][:1].isupper() and inner and words[0].lower().strip(",.") not in _NO_PLACES
-
-
-def key_of(text: str) -> str:
-    """Return what a text is compared by: its words, in lower case, without articles and punctuation."""
-    words = re.findall(r"[^\W_][\w'+#./\-]*", text.lower())
-    kept = [word.strip(".'-/") for word in words if word not in _ARTICLES]
-    return " ".join(filter(None, kept)) or " ".join(words)
-
-
-def rivals(one: str, other: str, *, changes: bool) -> bool:
-    """Return whether two things that somebody prefers can't both be meant, by their keys.
-
-    They are known opposites, or for the same use; or they are of one kind, by their last word, and who speaks of the
-    second says that something is new (`changes`).
-    """
-    if one == other:
-        return False
-    if any({one, other} <= pair for pair in _CONTRASTS):
-        return True
-    uses = _FOR.search(one), _FOR.search(other)
-    if uses[0] and uses[1]:
-        return uses[0][1] == uses[1][1]
-    first, second = one.split(), other.split()
-    return changes and min(len(first), len(second)) > 1 and first[-1] == second[-1]
-
-
-@lru_cache(4096)
-def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text as facts are compared: in lower case, without punctuation but apostrophes."""
-    plain = text.casefold().replace("\u2019", "'")
-    return tuple("".join(char if char.isalnum() or char == "'" else " " for char in plain).split())
-
-
-def is_negation(word: str) -> bool:
-    """Return whether a word, as `words_of` gives it, turns a sentence round: in one of two, it makes them opposites."""
-    return word in _NEGATIONS or word.endswith("n't")
-
 
 # The rules by which a clause says something that lasts: a pattern, what it comes to, and what it is
 # about.
@@ -514,120 +362,6 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.", "", "background", 0.6,
           _is_used),
 )  # fmt: skip
-
-
-# What facts are made from, and what they are before they are memories.
-
-# Tags that say what a memory is about, and which others it ends: who repeats or changes a fact is known by them.
-ABOUT: Final = "about:"
-ENDS: Final = "ends:"
-# The tag of memories about how the assistant is to be: the section on its traits shows them.
-TRAIT: Final = "trait"
-_RANKS: Final[Mapping[str, int]] = {"user": 0, "assistant": 1, "import": 2, "tool": 3}
-_PASSED: Final = frozenset({MessageCategory.RECALLED, MessageCategory.FORGOTTEN})
-
-
-class Utterance(NamedTuple):
-    """One message as facts are looked for in it.
-
-    Attributes:
-        role: who says it; results of tools have the role "tool", whatever message they come in.
-        text: its words.
-        seq: its place in the session's transcript.
-        time: in seconds since 1970; None where unknown.
-        speaker: the name of who says it; "" where only the role is known.
-    """
-
-    role: Role
-    text: str
-    seq: int
-    time: float | None = None
-    speaker: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A fact that may be remembered.
-
-    Attributes:
-        text, category, trust, speaker, importance, reason: as in `Memory`.
-        first_seq, last_seq: the messages that say it.
-        time: when it was said, in seconds since 1970; None where unknown.
-        slot: what it is about, as "user/home": a newer fact about the same takes its place. "" where that is open.
-        ends: slots of facts that hold no longer, because of this one.
-        changes: whether its words say that something is new.
-        trait: whether it is about how the assistant is to be.
-        replaces: the memory that it takes the place of, where that is known; "" else.
-        sentence: the words that say it, without secrets; "" where it has them as they are.
-    """
-
-    text: str
-    category: FactCategory
-    trust: Trust
-    first_seq: int
-    last_seq: int
-    time: float | None = None
-    speaker: str = ""
-    importance: float = 0.5
-    reason: str = ""
-    slot: str = ""
-    ends: tuple[str, ...] = ()
-    changes: bool = False
-    trait: bool = False
-    replaces: str = ""
-    sentence: str = ""
-
-
-def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> list[Utterance]:
-    """Return stored messages as utterances; copies that were recalled and what was forgotten are passed over.
-
-    Raises:
-        ValueError: a payload is not of its codec's form.
-    """
-    return [
-        Utterance("tool" if row.result_ids else row.role, codecs[row.codec].text(row.payload), row.seq, row.time)
-        for row in rows
-        if row.category not in _PASSED
-    ]
-
-
-def memory_of(candidate: Candidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
-    """Return the memory that a candidate becomes; `now`, in seconds since 1970, where it has no time of its own."""
-    sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
-    tags = (
-        *((TRAIT,) if candidate.trait else ()),
-        *((ABOUT + candidate.slot,) if candidate.slot else ()),
-        *(ENDS + one for one in candidate.ends),
-    )
-    return Memory(
-        memory_id_of(scope, candidate.text, sources),
-        candidate.text,
-        candidate.category,
-        scope,
-        now if candidate.time is None else candidate.time,
-        trust=candidate.trust,
-        speaker=candidate.speaker,
-        tags=tags,
-        sources=sources,
-        importance=candidate.importance,
-        reason=candidate.reason,
-        supersedes=supersedes,
-    )
-
-
-def about(memory: Memory) -> str:
-    """Return the slot of a memory; "" where it has none."""
-    return next((tag.removeprefix(ABOUT) for tag in memory.tags if tag.startswith(ABOUT)), "")
-
-
-def ended(memory: Memory) -> tuple[str, ...]:
-    """Return the slots of facts that a memory says to hold no longer."""
-    return tuple(tag.removeprefix(ENDS) for tag in memory.tags if tag.startswith(ENDS))
-
-
-def rank(trust: str) -> int:
-    """Return how far a source is trusted: 0 is best."""
-    return _RANKS.get(trust, len(_RANKS))
 
 
 # Of one message no more are kept: who says more in one has pasted it.

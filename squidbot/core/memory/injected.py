@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CARDS, CATEGORIES, Passage
-from squidbot.core.memory.extract import TRAIT
+from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.search import CANDIDATES, Candidate, Query, prepared, score
 from squidbot.core.memory.text import COUNTED, Teller, Told, counted, framed, safe, within
 from squidbot.core.memory.words import kin

@@ -13,13 +13,12 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, NotFoundError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import CATEGORIES, Mark, Source, View, said_too
-from squidbot.core.memory.extract import (
+from squidbot.core.memory.extract import VERSION, extract
+from squidbot.core.memory.facts import (
     TRAIT,
-    VERSION,
     Candidate,
     about,
     ended,
-    extract,
     is_negation,
     memory_of,
     rank,
@@ -29,18 +28,18 @@ from squidbot.core.memory.extract import (
 )
 from squidbot.core.memory.text import safe
 from squidbot.core.messages import Category
-from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.own_words import own_words
 from squidbot.core.recall.search import telling, terms
 from squidbot.core.redaction import Redactor
 from squidbot.core.summaries import check_words, cleaned
+from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import FactCategory, Isolation, Memory, Scope, Trust
-    from squidbot.core.memory.extract import Utterance
+    from squidbot.core.memory.facts import Utterance
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import LLM, Codec, MemoryStore, Observer, TranscriptStore
     from squidbot.core.transcript.scopes import ScopeChange

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from squidbot.core.memories import CATEGORIES, JOURNAL
 from squidbot.core.memory.pieces import JOINT
-from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.history import named
-from squidbot.core.times import ago
+from squidbot.core.text import ago, clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence
 
 if TYPE_CHECKING:

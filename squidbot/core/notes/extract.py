@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
     from squidbot.core.transcript.markers import MarkedLine
 
+from squidbot.core.text import clip, one_line
 
 # A tool call's arguments, read for notes: what it says, which file it is about, and whether it
 # changes that.
@@ -307,7 +308,6 @@ _DETAIL = re.compile(
 )
 _LONG_WORD = re.compile(r"[^\W\d_]{6,}")
 _NO_OUTPUT = re.compile(r"\W*+(?:(?:no output|ok|done|success|null|none|true)\W*+)?\Z", re.IGNORECASE)
-_NAME_END = re.compile(r"(?<![\w@~./-])[\w@~./-]+\Z")
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
 _JSON_LINE = re.compile(r"(?=\\[nr])")
 # The line ends where the JSON string ends, at a quote that is not escaped.
@@ -407,21 +407,6 @@ def _told(text: str) -> float:
     """Return what a sentence is worth for the decision, finding or reason in it."""
     ranks = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
     return next((weight for pattern, weight in ranks if pattern.search(text)), 0.0)
-
-
-def one_line(text: str) -> str:
-    """Return a text with each run of white space as one space."""
-    return " ".join(text.split())
-
-
-def clip(text: str, most_chars: int) -> str:
-    """Return a text cut behind a whole word, with a mark where it was cut."""
-    if len(text) <= most_chars:
-        return text
-    cut = text[: most_chars + 1].rpartition(" ")[0]
-    if len(cut) < most_chars // 2:
-        cut = _NAME_END.sub("", text[:most_chars])
-    return cut.rstrip() + " \u2026"
 
 
 def _is_plain(name: str) -> bool:

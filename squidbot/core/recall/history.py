@@ -12,9 +12,8 @@ from squidbot.core import events
 from squidbot.core.errors import BudgetError, InvalidRequestError, RecallError
 from squidbot.core.events import Event
 from squidbot.core.messages import Category, Cost, Kind, Part
-from squidbot.core.notes.extract import clip, one_line
 from squidbot.core.recall.search import read_query
-from squidbot.core.times import ago, stamp
+from squidbot.core.text import ago, clip, one_line, stamp
 from squidbot.core.view.marks import HINTS, Hints, fence, holds, recalled_ids
 
 if TYPE_CHECKING:

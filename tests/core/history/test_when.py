@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.times import ago, stamp
+from squidbot.core.text import ago, stamp
 
 
 @pytest.mark.parametrize(

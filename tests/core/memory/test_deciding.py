@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Memory, View
-from squidbot.core.memory.extract import Candidate, Utterance, about, extract, memory_of
+from squidbot.core.memory.extract import extract
+from squidbot.core.memory.facts import Candidate, Utterance, about, memory_of
 from squidbot.core.memory.learning import Learned, Place, decided, learned
 
 from .shelves import ANN, BEN, NOW, Shelf, fact, shelf

@@ -6,19 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memory.extract import (
-    MOST_FACTS,
-    Utterance,
-    conjugated,
-    extract,
-    is_name,
-    is_place,
-    key_of,
-    rivals,
-    trait_in,
-    trimmed,
-    turned,
-)
+from squidbot.core.memory.extract import MOST_FACTS, extract, trait_in
+from squidbot.core.memory.facts import Utterance, conjugated, is_name, is_place, key_of, rivals, trimmed, turned
 from squidbot.core.own_words import QUOTED, own_words, sentences
 from squidbot.core.redaction import Redactor
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Memories
-from squidbot.core.memory.extract import TRAIT
+from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.injected import INDEX, Caps, Start, cold_start, index, overview, profile, sections, traits
 from squidbot.core.memory.pieces import Card
 from squidbot.core.memory.text import COUNTED

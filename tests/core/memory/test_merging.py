@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, Memory
 from squidbot.core.memory.asking import MOST_MERGES, alike, merges
-from squidbot.core.memory.extract import ABOUT, rank
+from squidbot.core.memory.facts import ABOUT, rank
 
 from .shelves import fact
 

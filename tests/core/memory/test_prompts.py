@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import LLMError
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.extract import Utterance
+from squidbot.core.memory.facts import Utterance
 from squidbot.core.memory.learning import (
     CLOSING,
     FACT_CHARS,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from squidbot.core.errors import LLMError
-from squidbot.core.memory.extract import Utterance
+from squidbot.core.memory.facts import Utterance
 from squidbot.core.memory.learning import CLOSING, KNOWN_SHOWN, OPENING, ModelReader
 from squidbot.testing.models import ScriptedLLM
 

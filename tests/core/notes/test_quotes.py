@@ -6,18 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.notes.extract import (
-    Unit,
-    clip,
-    failure,
-    json_lines,
-    literals_of,
-    names_in,
-    one_line,
-    sentence,
-    sentences,
-    shown,
-)
+from squidbot.core.notes.extract import Unit, failure, json_lines, literals_of, names_in, sentence, sentences, shown
+from squidbot.core.text import clip, one_line
 
 
 def labelled(units: list[Unit]) -> dict[str, list[str]]:

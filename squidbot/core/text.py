@@ -1,10 +1,27 @@
-"""Times in words: the date for who quotes, the distance for who judges."""
+"""Small texts: on one line, cut to a length, and times in words."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
-__all__ = ["ago", "stamp"]
+_NAME_END = re.compile(r"(?<![\w@~./-])[\w@~./-]+\Z")
+
+
+def one_line(text: str) -> str:
+    """Return a text with each run of white space as one space."""
+    return " ".join(text.split())
+
+
+def clip(text: str, most_chars: int) -> str:
+    """Return a text cut behind a whole word, with a mark where it was cut."""
+    if len(text) <= most_chars:
+        return text
+    cut = text[: most_chars + 1].rpartition(" ")[0]
+    if len(cut) < most_chars // 2:
+        cut = _NAME_END.sub("", text[:most_chars])
+    return cut.rstrip() + " \u2026"
+
 
 # What is told in a unit up to the next one: seconds in it, and its name.
 _UNITS = (
