@@ -81,7 +81,7 @@ _HOMES = {
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
     "squidbot.engine": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
-    "squidbot.services.background": ["Jobs"],
+    "squidbot.services.summaries": ["Jobs"],
     "squidbot.session": ["Assembly", "Session"],
     "squidbot.tools.table": ["history_tool", "memory_tool"],
     "squidbot.tools.tool": ["Answer"],

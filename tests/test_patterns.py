@@ -483,7 +483,7 @@ def test_every_call_of_re_is_read(imports: bool) -> None:  # noqa: FBT001  # as 
     found, unread = all_patterns(imports=imports)
     assert not unread
     assert len(found) > 250
-    assert {each.where for each in found} >= {"core.notes.quotes._NO_OUTPUT", "adapters.llama_cpp.model._THOUGHT"}
+    assert {each.where for each in found} >= {"core.notes.extract._NO_OUTPUT", "adapters.llama_cpp.model._THOUGHT"}
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ def test_help_of_every_command_is_quick() -> None:
         "squidbot.cli.texts",
         "squidbot.core",
         "squidbot.core.errors",
-        "squidbot.core.recall",
-        "squidbot.core.recall.history",
+        "squidbot.core.text",
+        "squidbot.adapters",
+        "squidbot.adapters.common",
         "squidbot.adapters.common.packages",  # names alone: what `--version` asks for
     }
