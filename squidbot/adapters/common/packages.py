@@ -21,7 +21,6 @@ Extra = Literal[
     "llama-cpp",
     "llm",
     "mcp",
-    "numpy",
     "onnxruntime",
     "openai",
     "openai-agents",
