@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 PROBE_NAMES = (
     "auto",
     "pynvml",
-    "nvml",
     "nvidia_smi",
     "torch",
     "amdgpu",

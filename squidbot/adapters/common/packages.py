@@ -25,7 +25,6 @@ Extra = Literal[
     "openai",
     "openai-agents",
     "pydantic-ai",
-    "pynvml",
     "tiktoken",
     "xllamacpp",
     "yaml",

@@ -47,7 +47,6 @@ class Package(NamedTuple):
 PACKAGES = (
     Package("xllamacpp", "xllamacpp", "opens model files", "a wheel, 10 to 35 MB"),
     Package("llama-cpp", "llama-cpp-python", "opens model files", "a C++ compiler, CMake, 5 to 30 minutes"),
-    Package("pynvml", "nvidia-ml-py", "looks for NVIDIA's GPUs", "a wheel, 60 kB"),
     Package("tiktoken", "tiktoken", "counts tokens exactly", "a wheel, 1 MB"),
     Package("faiss", "faiss-cpu", "finds the nearest vectors", "wheels, 65 MB on disk"),
     Package("lancedb", "lancedb", "finds the nearest vectors, on disk", "wheels, 345 MB on disk"),
