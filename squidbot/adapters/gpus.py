@@ -16,12 +16,13 @@ import signal
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from squidbot.core.devices import Device, Look, MainMemory, Pressure, Probed, Tried, Unanswered, Vendor, looked, shown
 
@@ -426,23 +427,40 @@ def has_nvml() -> bool:
     return False
 
 
-# NVIDIA's devices by the command that comes with the driver. It knows no MIG devices.
-
-QUERY = "--query-gpu=index,uuid,name,memory.total,memory.free,memory.used,utilization.gpu"
+# What all sources have in common.
 
 
-class NvidiaSmi:
-    """One line for each device, in the order of the bus."""
+class GpuSource(ABC):
+    """One place to look for devices."""
 
-    name = "nvidia_smi"
+    name: ClassVar[str]
+
+    def probe(self) -> Probed:
+        """Return the devices it finds now; never raises."""
+        return looked(self.name, self._look)
+
+    @abstractmethod
+    def _look(self, look: Look) -> None:
+        """Add what is found to `look`."""
+
+
+class VendorProgram(GpuSource):
+    """A vendor's program, whose output is read."""
 
     def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
         self._commands = commands or Commands()
         self._main = main
 
-    def probe(self) -> Probed:
-        """Return what it prints, as devices; never raises."""
-        return looked(self.name, self._look)
+
+# NVIDIA's devices by the command that comes with the driver. It knows no MIG devices.
+
+QUERY = "--query-gpu=index,uuid,name,memory.total,memory.free,memory.used,utilization.gpu"
+
+
+class NvidiaSmi(VendorProgram):
+    """One line for each device, in the order of the bus."""
+
+    name = "nvidia_smi"
 
     def _look(self, look: Look) -> None:
         printed = self._commands.run("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
@@ -513,18 +531,10 @@ def _rest(total: int, used: int | None) -> int | None:
 # exit code of 1.
 
 
-class AmdSmi:
+class AmdSmi(VendorProgram):
     """Each device that it lists, by its number."""
 
     name = "amd_smi"
-
-    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._commands = commands or Commands()
-        self._main = main
-
-    def probe(self) -> Probed:
-        """Return what it prints, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         metric = self._commands.run("amd-smi", "metric", "--mem-usage", "--json")
@@ -577,7 +587,7 @@ def _by_number(printed: Printed) -> dict[int, Mapping[str, object]]:
 AMD = "0x1002"
 
 
-class Amdgpu:
+class Amdgpu(GpuSource):
     """Each card of AMD's in the order of the kernel's numbers; `root` is where `sys` is looked for."""
 
     name = "amdgpu"
@@ -585,10 +595,6 @@ class Amdgpu:
     def __init__(self, root: Path = _SYSTEM, main: Callable[[], MainMemory | None] = main_memory) -> None:
         self._cards = root / "sys" / "class" / "drm"
         self._main = main
-
-    def probe(self) -> Probed:
-        """Return what /sys says, as devices numbered from 0; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         try:
@@ -642,18 +648,10 @@ _KEYS = (
 )
 
 
-class RocmSmi:
+class RocmSmi(VendorProgram):
     """Each card that it lists, by its number."""
 
     name = "rocm_smi"
-
-    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._commands = commands or Commands()
-        self._main = main
-
-    def probe(self) -> Probed:
-        """Return what it prints, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         printed = self._commands.run("rocm-smi", "--showmeminfo", "vram", "gtt", "--json")
@@ -683,7 +681,7 @@ LARGE_BYTES = 36 << 30
 _PRESSURES: Mapping[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
-class Apple:
+class Apple(GpuSource):
     """The one device of a Mac with a chip of Apple's."""
 
     name = "apple"
@@ -691,10 +689,6 @@ class Apple:
     def __init__(self, commands: Commands | None = None, platform: str = sys.platform) -> None:
         self._commands = commands or Commands()
         self._platform = platform
-
-    def probe(self) -> Probed:
-        """Return the device, or that there is none; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         if self._platform != "darwin":
@@ -757,7 +751,7 @@ def installed() -> bool:
         return False
 
 
-class Ggml:
+class Ggml(GpuSource):
     """llama.cpp's devices in llama.cpp's order; on Linux asked only where there is a sign of any."""
 
     name = "ggml"
@@ -774,10 +768,6 @@ class Ggml:
         self._root = root
         self._platform = platform
         self._can_ask = can_ask
-
-    def probe(self) -> Probed:
-        """Return what llama.cpp says, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         if self._platform == "linux" and not any((self._root / sign).exists() for sign in SIGNS):
@@ -814,17 +804,13 @@ def _rows(said: object) -> list[Mapping[str, object]] | None:
 # this.
 
 
-class Torch:
+class Torch(GpuSource):
     """PyTorch's devices in PyTorch's order, in which CUDA_VISIBLE_DEVICES has been seen to already."""
 
     name = "torch"
 
     def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
         self._modules = sys.modules if modules is None else modules
-
-    def probe(self) -> Probed:
-        """Return what PyTorch says; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         torch = self._modules.get("torch")
