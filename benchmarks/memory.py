@@ -8,8 +8,8 @@ about software. What helps on the ones can hurt on the others, so both are measu
 PATH it is those made here. A question counts as answered when all turns of its evidence are among what
 is returned: the first k of a ranking, or those first ones that cost at most so many tokens, as "speaker: text". What a
 search leaves out is not returned. Tokens are cl100k's where its ranks are given or found, else four characters each,
-which the title says. MiniLM stands beside the others where its package and NumPy are installed; --also names something
-else that makes a finder (see `finders.Make`).
+which the title says. MiniLM stands beside the others where its weights and onnxruntime are installed; --also names
+something else that makes a finder (see `finders.Make`).
 Of the file's turns --merge makes pages of so many turns, --pad only of one speaker's turns, with so many of another
 conversation, which counts as no answer though it may be one.
 """

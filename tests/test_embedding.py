@@ -115,7 +115,7 @@ def test_exported_model_has_to_be_named() -> None:
 def test_unknown_embedder_or_index_is_refused_with_those_that_are_known(key: str, said: str) -> None:
     """One line, with the key."""
     engine = squidbot.load({"memory": {key: "nobody"}})
-    with pytest.raises(ConfigError, match=rf"{said}.*known: .*(numpy|stdlib).*memory\.{key}"):
+    with pytest.raises(ConfigError, match=rf"{said}.*known: .*(onnxruntime|stdlib).*memory\.{key}"):
         engine.wired.embedder() or engine.wired.vector_index("", "m", 3)
     engine.close()
 

@@ -44,7 +44,7 @@ def rooms_in(modules: set[str]) -> set[str]:
 
 def test_the_packages_that_are_looked_for_are_those_of_the_adapters() -> None:
     """Else nothing would be found, and nothing be proved."""
-    assert {"anthropic", "openai", "tiktoken", "numpy", "faiss", "lancedb", "llama_cpp", "sqlite3"} <= PACKAGES
+    assert {"anthropic", "openai", "tiktoken", "onnxruntime", "faiss", "lancedb", "llama_cpp", "sqlite3"} <= PACKAGES
 
 
 def test_importing_squidbot_loads_no_sdk_and_no_adapter() -> None:

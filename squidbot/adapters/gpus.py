@@ -16,84 +16,19 @@ import signal
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from squidbot.core.devices import (
-    FUNCTION_NOT_FOUND,
-    LIBRARY_NOT_FOUND,
-    Device,
-    MainMemory,
-    Pressure,
-    Probed,
-    Tried,
-    Vendor,
-    as_devices,
-    shown,
-    sound,
-)
+from squidbot.core.devices import Device, Look, MainMemory, Pressure, Probed, Tried, Unanswered, Vendor, looked, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
-
-
-# One look of one source: devices found so far, reasons for those that were not; failures become
-# reasons.
-
-# A list that is longer is no list of GPUs.
-MOST_DEVICES = 256
-
-
-class Unanswered(Exception):  # noqa: N818  # it never leaves this room: a source that has no answer, and in a sentence why
-    """A source has nothing to say; the text is the reason."""
-
-
-class Look:
-    """What a source has found so far."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self._devices: list[Device] = []
-        self._reasons: list[str] = []
-
-    def __len__(self) -> int:
-        return len(self._devices)
-
-    def add(self, device: Device) -> None:
-        """Take a device as its source describes it; one without memory is a reason instead."""
-        kept = sound(device)
-        if kept is None:
-            self.note(f"device {device.number}: it says that it has {device.total_bytes:.3g} bytes")
-        elif len(self._devices) < MOST_DEVICES:
-            self._devices.append(kept)
-
-    def note(self, reason: str) -> None:
-        """Take a reason why there are not more; at most 8 are kept."""
-        if len(self._reasons) < 8:
-            self._reasons.append(shown(reason))
-
-    def done(self) -> Probed:
-        """Return what was found, by number; of devices with one number the first."""
-        devices = list({device.number: device for device in reversed(self._devices)}.values())
-        devices.sort(key=lambda device: device.number)
-        return Probed(tuple(devices), (Tried(self.source, len(devices), "; ".join(self._reasons)),))
-
-
-def looked(source: str, look_at: Callable[[Look], None]) -> Probed:
-    """Return what a source finds; whatever it raises is a reason, and what it had found until then is kept."""
-    look = Look(source)
-    try:
-        look_at(look)
-    except Unanswered as why:
-        look.note(str(why))
-    except Exception as error:  # noqa: BLE001  # a probe never raises: what went wrong is its answer
-        look.note(f"{type(error).__name__}: {error}")
-    return look.done()
 
 
 # Programs run for what they print: no shell, in the C locale, with a time limit, of bounded output.
@@ -473,39 +408,9 @@ def _told(probed: Probed, chosen: Sequence[Device], reasons: Sequence[str]) -> P
     return Probed(devices, (*before, newest._replace(reason=reason)))
 
 
-# NVIDIA's devices by NVML itself, through ctypes: the same answers as nvidia-ml-py, where that is not
-# installed.
+# Whether NVIDIA's driver is there at all.
 
-# Longest texts in NVML's version 2: 96 characters each.
-TEXT_BYTES = 96
-MEMORY_V2 = 0x02000028  # version 2 of a structure of 40 bytes
-
-
-class _Memory(ctypes.Structure):
-    """nvmlMemory_t, in bytes; what the driver reserves counts as used."""
-
-    _fields_ = (("total", ctypes.c_uint64), ("free", ctypes.c_uint64), ("used", ctypes.c_uint64))
-
-
-class _MemoryV2(ctypes.Structure):
-    """nvmlMemory_v2_t, in bytes; the total is reserved + free + used."""
-
-    _fields_ = (
-        ("version", ctypes.c_uint32),
-        ("total", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64),
-        ("free", ctypes.c_uint64),
-        ("used", ctypes.c_uint64),
-    )
-
-
-class _Busy(ctypes.Structure):
-    """nvmlUtilization_t, in percent."""
-
-    _fields_ = (("gpu", ctypes.c_uint32), ("memory", ctypes.c_uint32))
-
-
-_OTHERS = ("libnvidia-ml.so.1",)
+_LIBRARIES = ("libnvidia-ml.so.1",)
 # Beside the system's own libraries, or, with older drivers, in a folder of theirs.
 _WINDOWS = (
     rf"{os.environ.get('WINDIR', 'C:/Windows')}\System32\nvml.dll",
@@ -513,103 +418,38 @@ _WINDOWS = (
 )
 
 
-def library() -> ctypes.CDLL | None:
-    """Return NVML's library, loaded; None where there is none, which is known in a fraction of a millisecond."""
-    for name in _WINDOWS if sys.platform == "win32" else _OTHERS:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    return None
+def has_nvml() -> bool:
+    """Return whether NVIDIA's library can be loaded, in a fraction of a millisecond if there is none."""
+    for name in _WINDOWS if sys.platform == "win32" else _LIBRARIES:
+        with suppress(OSError):
+            ctypes.CDLL(name)
+            return True
+    return False
 
 
-class Nvml:
-    """NVIDIA's devices in the order of the bus."""
+# What all sources have in common.
 
-    name = "nvml"
 
-    def __init__(self, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._main = main
+class GpuSource(ABC):
+    """One place to look for devices."""
+
+    name: ClassVar[str]
 
     def probe(self) -> Probed:
-        """Return what NVML says now; never raises."""
-        said: list[Probed] = []
+        """Return the devices it finds now; never raises."""
+        return looked(self.name, self._look)
 
-        def look_at(_: Look) -> None:
-            said.append(as_devices(_Calls(library()), self.name, self._main))
-
-        failed = looked(self.name, look_at)
-        return said[0] if said else failed
+    @abstractmethod
+    def _look(self, look: Look) -> None:
+        """Add what is found to `look`."""
 
 
-class _Calls:
-    """`core.nvml.Nvml` by ctypes. A handle is a pointer of NVML's own, never looked into."""
+class VendorProgram(GpuSource):
+    """A vendor's program, whose output is read."""
 
-    def __init__(self, loaded: ctypes.CDLL | None) -> None:
-        self._library = loaded
-
-    def start(self) -> int:
-        return LIBRARY_NOT_FOUND if self._library is None else self._call("nvmlInit_v2")
-
-    def stop(self) -> None:
-        self._call("nvmlShutdown")
-
-    def count(self) -> tuple[int, int | None]:
-        number = ctypes.c_uint()
-        code = self._call("nvmlDeviceGetCount_v2", ctypes.byref(number))
-        return code, None if code else number.value
-
-    def card(self, index: int) -> tuple[int, ctypes.c_void_p | None]:
-        handle = ctypes.c_void_p()
-        code = self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(handle))
-        return code, None if code else handle
-
-    def instances(self, card: ctypes.c_void_p) -> tuple[int, int | None]:
-        now, later, most = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
-        code = self._call("nvmlDeviceGetMigMode", card, ctypes.byref(now), ctypes.byref(later))
-        if code or not now.value:
-            return code, None if code else 0
-        code = self._call("nvmlDeviceGetMaxMigDeviceCount", card, ctypes.byref(most))
-        return code, None if code else most.value
-
-    def instance(self, card: ctypes.c_void_p, index: int) -> tuple[int, ctypes.c_void_p | None]:
-        handle = ctypes.c_void_p()
-        code = self._call("nvmlDeviceGetMigDeviceHandleByIndex", card, ctypes.c_uint(index), ctypes.byref(handle))
-        return code, None if code else handle
-
-    def memory(self, handle: ctypes.c_void_p, version: int) -> tuple[int, tuple[int, int] | None]:
-        if version == 2:
-            second = _MemoryV2(version=MEMORY_V2)
-            code = self._call("nvmlDeviceGetMemoryInfo_v2", handle, ctypes.byref(second))
-            return code, None if code else (int(second.total), int(second.free))
-        first = _Memory()
-        code = self._call("nvmlDeviceGetMemoryInfo", handle, ctypes.byref(first))
-        return code, None if code else (int(first.total), int(first.free))
-
-    def uuid(self, handle: ctypes.c_void_p) -> tuple[int, str | None]:
-        return self._text("nvmlDeviceGetUUID", handle)
-
-    def title(self, handle: ctypes.c_void_p) -> tuple[int, str | None]:
-        return self._text("nvmlDeviceGetName", handle)
-
-    def busy(self, handle: ctypes.c_void_p) -> tuple[int, int | None]:
-        rates = _Busy()
-        code = self._call("nvmlDeviceGetUtilizationRates", handle, ctypes.byref(rates))
-        return code, None if code else int(rates.gpu)
-
-    def _text(self, function: str, handle: ctypes.c_void_p) -> tuple[int, str | None]:
-        text = ctypes.create_string_buffer(TEXT_BYTES)
-        code = self._call(function, handle, text, ctypes.c_uint(TEXT_BYTES))
-        return code, None if code else text.value.decode("utf-8", "replace")
-
-    def _call(self, function: str, *arguments: object) -> int:
-        """Call a function of the library; every argument is of a C type already, so none can be passed too short."""
-        try:
-            called = getattr(self._library, function)
-        except AttributeError:
-            return FUNCTION_NOT_FOUND
-        called.restype = ctypes.c_int
-        return int(called(*arguments))
+    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
+        self._commands = commands or Commands()
+        self._main = main
 
 
 # NVIDIA's devices by the command that comes with the driver. It knows no MIG devices.
@@ -617,18 +457,10 @@ class _Calls:
 QUERY = "--query-gpu=index,uuid,name,memory.total,memory.free,memory.used,utilization.gpu"
 
 
-class NvidiaSmi:
+class NvidiaSmi(VendorProgram):
     """One line for each device, in the order of the bus."""
 
     name = "nvidia_smi"
-
-    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._commands = commands or Commands()
-        self._main = main
-
-    def probe(self) -> Probed:
-        """Return what it prints, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         printed = self._commands.run("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
@@ -699,18 +531,10 @@ def _rest(total: int, used: int | None) -> int | None:
 # exit code of 1.
 
 
-class AmdSmi:
+class AmdSmi(VendorProgram):
     """Each device that it lists, by its number."""
 
     name = "amd_smi"
-
-    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._commands = commands or Commands()
-        self._main = main
-
-    def probe(self) -> Probed:
-        """Return what it prints, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         metric = self._commands.run("amd-smi", "metric", "--mem-usage", "--json")
@@ -763,7 +587,7 @@ def _by_number(printed: Printed) -> dict[int, Mapping[str, object]]:
 AMD = "0x1002"
 
 
-class Amdgpu:
+class Amdgpu(GpuSource):
     """Each card of AMD's in the order of the kernel's numbers; `root` is where `sys` is looked for."""
 
     name = "amdgpu"
@@ -771,10 +595,6 @@ class Amdgpu:
     def __init__(self, root: Path = _SYSTEM, main: Callable[[], MainMemory | None] = main_memory) -> None:
         self._cards = root / "sys" / "class" / "drm"
         self._main = main
-
-    def probe(self) -> Probed:
-        """Return what /sys says, as devices numbered from 0; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         try:
@@ -828,18 +648,10 @@ _KEYS = (
 )
 
 
-class RocmSmi:
+class RocmSmi(VendorProgram):
     """Each card that it lists, by its number."""
 
     name = "rocm_smi"
-
-    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._commands = commands or Commands()
-        self._main = main
-
-    def probe(self) -> Probed:
-        """Return what it prints, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         printed = self._commands.run("rocm-smi", "--showmeminfo", "vram", "gtt", "--json")
@@ -869,7 +681,7 @@ LARGE_BYTES = 36 << 30
 _PRESSURES: Mapping[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
-class Apple:
+class Apple(GpuSource):
     """The one device of a Mac with a chip of Apple's."""
 
     name = "apple"
@@ -877,10 +689,6 @@ class Apple:
     def __init__(self, commands: Commands | None = None, platform: str = sys.platform) -> None:
         self._commands = commands or Commands()
         self._platform = platform
-
-    def probe(self) -> Probed:
-        """Return the device, or that there is none; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         if self._platform != "darwin":
@@ -943,7 +751,7 @@ def installed() -> bool:
         return False
 
 
-class Ggml:
+class Ggml(GpuSource):
     """llama.cpp's devices in llama.cpp's order; on Linux asked only where there is a sign of any."""
 
     name = "ggml"
@@ -960,10 +768,6 @@ class Ggml:
         self._root = root
         self._platform = platform
         self._can_ask = can_ask
-
-    def probe(self) -> Probed:
-        """Return what llama.cpp says, as devices; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         if self._platform == "linux" and not any((self._root / sign).exists() for sign in SIGNS):
@@ -1000,17 +804,13 @@ def _rows(said: object) -> list[Mapping[str, object]] | None:
 # this.
 
 
-class Torch:
+class Torch(GpuSource):
     """PyTorch's devices in PyTorch's order, in which CUDA_VISIBLE_DEVICES has been seen to already."""
 
     name = "torch"
 
     def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
         self._modules = sys.modules if modules is None else modules
-
-    def probe(self) -> Probed:
-        """Return what PyTorch says; never raises."""
-        return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
         torch = self._modules.get("torch")

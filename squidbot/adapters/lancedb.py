@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from lancedb.index import IvfFlat
 
-from squidbot.adapters.common.embeddings import FAILURES, OUTGROWN, VIEWS, KeptIndex, UnusableError, lists_for, misfit
+from squidbot.adapters.common.embeddings import FAILURES, VIEWS, KeptIndex, UnusableError, lists_for, misfit
 from squidbot.adapters.common.files import OWN_FILE, OWN_FOLDER, lock, make_folder, open_own, sync
 from squidbot.core.errors import StoreError
 from squidbot.core.vectors import Near, Stamp
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
 
 
 class Table:
-    """One table in a folder of its own; nothing of it is changed once it has been written."""
+    """One table in a folder of its own, written once and then only read."""
 
     def __init__(self, folder: Path, lists: int) -> None:
         """Open it; `lists`: how many its index has, 0 for none.
@@ -120,25 +120,6 @@ class Table:
         _clean(made)
         return Table(folder, lists)
 
-    def grown(self, folder: Path, batch: pa.RecordBatch) -> Table:
-        """Return a table with these rows, and some more, in another folder; files that are the same are linked.
-
-        Raises:
-            RuntimeError, ValueError, OSError: LanceDB can't, or the disk failed.
-        """
-        shutil.copytree(self.folder, folder, copy_function=_linked)
-        table = lancedb.connect(str(folder)).open_table(NAME)
-        table.add(batch)
-        _clean(table)
-        return Table(folder, self.lists)
-
-
-def _linked(source: str, target: str) -> str:
-    with suppress(OSError):  # where a disk has no links
-        os.link(source, target)
-        return target
-    return shutil.copy2(source, target)
-
 
 def _clean(table: Any) -> None:  # noqa: ANN401  # LanceDB's own
     """Put small files together, new rows into the index, and leave no older version."""
@@ -161,44 +142,24 @@ def as_batch(entries: Sequence[Entry], vectors: np.ndarray) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=_schema(vectors.shape[1]))
 
 
-# What came since the table was written: its rows and vectors in memory, each compared.
-
-FEWEST_ROWS = 64
+# What came since the table was written, compared one by one.
 
 
 class Held:
-    """Entries in memory, by their places."""
+    """Entries in memory, by their places, in the order of their coming."""
 
     def __init__(self, dimensions: int) -> None:
         """Hold nothing yet."""
-        self._matrix = np.zeros((FEWEST_ROWS, dimensions), np.float32)
-        self._entries: list[Entry | None] = []
-        self._rows: dict[int, int] = {}
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._rows)
-
-    def __contains__(self, place: int) -> bool:
-        """Return whether one is there."""
-        return place in self._rows
-
-    @property
-    def places(self) -> Iterable[int]:
-        """Their places."""
-        return self._rows.keys()
-
-    @property
-    def entries(self) -> list[Entry]:
-        """All of them, in the order of their coming."""
-        return [each for each in self._entries if each is not None]
+        self._dimensions = dimensions
+        self.entries: dict[int, Entry] = {}
+        self._vectors: np.ndarray | None = None
 
     @property
     def vectors(self) -> np.ndarray:
         """Their vectors, a row each."""
-        rows = [row for row, each in enumerate(self._entries) if each is not None]
-        vectors: np.ndarray = self._matrix[rows]
-        return vectors
+        if self._vectors is None:
+            self._vectors = self._matrix([*self.entries.values()])
+        return self._vectors
 
     def add(self, entries: Sequence[Entry]) -> None:
         """Take entries in, all or nothing.
@@ -206,48 +167,36 @@ class Held:
         Raises:
             StoreError: a vector has another number of dimensions, or a number that is not finite.
         """
-        vectors = self._checked(entries)
-        end = len(self._entries) + len(entries)
-        if end > len(self._matrix):
-            larger = np.zeros((max(end, 2 * len(self._matrix)), self._matrix.shape[1]), np.float32)
-            larger[: len(self._entries)] = self._matrix[: len(self._entries)]
-            self._matrix = larger
-        self._matrix[len(self._entries) : end] = vectors
-        self._rows.update((each.place, row) for row, each in enumerate(entries, len(self._entries)))
-        self._entries.extend(entries)
+        self._matrix(entries)
+        self.entries.update((each.place, each) for each in entries)
+        self._vectors = None
 
     def pop(self, place: int) -> Entry | None:
-        """Take one out, and return it; None where it was not there."""
-        row = self._rows.pop(place, None)
-        if row is None:
-            return None
-        entry, self._entries[row] = self._entries[row], None
-        self._matrix[row] = 0
+        """Take one out, and return it; None if it was not there."""
+        entry = self.entries.pop(place, None)
+        if entry is not None:
+            self._vectors = None
         return entry
 
-    def nearest(self, vector: np.ndarray, limit: int, view: int) -> list[Near]:
-        """Return the nearest that a view sees, best first, ties newest place first."""
-        seen = [each.place for each in self.entries if view in each.views]
-        if not seen:
-            return []
-        cosines = self._matrix[[self._rows[place] for place in seen]] @ vector
-        found = (Near(place, float(cosine)) for place, cosine in zip(seen, cosines, strict=True))
-        return sorted(found, key=lambda near: (-near.cosine, -near.place))[:limit]
+    def nearest(self, vector: np.ndarray, view: int) -> list[Near]:
+        """Return all that a view sees, in any order."""
+        seen = [(row, each.place) for row, each in enumerate(self.entries.values()) if view in each.views]
+        cosines = self.vectors[[row for row, _ in seen]] @ vector if seen else ()
+        return [Near(place, float(cosine)) for (_, place), cosine in zip(seen, cosines, strict=True)]
 
-    def _checked(self, entries: Sequence[Entry]) -> np.ndarray:
-        dimensions = self._matrix.shape[1]
-        vectors = np.zeros((len(entries), dimensions), np.float32)
+    def _matrix(self, entries: Sequence[Entry]) -> np.ndarray:
+        vectors = np.zeros((len(entries), self._dimensions), np.float32)
         for row, each in enumerate(entries):
-            if len(each.vector) == 4 * dimensions:
+            if len(each.vector) == 4 * self._dimensions:
                 vectors[row] = np.frombuffer(each.vector, "<f4")
-            if len(each.vector) != 4 * dimensions or not np.isfinite(vectors[row]).all():
-                raise misfit(each, dimensions)
+            if len(each.vector) != 4 * self._dimensions or not np.isfinite(vectors[row]).all():
+                raise misfit(each, self._dimensions)
         return vectors
 
 
 # Which of the tables in a folder counts, and whether its files are as they were written.
 
-FORMAT = "squidbot vectors by LanceDB 1"
+FORMAT = "squidbot vectors by LanceDB 2"
 TABLE_NAME = "index.json"
 CHUNK_BYTES = 1 << 20
 
@@ -260,7 +209,6 @@ class Said(NamedTuple):
         stamp: what is in it: model, dimensions, vectors, digest.
         last: the highest place that was ever taken in.
         lists: for how many lists its index was made; 0 where every vector is compared.
-        made_for: how many vectors the lists were made for.
         files: size and checksum of each of its files, by the path below the table.
     """
 
@@ -268,7 +216,6 @@ class Said(NamedTuple):
     stamp: tuple[str, int, int, int]
     last: int
     lists: int
-    made_for: int
     files: dict[str, tuple[int, int]]
 
 
@@ -296,7 +243,7 @@ def read(folder: Path) -> Said:
         model, dimensions, vectors, digest = said["stamp"]
         files = {str(name): (int(size), int(check)) for name, (size, check) in said["files"].items()}
         stamp = (str(model), int(dimensions), int(vectors), int(digest))
-        return Said(str(said["table"]), stamp, int(said["last"]), int(said["lists"]), int(said["made_for"]), files)
+        return Said(str(said["table"]), stamp, int(said["last"]), int(said["lists"]), files)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnusableError(f"{TABLE_NAME} is none of ours") from error
 
@@ -331,10 +278,8 @@ def next_table(folder: Path) -> str:
     return str(max((int(each.name) for each in folder.iterdir() if each.name.isdecimal()), default=0) + 1)
 
 
-def publish(folder: Path, said: Said, known: Said | None) -> Said:
+def publish(folder: Path, said: Said) -> Said:
     """Let a table count from now on, durably, and delete all others; returns what is said with the files.
-
-    `known`: what was said of the table that it grew from, which may share files with it.
 
     Raises:
         OSError: the disk failed; the old table counts.
@@ -344,12 +289,9 @@ def publish(folder: Path, said: Said, known: Said | None) -> Said:
     for made in (table, *(path for path in table.rglob("*") if path.is_dir())):  # LanceDB makes them for all to read
         made.chmod(OWN_FOLDER)
     for name in _names(table):
-        if known and name in known.files and _is(folder / known.table / name, table / name):
-            files[name] = known.files[name]
-        else:
-            (table / name).chmod(OWN_FILE)
-            sync(table / name)
-            files[name] = _checksum(table / name)
+        (table / name).chmod(OWN_FILE)
+        sync(table / name)
+        files[name] = _checksum(table / name)
     said = said._replace(files=files)
     data = json.dumps({"format": FORMAT, **said._asdict()}).encode()
     part = folder / f"{TABLE_NAME}.part"
@@ -381,10 +323,6 @@ def _delete_but(folder: Path, kept: str | None) -> None:
     for each in folder.iterdir():
         if each.name.isdecimal() and each.name != kept:
             shutil.rmtree(each, ignore_errors=sys.platform == "win32")  # there no file is deleted that is open
-
-
-def _is(old: Path, new: Path) -> bool:
-    return old.exists() and old.samefile(new)
 
 
 def _names(table: Path) -> list[str]:
@@ -453,7 +391,7 @@ class LanceIndex(KeptIndex):
     def places(self) -> Sequence[int]:
         """Return the places of what it holds, ascending."""
         with self._lock:
-            return sorted(chain((p for p in self._rows.places.tolist() if p not in self._gone), self._held.places))
+            return sorted(chain((p for p in self._rows.places.tolist() if p not in self._gone), self._held.entries))
 
     def add(self, entries: Sequence[Entry]) -> None:
         """Take entries in, all or nothing. A place that is there stays as it is.
@@ -463,7 +401,7 @@ class LanceIndex(KeptIndex):
         """
         with self._lock:
             self._put(entries)
-            if len(self._held) > self._held_vectors:
+            if len(self._held.entries) > self._held_vectors:
                 self._save_unasked()
 
     def remove(self, places: Sequence[int]) -> int:
@@ -520,7 +458,7 @@ class LanceIndex(KeptIndex):
         return int(np.searchsorted(self._rows.places, place))
 
     def _has(self, place: int) -> bool:
-        if place in self._held:
+        if place in self._held.entries:
             return True
         row = self._row(place)
         found = row < len(self._rows.places) and int(self._rows.places[row]) == place
@@ -537,7 +475,7 @@ class LanceIndex(KeptIndex):
 
     def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
         vector = np.array(asked, np.float32)
-        return [*self._held.nearest(vector, limit, view), *self._written(vector, limit, view)]
+        return [*self._held.nearest(vector, view), *self._written(vector, limit, view)]
 
     def _written(self, asked: np.ndarray, limit: int, view: int) -> list[Near]:
         """Return the nearest of the folder; of a folder whose table another process has replaced, of the new one."""
@@ -568,7 +506,7 @@ class LanceIndex(KeptIndex):
         self._empty()
         self._open(path)
         self._drop([*gone])
-        self._put(held.entries)
+        self._put([*held.entries.values()])
         self._last = max(self._last, last)
 
     def _write(self, path: Path) -> None:
@@ -578,25 +516,13 @@ class LanceIndex(KeptIndex):
     def _write_alone(self, path: Path) -> None:
         if self._said is not None and self._said.table != counting(path):
             self._take_over(path)
-        name, old, lists, made_for = next_table(path), self._said, *self._lists_due()
-        batch = as_batch(self._held.entries, self._held.vectors)
-        if self._table is None or self._gone or lists != self.lists:
-            kept = self._table.batches(self._gone) if self._table else iter(())
-            table, old = Table.written(path / name, chain(kept, [batch]), self._stamp.dimensions, lists), None
-        else:
-            table = self._table.grown(path / name, batch)
+        name, count = next_table(path), self._stamp.vectors
+        lists = lists_for(count) if count > self._exact_vectors else 0
+        kept = self._table.batches(self._gone) if self._table else iter(())
+        batch = as_batch([*self._held.entries.values()], self._held.vectors)
+        table = Table.written(path / name, chain(kept, [batch]), self._stamp.dimensions, lists)
         rows = self._rows_of(table, self._stamp)
-        said = Said(name, (*self._stamp[:2], *self._stamp[2:]), self._last, lists, made_for, {})
-        self._hold(publish(path, said, old), table, rows)
-
-    def _lists_due(self) -> tuple[int, int]:
-        """Return how many lists there should be, and for how many vectors they are made."""
-        count, made_for = self._stamp.vectors, self._said.made_for if self._said else 0
-        if count <= self._exact_vectors:
-            return 0, 0
-        if self._said and self.lists and made_for / OUTGROWN <= count <= OUTGROWN * made_for:
-            return self.lists, made_for
-        return lists_for(count), count
+        self._hold(publish(path, Said(name, self._stamp, self._last, lists, {})), table, rows)
 
     def _rows_of(self, table: Table, due: Sequence[object]) -> Rows:
         """Return whose vectors a table has.

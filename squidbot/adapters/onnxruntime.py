@@ -1,213 +1,92 @@
-"""Sentence models that were exported as ONNX, run by onnxruntime, those in 8 bits, too."""
+"""Texts as vectors: sentence models that were exported as ONNX, run by onnxruntime, with their own tokenizers."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as failures
+from tokenizers import Tokenizer
 
-from squidbot.adapters.common.embeddings import (
-    AROUND_TOKENS,
-    Pooling,
-    check_modules,
-    cut,
-    known_even,
-    object_in,
-    pooling_of,
-)
+from squidbot.adapters.common.embeddings import known_even
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
-from squidbot.core.tokens.wordpiece import WordPiece
 from squidbot.core.vectors import unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-# What the folder of an exported model says: its file, its tokens, how the vectors of these become
-# one.
+__all__ = ["OnnxEmbedder"]
 
 # Where sentence-transformers and optimum put what they export.
 FILES = ("model.onnx", "onnx/model.onnx")
-ELSEWHERE = "a file of it in GGUF runs by llama.cpp or Ollama"
-EXPORT = "pip install 'optimum-onnx[onnxruntime]' && optimum-cli export onnx --model NAME FOLDER"
-
-
-class Folder(NamedTuple):
-    """What is known of a model before its network is read.
-
-    Attributes:
-        network: the file of ONNX.
-        pooling: which vectors of tokens become a text's: the mean of all, or that of the token before them.
-        piece_tokens: how many tokens are read at once; its own around them are not counted.
-        pieces: its tokens.
-    """
-
-    network: Path
-    pooling: Pooling
-    piece_tokens: int
-    pieces: WordPiece
-
-
-def read_folder(model: str | Path) -> Folder:
-    """Read what is beside a network: `model` is the folder of an exported model, or the file of ONNX in it.
-
-    Raises:
-        ConfigError: there is no exported model.
-        ModelFileError: a file can't be read, or the model is of a kind that is not run here.
-    """
-    network = _network(Path(model).expanduser())
-    folder = network.parent if (network.parent / "tokenizer.json").exists() else network.parent.parent
-    check_modules(folder)
-    config = object_in(folder / "config.json")
-    said = [
-        config.get("max_position_embeddings"),
-        object_in(folder / "sentence_bert_config.json", {}).get("max_seq_length"),
-    ]
-    windows = [size for size in said if type(size) is int]
-    if not windows or min(windows) <= AROUND_TOKENS:
-        raise ModelFileError(f"max_position_embeddings is not the size of a window @ {folder / 'config.json'}")
-    pieces = _pieces(folder / "tokenizer.json")
-    return Folder(network, pooling_of(folder), min(windows) - AROUND_TOKENS, pieces)
-
-
-def _network(path: Path) -> Path:
-    if path.suffix == ".onnx" and path.is_file():
-        return path
-    found = next((path / name for name in FILES if (path / name).is_file()), None)
-    if found is not None:
-        return found
-    if (path / "model.safetensors").is_file():
-        raise ConfigError(f'no exported model @ {path}: as it is, "numpy:{path}" runs it; or export it: {EXPORT}')
-    raise ConfigError(f"no exported model @ {path}: expected a folder with model.onnx and tokenizer.json; {EXPORT}")
-
-
-def _pieces(path: Path) -> WordPiece:
-    """Return the tokens of a tokenizer of BERT's uncased kind, which is the only one that is read here."""
-    told = object_in(path)
-    model, form = _part(told, "model"), _part(told, "normalizer")
-    kind = model.get("type")
-    if kind != "WordPiece":
-        raise ModelFileError(f"its tokenizer is {kind!r}, and 'WordPiece' is read here; {ELSEWHERE} @ {path}")
-    if form.get("type") != "BertNormalizer" or form.get("lowercase") is not True or form.get("strip_accents") is False:
-        raise ModelFileError(f"a vocabulary with capitals or accents is not read here; {ELSEWHERE} @ {path}")
-    vocabulary = _part(model, "vocab")
-    tokens = sorted(vocabulary, key=lambda token: cast("int", vocabulary[token]))
-    if [vocabulary[token] for token in tokens] != [*range(len(tokens))]:
-        raise ModelFileError(f"can't be read @ {path}: the ids of its tokens have gaps")
-    try:
-        return WordPiece(tokens)
-    except ValueError as error:
-        raise ModelFileError(f"can't be read @ {path}: {error}") from error
-
-
-def _part(told: dict[str, object], key: str) -> dict[str, object]:
-    part = told.get(key)
-    return part if isinstance(part, dict) else {}
-
-
-# A file of ONNX as a network: tokens in, a vector for each, or one for all, out.
-
-# Its exceptions have no root of their own.
+# onnxruntime's exceptions have no base class of their own.
 FAILURES = (
     failures.EngineError, failures.EPFail, failures.Fail, failures.InvalidArgument, failures.InvalidGraph,
     failures.InvalidProtobuf, failures.ModelLoaded, failures.NoModel, failures.NoSuchFile, failures.NotImplemented,
     failures.RuntimeException,
 )  # fmt: skip
-# What exports of sentence models take, beside the tokens.
-KNOWN = ("input_ids", "attention_mask", "token_type_ids")
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 ERRORS_ONLY = 3
 
 
-class Network:
-    """A network that threads share, on the CPU."""
+class OnnxEmbedder:
+    """A sentence model on the CPU. Its vectors are those of sentence-transformers, up to rounding.
 
-    def __init__(self, path: Path) -> None:
-        """Read it.
+    Texts of any length are embedded whole: a text longer than the model's window is split, and its vector is the mean
+    over all parts. Each part runs alone, because a model quantized to 8 bits rounds by what else is in the batch.
+    Threads may share an embedder.
+    """
+
+    def __init__(self, model: str | Path) -> None:
+        """Open an exported model's folder, or one of several `.onnx` files in it.
 
         Raises:
-            ModelFileError: it can't be read, or takes or gives something else than is run here.
+            ConfigError: there is no exported model.
+            ModelFileError: a file can't be read, or the model needs something that squidbot does not run.
         """
+        self._path = path = _network(Path(model).expanduser())
+        folder = path.parent if (path.parent / "tokenizer.json").exists() else path.parent.parent
+        _check_modules(folder)
+        pooling = _pooling(folder)
+        self._first_only = pooling == "cls"
+        window = _window(folder)
+        self._tokenizer = _tokenizer(folder / "tokenizer.json", window)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = ERRORS_ONLY
         try:
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except FAILURES as error:
-            raise ModelFileError(f"onnxruntime can't read it: {_said(error)} @ {path}") from error
-        self._path = path
+            raise ModelFileError(f"onnxruntime can't read it: {_line(error)} @ {path}") from error
         self._inputs = [each.name for each in self._session.get_inputs()]
-        unknown = [name for name in self._inputs if name not in KNOWN]
-        if unknown or "input_ids" not in self._inputs:
-            raise ModelFileError(f"its inputs are {self._inputs}, and {[*KNOWN]} are known here @ {path}")
-        shapes = {each.name: len(each.shape) for each in self._session.get_outputs()}
-        # Vectors of the tokens go first: how they become one is said beside the file.
-        self._output = next((name for rank in (3, 2) for name in shapes if shapes[name] == rank), "")
+        if "input_ids" not in self._inputs or not {*self._inputs} <= {*INPUTS}:
+            raise ModelFileError(f"its inputs are {self._inputs}; squidbot provides {[*INPUTS]} @ {path}")
+        ranks = {len(each.shape): each.name for each in reversed(self._session.get_outputs())}
+        # Prefer the vectors of the tokens (rank 3): the folder says how to pool them.
+        self._output = ranks.get(3) or ranks.get(2) or ""
         if not self._output:
-            raise ModelFileError(f"no output of it is vectors: {[*shapes]} @ {path}")
-        self.pools = shapes[self._output] == 2
-        self.width = int(self.states([0, 0]).shape[1])
-
-    def states(self, ids: Sequence[int]) -> np.ndarray:
-        """Return the vector of each token of a text, a row each; of a network that pools itself one row.
-
-        Raises:
-            LLMError: the network failed on it.
-        """
-        tokens = np.array([ids], np.int64)
-        given = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
-        try:
-            (made,) = self._session.run([self._output], {name: given[name] for name in self._inputs})
-        except FAILURES as error:
-            raise LLMError("unusable", f"onnxruntime failed: {_said(error)} @ {self._path}") from error
-        states: np.ndarray = made if self.pools else made[0]
-        return states
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
-
-
-# Texts as vectors by a sentence model that was exported as ONNX.
-
-
-class OnnxEmbedder:
-    """A sentence model run by onnxruntime; the vectors are those of sentence-transformers, but for rounding.
-
-    No text is too long and none is cut: one that is longer than the model's window is read in pieces, and its vector
-    is the mean of all. Each piece goes through alone: in one batch with others, a network of 8 bits rounds by what
-    stands beside it, and the same text would have many vectors. Threads share the network.
-    """
-
-    def __init__(self, model: str | Path) -> None:
-        """Open the folder of an exported model, or the file of ONNX in it, which names one of several.
-
-        Raises:
-            ConfigError: there is no exported model.
-            ModelFileError: it can't be read, or is of a kind that is not run here.
-        """
-        folder = read_folder(model)
-        self._network = Network(folder.network)
-        self._folder = folder
-        pooling = "own" if self._network.pools else folder.pooling
-        self._name = f"onnx-{self._network.width}-{pooling}-{folder.piece_tokens}:{_digest(folder.network)}"
+            raise ModelFileError(f"none of its outputs is vectors: {[*ranks.values()]} @ {path}")
+        self._pools = 3 not in ranks
+        self._dimensions = int(self._states(self._tokenizer.encode("").ids).shape[1])
+        self._name = f"onnx-{self._dimensions}-{'own' if self._pools else pooling}-{window}:{_digest(path)}"
 
     @property
     def name(self) -> str:
-        """What makes the vectors, by its weights: the same wherever the model's folder lies, and whatever its name."""
+        """The model, identified by its weights: the same name wherever the folder lies."""
         return self._name
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        return self._network.width
+        return self._dimensions
 
     @cached_property
     def even(self) -> float | None:
-        """By how much the nearest text stands out that answers a question as likely as not; None: not measured.
+        """By how much the nearest text stands out that is as likely as not an answer; None: not measured.
 
         Raises:
             LLMError: a vector has no direction: the weights are damaged.
@@ -223,22 +102,113 @@ class OnnxEmbedder:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        pieces = cut(text, self._folder.pieces, self._folder.piece_tokens)
-        states = np.concatenate([self._pooled(self._network.states(piece)) for piece in pieces])
+        # tokenizers takes no lone surrogates.
+        encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
+        states = [self._states(part.ids) for part in (encoded, *encoded.overflowing)]
+        pooled = np.concatenate([each[:1] if self._first_only else each for each in states])
         try:
-            return unit(states.astype(np.float64).mean(axis=0).tolist())
+            return unit(pooled.astype(np.float64).mean(axis=0).tolist())
         except ValueError as error:
-            raise LLMError("unusable", f"{error}: the weights are damaged @ {self._folder.network}") from error
+            raise LLMError("unusable", f"{error}: the weights are damaged @ {self._path}") from error
 
-    def _pooled(self, states: np.ndarray) -> np.ndarray:
-        return states[:1] if self._folder.pooling == "cls" else states
+    def _states(self, ids: Sequence[int]) -> np.ndarray:
+        """Return the vector of each token, a row each; one row if the network pools itself."""
+        tokens = np.array([ids], np.int64)
+        values = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
+        try:
+            (made,) = self._session.run([self._output], {name: values[name] for name in self._inputs})
+        except FAILURES as error:
+            raise LLMError("unusable", f"onnxruntime failed: {_line(error)} @ {self._path}") from error
+        states: np.ndarray = made if self._pools else made[0]
+        return states
+
+
+def _network(path: Path) -> Path:
+    """Return the `.onnx` file that a path means."""
+    if path.suffix == ".onnx" and path.is_file():
+        return path
+    found = next((path / name for name in FILES if (path / name).is_file()), None)
+    if found is None:
+        export = "pip install 'optimum-onnx[onnxruntime]' && optimum-cli export onnx --model NAME FOLDER"
+        raise ConfigError(f"no exported model @ {path}: expected a folder with model.onnx and tokenizer.json; {export}")
+    return found
+
+
+def _window(folder: Path) -> int:
+    """Return how many tokens the model reads at once, its special tokens included."""
+    sizes = [
+        _json(folder / "config.json").get("max_position_embeddings"),
+        _json(folder / "sentence_bert_config.json", {}).get("max_seq_length"),
+        _json(folder / "tokenizer_config.json", {}).get("model_max_length"),
+    ]
+    windows = [size for size in sizes if type(size) is int]
+    if not windows or min(windows) < 3:
+        raise ModelFileError(f"max_position_embeddings is not the size of a window @ {folder / 'config.json'}")
+    return min(windows)
+
+
+def _tokenizer(path: Path, window: int) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(window)  # the rest of a text is in `overflowing`
+        tokenizer.encode_special_tokens = True  # "[SEP]" in a text is that text, not the token
+    except Exception as error:  # tokenizers raises nothing more specific
+        raise ModelFileError(f"can't be read @ {path}: {_line(error)}") from error
+    return tokenizer
+
+
+def _check_modules(folder: Path) -> None:
+    """Refuse a model with parts behind the pooling that squidbot does not run.
+
+    Raises:
+        ModelFileError: it has one, or the list of its parts can't be read.
+    """
+    path = folder / "modules.json"
+    for module in _json(path, [], list):
+        kind = str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else ""
+        if kind not in {"Transformer", "Pooling", "Normalize"}:
+            raise ModelFileError(f"its part {kind!r} is not run here @ {path}")
+
+
+def _pooling(folder: Path) -> str:
+    """Return which token vectors make a text's vector: "mean" of all, or "cls", the first one's."""
+    said = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    modes = [key for key, value in said.items() if key.startswith("pooling_mode_") and value is True]
+    names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    if len(modes) != 1 or modes[0] not in names:
+        raise ModelFileError(f"{' and '.join(modes) or 'no pooling'} is not run here @ {folder / '1_Pooling'}")
+    return names[modes[0]]
+
+
+def _json(path: Path, default: object = None, kind: type = dict) -> Any:  # noqa: ANN401  # JSON
+    """Return the JSON object or list in a file, or a default if there is no file.
+
+    Raises:
+        ModelFileError: it can't be read, is something else, or is missing and there is no default.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        if default is None:
+            raise ModelFileError(f"not there @ {path}") from error
+        return default
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"can't be read @ {path}: {error}") from error
+    if not isinstance(found, kind):
+        raise ModelFileError(f"expected {'a list' if kind is list else 'an object'} @ {path}")
+    return found
 
 
 def _digest(network: Path) -> str:
-    """Return what tells a network from any other: of all of it, and of the weights that large ones keep beside it."""
+    """Return a digest of the network and of the weights that large models keep in a file beside it."""
     digest = hashlib.blake2b(digest_size=6)
     for path in (network, *sorted(network.parent.glob(f"{network.name}_data*"))):
         with path.open("rb") as file:
             while data := file.read(1 << 20):
                 digest.update(data)
     return digest.hexdigest()
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

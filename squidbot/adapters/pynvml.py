@@ -1,27 +1,43 @@
-"""GPU probe over nvidia-ml-py, NVIDIA's own Python face of NVML.
+"""NVIDIA's devices by nvidia-ml-py, NVIDIA's own Python interface to NVML.
 
 Its module is called pynvml; a package of that name is deprecated, and not what to install.
 """
 
 from __future__ import annotations
 
-import ctypes
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import pynvml
 
-from squidbot.core.devices import FUNCTION_NOT_FOUND, SUCCESS, UNKNOWN, MainMemory, Probed, Tried, as_devices, shown
+from squidbot.core.devices import Device, Look, MainMemory, Probed, Unanswered, looked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["PynvmlProbe"]
 
-_Value = TypeVar("_Value")
+# A higher count is a mistake: no machine has so many cards, and a card has at most 7 or 8 MIG devices.
+MOST_CARDS = 256
+MOST_INSTANCES = 64
+_REASONS = {
+    pynvml.NVML_ERROR_NOT_SUPPORTED: "it does not tell",
+    pynvml.NVML_ERROR_NO_PERMISSION: "the permission to ask it is missing",
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA driver is not loaded",
+    pynvml.NVML_ERROR_TIMEOUT: "the NVIDIA driver did not answer in time",
+    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "NVIDIA's library libnvidia-ml is not installed",
+    pynvml.NVML_ERROR_FUNCTION_NOT_FOUND: "the NVIDIA driver is too old to be asked",
+    pynvml.NVML_ERROR_GPU_IS_LOST: "the GPU is lost: it has fallen off the bus, or failed",
+    pynvml.NVML_ERROR_RESET_REQUIRED: "the GPU has to be reset",
+    pynvml.NVML_ERROR_OPERATING_SYSTEM: "the operating system does not let it through",
+    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: (
+        "the NVIDIA driver and its library are of different versions: restart the machine"
+    ),
+}
 
 
 class PynvmlProbe:
-    """NVIDIA's devices in the order of the bus; `main_memory` tells of memory that a device shares with the CPU."""
+    """NVIDIA's devices in the order of the bus; `main_memory` returns the memory of devices that share it."""
 
     name = "pynvml"
 
@@ -29,73 +45,87 @@ class PynvmlProbe:
         self._main_memory = main_memory
 
     def probe(self) -> Probed:
-        """Return what NVML says now; never raises."""
+        """Return the devices that NVML sees now; never raises."""
+        return looked(self.name, self._look)
+
+    def _look(self, look: Look) -> None:
+        """List all cards; a card in MIG mode is replaced by its MIG devices, which are what a program can use."""
         try:
-            return as_devices(_Calls(), self.name, self._main_memory)
-        except Exception as error:  # noqa: BLE001  # a probe never raises: what went wrong is its answer
-            return Probed((), (Tried(self.name, 0, shown(f"{type(error).__name__}: {error}")),))
+            pynvml.nvmlInit()
+        except pynvml.NVMLError as error:
+            raise Unanswered(_reason(error)) from error
+        try:
+            number = 0
+            for index in range(min(pynvml.nvmlDeviceGetCount(), MOST_CARDS)):
+                number += self._card(look, number, index)
+            if not number:
+                look.note("the NVIDIA driver knows no device")
+        except pynvml.NVMLError as error:
+            look.note(_reason(error))
+        finally:
+            with suppress(pynvml.NVMLError):
+                pynvml.nvmlShutdown()
+
+    def _card(self, look: Look, number: int, index: int) -> int:
+        """Add a card, or its MIG devices; return how many numbers they take, those that can't be read included."""
+        try:
+            card = pynvml.nvmlDeviceGetHandleByIndex(index)
+        except pynvml.NVMLError as error:
+            look.note(f"device {number}: {_reason(error)}")
+            return 1
+        places = 0
+        with suppress(pynvml.NVMLError):  # where MIG is not supported
+            if pynvml.nvmlDeviceGetMigMode(card)[0]:
+                places = min(pynvml.nvmlDeviceGetMaxMigDeviceCount(card), MOST_INSTANCES)
+        if not places:
+            self._add(look, number, card)
+            return 1
+        taken = 0
+        for place in range(places):
+            try:
+                self._add(look, number + taken, pynvml.nvmlDeviceGetMigDeviceHandleByIndex(card, place))
+            except pynvml.NVMLError_NotFound:
+                continue
+            except pynvml.NVMLError as error:
+                look.note(f"device {number + taken}: {_reason(error)}")
+            taken += 1
+        if not taken:
+            look.note(f"device {number}: MIG is on, and no MIG device was made")
+        return taken
+
+    def _add(self, look: Look, number: int, handle: Any) -> None:  # noqa: ANN401  # NVML's pointer
+        """Add a device, or the reason why it can't be read."""
+        unified = False
+        try:
+            try:
+                memory = pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
+            except pynvml.NVMLError:  # drivers before 510; the first version counts what is reserved as used
+                memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
+            total, free = int(memory.total), int(memory.free)
+        except pynvml.NVMLError_NotSupported:  # GB10, Jetson: the GPU has no memory of its own
+            main = self._main_memory()
+            if main is None:
+                look.note(f"device {number}: it shares main memory, which does not tell")
+                return
+            unified, (total, free) = True, main
+        except pynvml.NVMLError as error:
+            look.note(f"device {number}: {_reason(error)}")
+            return
+        uuid = _told(pynvml.nvmlDeviceGetUUID, handle) or ""
+        name = _told(pynvml.nvmlDeviceGetName, handle) or "NVIDIA GPU"
+        rates = _told(pynvml.nvmlDeviceGetUtilizationRates, handle)
+        busy = rates.gpu / 100 if rates else None
+        look.add(Device(number, uuid, name, "nvidia", total, free, unified, self.name, busy))
 
 
-class _Calls:
-    """`core.nvml.Nvml` by nvidia-ml-py, whose errors become codes again."""
-
-    def start(self) -> int:
-        return _asked(pynvml.nvmlInit)[0]
-
-    def stop(self) -> None:
-        _asked(pynvml.nvmlShutdown)
-
-    def count(self) -> tuple[int, int | None]:
-        return _asked(lambda: int(pynvml.nvmlDeviceGetCount()))
-
-    def card(self, index: int) -> tuple[int, object | None]:
-        return _asked(lambda: _handle(pynvml.nvmlDeviceGetHandleByIndex(index)))
-
-    def instances(self, card: object) -> tuple[int, int | None]:
-        def places() -> int:
-            current, _ = pynvml.nvmlDeviceGetMigMode(card)
-            return int(pynvml.nvmlDeviceGetMaxMigDeviceCount(card)) if current else 0
-
-        return _asked(places)
-
-    def instance(self, card: object, index: int) -> tuple[int, object | None]:
-        return _asked(lambda: _handle(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(card, index)))
-
-    def memory(self, handle: object, version: int) -> tuple[int, tuple[int, int] | None]:
-        def both() -> tuple[int, int]:
-            said = pynvml.nvmlDeviceGetMemoryInfo(handle, *([pynvml.nvmlMemory_v2] if version == 2 else []))
-            return int(said.total), int(said.free)
-
-        return _asked(both)
-
-    def uuid(self, handle: object) -> tuple[int, str | None]:
-        return _asked(lambda: _text(pynvml.nvmlDeviceGetUUID(handle)))
-
-    def title(self, handle: object) -> tuple[int, str | None]:
-        return _asked(lambda: _text(pynvml.nvmlDeviceGetName(handle)))
-
-    def busy(self, handle: object) -> tuple[int, int | None]:
-        return _asked(lambda: int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu))
-
-
-def _asked(call: Callable[[], _Value]) -> tuple[int, _Value | None]:
-    """Make one call; return NVML's code and the value, or None."""
+def _told(ask: Callable[[Any], Any], handle: Any) -> Any:  # noqa: ANN401  # as NVML has it
+    """Return what NVML says of a device, None if it does not."""
     try:
-        return SUCCESS, call()
-    except pynvml.NVMLError as error:
-        return int(getattr(error, "value", UNKNOWN)), None
-    except (AttributeError, TypeError):
-        # An nvidia-ml-py that is older than the call.
-        return FUNCTION_NOT_FOUND, None
-    except (ValueError, OverflowError, ctypes.ArgumentError):
-        # A name that is no UTF-8, a figure that is no number.
-        return UNKNOWN, None
+        return ask(handle)
+    except (pynvml.NVMLError, ValueError):  # ValueError: a name that is no UTF-8
+        return None
 
 
-def _handle(handle: object) -> object:
-    return handle
-
-
-def _text(said: object) -> str:
-    """Return a name; before nvidia-ml-py 11.515 names were bytes."""
-    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+def _reason(error: pynvml.NVMLError) -> str:
+    code = getattr(error, "value", pynvml.NVML_ERROR_UNKNOWN)
+    return _REASONS.get(code, f"NVML failed with its error {code}")

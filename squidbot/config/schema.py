@@ -457,7 +457,7 @@ class MemoryTable:
     )
     llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
-    embedder: str = key("none", 'Finds facts by meaning: "numpy", "onnxruntime:FOLDER", "openai:MODEL", an alias.')
+    embedder: str = key("none", 'Finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
     index: str = expert("auto", 'Finds near vectors: "faiss", "lancedb", "stdlib"; the first that works of several.')
     redact_names: Names | None = expert(None, "Names of secrets, in the place of the known ones.")
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")

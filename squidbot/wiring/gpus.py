@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from squidbot.adapters import gpus
-from squidbot.adapters.common.packages import missing
 from squidbot.adapters.gpus import (
     Amdgpu,
     AmdSmi,
@@ -18,15 +17,13 @@ from squidbot.adapters.gpus import (
     Commands,
     Ggml,
     NvidiaSmi,
-    Nvml,
     RocmSmi,
     Torch,
     amd_visible,
     main_memory,
     nvidia_visible,
 )
-from squidbot.core.devices import LIBRARY_NOT_FOUND, Device, MainMemory, Probed, Tried, shown
-from squidbot.core.devices import reason as nvml_reason
+from squidbot.core.devices import Device, MainMemory, Probed, Tried, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import GpuProbe
 
 
-NOT_INSTALLED = f"nvidia-ml-py is not installed: {missing('pynvml')}"
 INTEGRATED_LEFT = "graphics of the processor are left to the desktop, as llama.cpp leaves them beside a card"
 
 _SYSTEM = Path("/")
@@ -114,19 +110,16 @@ def probe_all(machine: Machine | None = None) -> Probed:
 
 def _pynvml(machine: Machine) -> Probed:
     """Ask nvidia-ml-py; where the driver's library is missing it need not be imported, which takes 30 ms."""
-    if gpus.library() is None:
-        return Probed((), (Tried("pynvml", 0, nvml_reason(LIBRARY_NOT_FOUND)),))
-    try:
-        from squidbot.adapters.pynvml import PynvmlProbe  # noqa: PLC0415  # an extra
-    except ImportError:
-        return Probed((), (Tried("pynvml", 0, NOT_INSTALLED),))
+    if not gpus.has_nvml():
+        return Probed((), (Tried("pynvml", 0, "NVIDIA's library libnvidia-ml is not installed"),))
+    from squidbot.adapters.pynvml import PynvmlProbe  # noqa: PLC0415  # 30 ms
+
     return PynvmlProbe(machine.main_memory).probe()
 
 
 _SOURCES: Mapping[str, Callable[[Machine], Probed]] = MappingProxyType(
     {
         "pynvml": _pynvml,
-        "nvml": lambda machine: Nvml(machine.main_memory).probe(),
         "nvidia_smi": lambda machine: NvidiaSmi(machine.commands, machine.main_memory).probe(),
         "torch": lambda machine: Torch(machine.modules).probe(),
         "amdgpu": lambda machine: Amdgpu(machine.root, machine.main_memory).probe(),
@@ -136,11 +129,11 @@ _SOURCES: Mapping[str, Callable[[Machine], Probed]] = MappingProxyType(
         "ggml": lambda machine: Ggml(machine.commands, machine.root, platform=machine.platform).probe(),
     }
 )
-_NVIDIA = ("pynvml", "nvml", "nvidia_smi", "torch")
+_NVIDIA = ("pynvml", "nvidia_smi", "torch")
 _AMD = ("amdgpu", "amd_smi", "rocm_smi")
 # PyTorch and ggml have read the variables themselves.
 _VISIBLE: Mapping[str, Callable[[Probed, Mapping[str, str]], Probed]] = MappingProxyType(
-    dict.fromkeys(("pynvml", "nvml", "nvidia_smi"), nvidia_visible) | dict.fromkeys(_AMD, amd_visible)
+    dict.fromkeys(("pynvml", "nvidia_smi"), nvidia_visible) | dict.fromkeys(_AMD, amd_visible)
 )
 
 

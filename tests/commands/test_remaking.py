@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def _facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings with an embedder, and three facts."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda rest: HashedWords(16, f"hashed{rest}"))
+    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda rest: HashedWords(16, f"hashed{rest}"))
     with SqliteMemoryStore("facts.db") as store:
         store.add([made_memory(f"Ann has beagle number{number}.") for number in range(3)])
-    named("numpy")
+    named("onnxruntime")
 
 
 def named(embedder: str) -> None:
@@ -73,7 +73,7 @@ def test_all_is_made_anew_when_that_is_asked_for() -> None:
 def test_vectors_of_another_embedder_are_dropped_when_all_are_made() -> None:
     """After `memory.embedder` was changed; a dry run changes nothing."""
     run("reindex")
-    named("numpy:2")
+    named("onnxruntime:2")
     assert "vectors" not in run("reindex", "--dry-run").stdout
     assert kept() == {"hashed": 0}
     assert run("reindex").stdout.splitlines()[-1] == "vectors: 3 made by hashed2"
@@ -96,6 +96,6 @@ def test_embedder_that_fails_ends_the_command_with_one_line(monkeypatch: pytest.
             """Have no server."""
             raise OSError(f"no route for {len(texts)}")
 
-    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda _: Down())
+    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda _: Down())
     (line,) = run("reindex", code=1).stderr.splitlines()
     assert "no route for 3" in line

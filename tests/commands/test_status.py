@@ -91,7 +91,7 @@ def test_status_shows_every_source_that_was_asked_for_devices() -> None:
 def test_status_says_what_would_install_what_is_missing() -> None:
     """A command and its cost for each package; the version of those that are there."""
     packages = {one["adapter"]: one for one in answer()["packages"]}
-    assert set(packages) >= {"xllamacpp", "llama_cpp", "pynvml", "tiktoken", "apscheduler"}
+    assert set(packages) >= {"xllamacpp", "llama_cpp", "tiktoken", "apscheduler"}
     assert packages["tiktoken"]["version"]
     printed = shown().stdout
     for package in packages.values():
@@ -156,19 +156,19 @@ def facts_of(here: Path, count: int, embedder: str) -> dict[str, Any]:
 
 def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written by looking: neither vectors, nor an index, nor tables."""
-    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda rest: HashedWords(8, f"hashed{rest}"))
+    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda rest: HashedWords(8, f"hashed{rest}"))
     assert facts_of(here, 3, "none")["vectors"] == "none: facts are found by their words (memory.embedder)"
-    found = facts_of(here, 3, "numpy")
+    found = facts_of(here, 3, "onnxruntime")
     assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
-    assert found["vectors"] == "numpy: hashed, 8 dimensions; 3 of 3 wait for a vector"
+    assert found["vectors"] == "onnxruntime: hashed, 8 dimensions; 3 of 3 wait for a vector"
     assert found["nearest"].endswith(
         "(auto: the first that is installed of faiss, lancedb, stdlib): made when it is needed"
     )
     with SqliteMemoryStore(here / "facts.db") as store:
         store.put_vectors("hashed", 8, {made_memory("number1").memory_id: (1.0,) * 8})
     assert "2 of 3 wait for a vector" in " ".join(shown().stdout.split())
-    other = facts_of(here, 3, "numpy:2")
-    assert other["vectors"] == "numpy:2: hashed2, 8 dimensions; 3 of 3 wait for a vector"
+    other = facts_of(here, 3, "onnxruntime:2")
+    assert other["vectors"] == "onnxruntime:2: hashed2, 8 dimensions; 3 of 3 wait for a vector"
     assert other["remarks"] == [
         "vectors of hashed, 8 dimensions are not used, and dropped when all are made anew: squidbot memory reindex"
     ]
@@ -181,10 +181,10 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
 ) -> None:
     """It is read again from the store; nobody has to do anything."""
     pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
-    monkeypatch.setattr("squidbot.wiring.registry._numpy", lambda _: HashedWords(8))
+    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda _: HashedWords(8))
     path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
     path.write_bytes(b"nothing")
-    (line,) = facts_of(here, 1, "numpy")["remarks"]
+    (line,) = facts_of(here, 1, "onnxruntime")["remarks"]
     assert line.startswith("vectors of 'hashed-words' are read from the store again: it is not one of ours")
     assert path.read_bytes() == b"nothing"
 

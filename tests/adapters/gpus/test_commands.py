@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from squidbot.adapters.gpus import MOST_BYTES, Commands, Printed, Unanswered
+from squidbot.adapters.gpus import MOST_BYTES, Commands, Printed
+from squidbot.core.devices import Unanswered
 
 from .fakes import program
 

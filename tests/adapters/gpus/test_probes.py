@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from squidbot.adapters import gpus
-from squidbot.adapters.common.packages import missing
 from squidbot.adapters.gpus import NvidiaSmi
 from squidbot.core.devices import Device, Probed, Tried
 from squidbot.testing import check_gpu_probe
@@ -31,7 +29,7 @@ ROCM = json.dumps({"card0": {"VRAM Total Memory (B)": str(16 * GIB), "VRAM Total
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A Linux machine with nothing in it, whatever this one has: no library, no file, no program, no PyTorch."""
-    monkeypatch.setattr(gpus, "library", lambda: None)
+    monkeypatch.setattr(gpus, "has_nvml", lambda: False)
     return bare(tmp_path)
 
 
@@ -51,7 +49,7 @@ def test_every_source_says_why_when_a_machine_has_no_gpu(machine: Machine) -> No
     """None is found, each source names its reason, and no program was there to be started (B-05)."""
     probed = probe_all(machine)
     assert probed.devices == ()
-    sources = ["pynvml", "nvml", "nvidia_smi", "torch", "amdgpu", "amd_smi", "rocm_smi", "ggml"]
+    sources = ["pynvml", "nvidia_smi", "torch", "amdgpu", "amd_smi", "rocm_smi", "ggml"]
     assert [tried.source for tried in probed.tried] == sources
     assert all(tried.reason and not tried.found for tried in probed.tried)
     check_gpu_probe(lambda: Gpus(machine))
@@ -77,7 +75,7 @@ def test_first_source_that_finds_a_device_ends_its_vendors_turn(machine: Machine
         (0, "nvidia_smi", "nvidia"),
         (1, "rocm_smi", "amd"),
     ]
-    assert [tried.source for tried in probed.tried] == ["pynvml", "nvml", "nvidia_smi", "amdgpu", "amd_smi", "rocm_smi"]
+    assert [tried.source for tried in probed.tried] == ["pynvml", "nvidia_smi", "amdgpu", "amd_smi", "rocm_smi"]
     drm(tmp_path)
     assert [one.source for one in probe_all(machine).devices] == ["nvidia_smi", "amdgpu"]
 
@@ -102,9 +100,9 @@ def test_hidden_devices_are_not_reached_by_another_way(machine: Machine, tmp_pat
     files(tmp_path, {"dev/dri/renderD128": ""})
     probed = probe_all(bare(tmp_path, CUDA_VISIBLE_DEVICES=""))
     assert probed.devices == ()
-    assert [tried.source for tried in probed.tried][:3] == ["pynvml", "nvml", "nvidia_smi"]
+    assert [tried.source for tried in probed.tried][:2] == ["pynvml", "nvidia_smi"]
     assert "ggml" not in [tried.source for tried in probed.tried]
-    assert probed.tried[2] == ("nvidia_smi", 1, "CUDA_VISIBLE_DEVICES= leaves 0 of 1")
+    assert probed.tried[1] == ("nvidia_smi", 1, "CUDA_VISIBLE_DEVICES= leaves 0 of 1")
     assert PROBES["nvidia_smi"](bare(tmp_path, CUDA_VISIBLE_DEVICES="0")).probe().devices != ()
 
 
@@ -123,8 +121,8 @@ def test_a_source_that_fails_is_a_reason(machine: Machine, monkeypatch: pytest.M
 
     monkeypatch.setattr(NvidiaSmi, "probe", failing)
     probed = probe_all(machine)
-    assert probed.tried[2] == ("nvidia_smi", 0, "ZeroDivisionError: no such thing")
-    assert len(probed.tried) == 8
+    assert probed.tried[1] == ("nvidia_smi", 0, "ZeroDivisionError: no such thing")
+    assert len(probed.tried) == 7
 
 
 @pytest.mark.parametrize("name", PROBES)
@@ -140,7 +138,6 @@ def test_every_probe_is_made_by_its_name(name: str, machine: Machine) -> None:
 AUTO = "from squidbot.wiring.gpus import Gpus\nfound = Gpus().probe()"
 
 
-@pytest.mark.skipif(find_spec("pynvml") is None, reason="nvidia-ml-py is not installed")
 def test_nvidia_ml_py_is_asked_first_when_the_library_is_there(nvml_folder: Path, tmp_path: Path) -> None:
     """The whole chain over a real library: its devices, the memory of the machine's own kind, the variable's choice."""
     environ = {"LD_LIBRARY_PATH": str(nvml_folder), "PATH": str(tmp_path), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
@@ -153,24 +150,12 @@ def test_nvidia_ml_py_is_asked_first_when_the_library_is_there(nvml_folder: Path
     assert [(one.number, one.total_bytes) for one in chosen.devices] == [(0, 12288 * MIB)]
 
 
-def test_ctypes_takes_over_when_nvidia_ml_py_is_not_installed(nvml_folder: Path, tmp_path: Path) -> None:
-    """Without the package the same library is called by ctypes, and the reason says what could be installed."""
-    hidden = "import sys\nsys.modules['pynvml'] = None\n"
-    environ = {"LD_LIBRARY_PATH": str(nvml_folder), "PATH": str(tmp_path), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    probed = probed_in_child(hidden + AUTO, environ)
-    assert probed.tried[:2] == (
-        ("pynvml", 0, f"nvidia-ml-py is not installed: {missing('pynvml')}"),
-        ("nvml", 2, ""),
-    )
-    assert {one.source for one in probed.devices} == {"nvml"}
-
-
 def test_next_source_is_asked_when_the_driver_is_not_loaded(nvml_folder: Path, tmp_path: Path) -> None:
     """A library whose driver is missing finds nothing; the program and PyTorch are asked, and the reasons stay."""
     program(tmp_path, "nvidia-smi", "No devices were found\n", 6)
     environ = {"LD_LIBRARY_PATH": str(nvml_folder), "PATH": str(tmp_path), "FAKE_NVML": "no-driver"}
     reasons = {tried.source: tried.reason for tried in probed_in_child(AUTO, environ).tried}
-    assert reasons["nvml"] == "the NVIDIA driver is not loaded"
+    assert reasons["pynvml"] == "the NVIDIA driver is not loaded"
     assert reasons["nvidia_smi"].startswith("No devices were found")
 
 
@@ -183,7 +168,7 @@ subprocess.Popen = refuse
 from pathlib import Path
 from squidbot.adapters import gpus as nvml
 from squidbot.wiring.gpus import Machine, probe_all
-nvml.library = lambda: None
+nvml.has_nvml = lambda: False
 probe_all(Machine({{"PATH": {str(tmp_path)!r}}}, Path({str(tmp_path)!r}), "linux"))
 print(sorted(name for name in ("pynvml", "torch", "xllamacpp", "numpy") if name in sys.modules))
 """

@@ -7,11 +7,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pynvml
 import pytest
 
-from squidbot.adapters import gpus
-from squidbot.adapters.gpus import main_memory
-from squidbot.core.devices import as_devices
 from squidbot.testing import check_gpu_probe
 from squidbot.wiring.gpus import PROBES, probe_all
 
@@ -58,10 +56,8 @@ def first_free(name: str) -> int:
 
 
 def test_sources_agree_when_there_is_a_gpu() -> None:
-    """nvidia-ml-py, ctypes and nvidia-smi name the same devices with the same total; free is the same but for noise."""
-    by_source: list[tuple[Device, ...]] = [
-        PROBES[name](None).probe().devices for name in ("pynvml", "nvml", "nvidia_smi")
-    ]
+    """nvidia-ml-py and nvidia-smi name the same devices with the same total; free is the same but for noise."""
+    by_source: list[tuple[Device, ...]] = [PROBES[name](None).probe().devices for name in ("pynvml", "nvidia_smi")]
     first, *others = by_source
     assert first
     for devices in others:
@@ -73,20 +69,21 @@ def test_sources_agree_when_there_is_a_gpu() -> None:
     check_gpu_probe(lambda: PROBES["auto"](None))
 
 
-def test_first_version_has_what_is_reserved_as_used_when_there_is_a_gpu() -> None:
+def test_first_version_has_what_is_reserved_as_used_when_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the first version of NVML's call no more is free than by the second, and no less by more than noise."""
+    second, ask = first_free("pynvml"), pynvml.nvmlDeviceGetMemoryInfo
 
-    class Old(gpus._Calls):
+    def old(handle: object, version: int | None = None) -> object:
         """A driver without the second version."""
+        if version is not None:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+        return ask(handle)
 
-        def memory(self, handle: object, version: int) -> tuple[int, tuple[int, int] | None]:
-            return (13, None) if version == 2 else super().memory(handle, version)  # type: ignore[arg-type]  # its own handle
-
-    old = as_devices(Old(gpus.library()), "old", main_memory).devices[0].free_bytes
-    assert abs((old or 0) - first_free("nvml")) <= NEAR_BYTES
+    monkeypatch.setattr(pynvml, "nvmlDeviceGetMemoryInfo", old)
+    assert abs(first_free("pynvml") - second) <= NEAR_BYTES
 
 
-@pytest.mark.parametrize("name", ["pynvml", "nvml", "nvidia_smi"])
+@pytest.mark.parametrize("name", ["pynvml", "nvidia_smi"])
 def test_free_memory_shrinks_when_another_program_takes_some(name: str) -> None:
     """2 GiB of a foreign process are not free for us, and are again when it ends."""
     before = first_free(name)

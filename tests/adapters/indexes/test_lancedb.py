@@ -74,20 +74,6 @@ def test_index_without_a_folder_is_one_in_memory() -> None:
     check_vector_index(lambda model, dimensions: LanceIndex(None, model, dimensions, held_vectors=100))
 
 
-def test_save_of_little_that_came_leaves_the_rest_where_it_is(tmp_path: Path) -> None:
-    """The files of what was there are the same ones, under another table."""
-    truth, path = truth_of(900), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
-    nearest.save()
-    before = {each.stat().st_ino for each in _files(path) if each.stat().st_size > 20_000}
-    truth.put(memory_of(5000), vector_of(5000))
-    nearest.save()
-    assert before
-    assert before & {each.stat().st_ino for each in _files(path)}
-    assert _opened(path).stamp() == truth.stamp()
-    assert first_of(nearest, 5000) == memory_of(5000).memory_id
-
-
 def _foreign(path: Path) -> None:
     path.mkdir()
     (path / "notes.txt").write_text("mine")
@@ -251,7 +237,8 @@ def test_engine_finds_by_lancedb_and_forgets_in_all_its_files(tmp_path: Path) ->
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from squidbot.adapters.lancedb import LanceIndex, folder
+from squidbot.adapters import lancedb as folder
+from squidbot.adapters.lancedb import LanceIndex
 from squidbot.testing import made_entry
 index = LanceIndex(Path(sys.argv[1]), "m", 8)
 index.add([made_entry(1000, [1.0] * 8)])
