@@ -143,6 +143,7 @@ class Access:
                 self._connection.execute("ROLLBACK")
 
 
+PAGE_BYTES = 4096
 APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
 VERSION = 1
 
@@ -443,6 +444,7 @@ def create(path: str, busy_seconds: float) -> None:
         make_file(path)
     with closing(connect(path, busy_seconds)) as connection:
         connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # `doctor` reads pages of this size
         connection.execute("BEGIN IMMEDIATE")
         if not _number(connection, "schema_version"):  # else another process was faster
             for statement in SCHEMA:
