@@ -26,20 +26,19 @@ from squidbot.adapters.sqlite3 import rows as queries
 from squidbot.adapters.sqlite3 import rows as session_rows
 from squidbot.adapters.sqlite3 import rows as summary_rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
-from squidbot.adapters.sqlite3.index import OF_MEMORIES, OF_MESSAGES, WORDS, DamagedIndexError, index_errors
+from squidbot.adapters.sqlite3.index import OF_MESSAGES, WORDS, DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index as memory_index
 from squidbot.adapters.sqlite3.memory import store
+from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES
 from squidbot.adapters.sqlite3.rows import SEQ_BITS
 from squidbot.adapters.sqlite3.store import SqliteStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
-from squidbot.core.recall.search import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-    from squidbot.adapters.sqlite3.index import Generations
     from squidbot.adapters.sqlite3.rows import Session
 
 
@@ -66,20 +65,16 @@ def contradictions(connection: sqlite3.Connection, sessions: Iterable[Session], 
     Raises:
         StoreError: there is no room for the copy.
     """
-    if _has(connection, OF_MESSAGES, RULES):
+    if OF_MESSAGES.is_there(connection):
         due = (cell for session in sessions for cell in index.held(connection, session))
-        if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection, RULES)}", due):
+        if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection)}", due):
             yield MESSAGES
-    if has_memories and _has(connection, OF_MEMORIES, memory_index.rules()):
+    if has_memories and OF_MEMORIES.is_there(connection):
         counts = memory_index.Counts()
-        name = OF_MEMORIES.newest(connection, memory_index.rules())
+        name = OF_MEMORIES.newest(connection)
         is_true = _is_true(connection, f"memory_words_{name}", memory_index.held(connection, counts))
         if not (is_true and _are_counted(connection, counts)):
             yield MEMORIES
-
-
-def _has(connection: sqlite3.Connection, tables: Generations, rules: int) -> bool:
-    return any(each.rules == rules for each in tables.all(connection))
 
 
 def _are_counted(connection: sqlite3.Connection, counts: memory_index.Counts) -> bool:
@@ -144,8 +139,8 @@ def _said(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
     return copy.execute(f"SELECT term, doc FROM terms_of_{words}")  # noqa: S608
 
 
-# SQLite's pages, read without SQLite. The shell's `.recover` finds the same rows, and none where the header is destroyed;
-# Debian's shell and apsw's are built without it.
+# SQLite's pages, read without SQLite. The shell's `.recover` finds the same rows, and none where the header is
+# destroyed; Debian's shell and apsw's are built without it.
 
 Value: TypeAlias = "int | float | bytes | None"
 # A row's id, None in an index, and its columns. TEXT and BLOB are both bytes.
