@@ -287,7 +287,10 @@ def test_old_words_are_never_indexed_when_another_process_has_just_read_them(tmp
             grave = first + 5
             assert f"secret{grave}" in dict(batch.texts)[session.first_key + grave]
             erased = Erasure((first + 20, 0), (made_tombstone(said[grave], LEFT),))
-            store._forget(session_id, erased, renews=renews)
+            with store._writing as connection:
+                if renews:
+                    index.OF_MESSAGES.renew(connection)
+                files.forget(connection, rows.find(connection, session_id), erased, indexed=not renews)
             with other._writing as connection:
                 index.add(connection, session, batch)
             assert store.search(session_id, f"secret{grave}", 9) == []

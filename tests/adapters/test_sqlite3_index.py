@@ -290,11 +290,11 @@ def test_index_is_emptied_when_words_are_removed_from_one_of_other_rules(
 ) -> None:
     """What was indexed by rules that are not known any more can't be taken out one by one."""
     path = filled(tmp_path / "s.db", 100)
-    monkeypatch.setattr(index, "RULES", 3)
+    monkeypatch.setattr(index.OF_MESSAGES, "rules", 3)
     with SqliteStore(path) as store:
         with pytest.raises(DamagedIndexError):
             removed(store, [made_message(3, "tea own3")])
-        store._renew_index()
+        store._renewed(lambda _: None)
         assert indexed(path) == 0
         assert len(seqs(store, "tea")) == 100
 
@@ -316,7 +316,7 @@ NUMBERS = count()
 def test_index_of_other_rules_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms of two kinds are never mixed, and no old index stays behind."""
     path = filled(tmp_path / "s.db", 100)
-    monkeypatch.setattr(index, "RULES", 3)
+    monkeypatch.setattr(index.OF_MESSAGES, "rules", 3)
     with SqliteStore(path) as store:
         assert all_found(store, 100)
         with closing(sqlite3.connect(path)) as connection:

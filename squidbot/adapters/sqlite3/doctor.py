@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 import struct
-from array import array
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -27,21 +25,20 @@ from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3 import rows as queries
 from squidbot.adapters.sqlite3 import rows as session_rows
 from squidbot.adapters.sqlite3 import rows as summary_rows
-from squidbot.adapters.sqlite3.files import FOREIGN, store_error
-from squidbot.adapters.sqlite3.index import OF_MEMORIES, OF_MESSAGES, WORDS, DamagedIndexError, index_errors
+from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
+from squidbot.adapters.sqlite3.index import OF_MESSAGES, WORDS, DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index as memory_index
 from squidbot.adapters.sqlite3.memory import store
+from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES
 from squidbot.adapters.sqlite3.rows import SEQ_BITS
 from squidbot.adapters.sqlite3.store import SqliteStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
-from squidbot.core.recall.search import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-    from squidbot.adapters.sqlite3.index import Generations
     from squidbot.adapters.sqlite3.rows import Session
 
 
@@ -68,20 +65,16 @@ def contradictions(connection: sqlite3.Connection, sessions: Iterable[Session], 
     Raises:
         StoreError: there is no room for the copy.
     """
-    if _has(connection, OF_MESSAGES, RULES):
+    if OF_MESSAGES.is_there(connection):
         due = (cell for session in sessions for cell in index.held(connection, session))
-        if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection, RULES)}", due):
+        if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection)}", due):
             yield MESSAGES
-    if has_memories and _has(connection, OF_MEMORIES, memory_index.rules()):
+    if has_memories and OF_MEMORIES.is_there(connection):
         counts = memory_index.Counts()
-        name = OF_MEMORIES.newest(connection, memory_index.rules())
+        name = OF_MEMORIES.newest(connection)
         is_true = _is_true(connection, f"memory_words_{name}", memory_index.held(connection, counts))
         if not (is_true and _are_counted(connection, counts)):
             yield MEMORIES
-
-
-def _has(connection: sqlite3.Connection, tables: Generations, rules: int) -> bool:
-    return any(each.rules == rules for each in tables.all(connection))
 
 
 def _are_counted(connection: sqlite3.Connection, counts: memory_index.Counts) -> bool:
@@ -146,24 +139,19 @@ def _said(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
     return copy.execute(f"SELECT term, doc FROM terms_of_{words}")  # noqa: S608
 
 
-# A SQLite file as pages and cells, read without SQLite: what a damaged tree, header or schema still
-# holds.
+# SQLite's pages, read without SQLite. The shell's `.recover` finds the same rows, and none where the header is
+# destroyed; Debian's shell and apsw's are built without it.
 
 Value: TypeAlias = "int | float | bytes | None"
 # A row's id, None in an index, and its columns. TEXT and BLOB are both bytes.
 Row: TypeAlias = "tuple[int | None, tuple[Value, ...]]"
 
-MAGIC = b"SQLite format 3\0"
-DEFAULT_PAGE_BYTES = 4096
 HEADER_BYTES = 100
 TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR, TABLE_INTERIOR = 13, 10, 2, 5
 LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
+FRAME_BYTES = FRAME_HEADER.size + PAGE_BYTES
 LOG_MAGIC = 0x377F0682  # its last bit says that checksums are made of big-endian words
-INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-# The beginning of a record of any table of ours, in a page whose own beginning is destroyed: the length of its
-# header, then the type of its first column: the row's id as NULL, or an integer. In an index of names it is a text.
-CARVED = re.compile(rb"(?=[\x05-\x20][\x00-\x06\x08\x09]|[\x03\x04][\x0d-\xff])")
-MOST_VARINT_BYTES = 9
+VALUE_BYTES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # of numbers, by their type
 
 
 class Pages:
@@ -180,17 +168,9 @@ class Pages:
             OSError: it can't be read.
         """
         self._file = Path(path).open("rb")  # noqa: SIM115  # closed in __exit__
-        header = self._file.read(HEADER_BYTES)
-        self.page_bytes = DEFAULT_PAGE_BYTES
-        if header.startswith(MAGIC):
-            found = int.from_bytes(header[16:18], "big")
-            self.page_bytes = 65536 if found == 1 else found
-        if self.page_bytes < 512 or self.page_bytes & (self.page_bytes - 1):
-            self.page_bytes = DEFAULT_PAGE_BYTES
-        self._log, _, size = _logged(Path(f"{path}-wal"), self.page_bytes)
-        file_pages = -(-self._file.seek(0, 2) // self.page_bytes)
+        self._log, _, size = _logged(path)
         # The size in the log counts, but a page behind the end of a file that was cut is not there.
-        self.count = max(file_pages, size)
+        self.count = max(-(-self._file.seek(0, 2) // PAGE_BYTES), size)
 
     def __enter__(self) -> Self:
         return self
@@ -202,169 +182,66 @@ class Pages:
 
     def read(self, number: int) -> bytes:
         """Return a page, the first being 1; shorter or empty where the file ends."""
-        logged = self._log.get(number)
-        if logged is not None:
-            return logged
-        self._file.seek((number - 1) * self.page_bytes)
-        return self._file.read(self.page_bytes)
+        if number in self._log:
+            return self._log[number]
+        self._file.seek((number - 1) * PAGE_BYTES)
+        return self._file.read(PAGE_BYTES)
 
-    def payload(self, page: bytes, start: int, length: int, *, table: bool) -> bytes:
+    def rows(self, number: int) -> Iterator[Row]:
+        """Yield the rows on a page, without those that the damage hit; none where it is no page of a tree."""
+        page = self.read(number)
+        start = HEADER_BYTES if number == 1 else 0
+        kind = page[start] if len(page) > start + 12 else 0
+        if kind not in {TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR}:
+            return
+        first = start + (12 if kind == INDEX_INTERIOR else 8)
+        count = min(int.from_bytes(page[start + 3 : start + 5], "big"), (len(page) - first) // 2)
+        for place in struct.unpack_from(f">{count}H", page, first):
+            try:
+                rowid = None
+                length, cell = _varint(page, place + 4 if kind == INDEX_INTERIOR else place)
+                if kind == TABLE_LEAF:
+                    rowid, cell = _varint(page, cell)
+                yield rowid, _page_record(self._payload(page, cell, length, table=kind == TABLE_LEAF))
+            except (ValueError, IndexError):
+                continue
+
+    def _payload(self, page: bytes, start: int, length: int, *, table: bool) -> bytes:
         """Return the bytes of a cell, gathered from the pages that it flows over to.
 
         Raises:
             ValueError: they are not all there.
         """
-        usable = self.page_bytes
-        most = usable - 35 if table else (usable - 12) * 64 // 255 - 23
-        if length <= most:
+        if length <= (PAGE_BYTES - 35 if table else (PAGE_BYTES - 12) * 64 // 255 - 23):
             return _cut(page, start, length)
-        least = (usable - 12) * 32 // 255 - 23
-        local = least + (length - least) % (usable - 4)
-        local = local if local <= most else least
-        if length > self.count * usable:
+        if length > self.count * PAGE_BYTES:
             raise ValueError("longer than the file")
-        pieces = [_cut(page, start, local)]
+        least = (PAGE_BYTES - 12) * 32 // 255 - 23
+        local = least + (length - least) % (PAGE_BYTES - 4)
+        if local > (PAGE_BYTES - 35 if table else (PAGE_BYTES - 12) * 64 // 255 - 23):
+            local = least
+        data = _cut(page, start, local)
         following = int.from_bytes(_cut(page, start + local, 4), "big")
+        pieces = [data]
         missing = length - local
         while missing:
             if not 0 < following <= self.count:
                 raise ValueError("an overflow page is gone")
             more = self.read(following)
-            piece = _cut(more, 4, min(missing, usable - 4))
+            pieces.append(_cut(more, 4, min(missing, PAGE_BYTES - 4)))
             following = int.from_bytes(more[:4], "big")
-            pieces.append(piece)
-            missing -= len(piece)
+            missing -= len(pieces[-1])
         return b"".join(pieces)
-
-
-def broken_frames(path: str) -> int:
-    """Return how many frames of a file's write-ahead log are damaged, with whole ones behind them.
-
-    Safe beside others who write: what is half-written now is whole a moment later.
-    """
-    log = Path(f"{path}-wal")
-    return min(_logged(log, _page_bytes(log))[1] for _ in range(2))
-
-
-def _page_bytes(log: Path) -> int:
-    with suppress(OSError), log.open("rb") as file:
-        header = file.read(LOG_HEADER.size)
-        if int.from_bytes(header[:4], "big") & ~1 == LOG_MAGIC:
-            return int.from_bytes(header[8:12], "big")
-    return DEFAULT_PAGE_BYTES
-
-
-def cells(pages: Pages, number: int) -> Iterator[Row] | None:
-    """Return the rows on a page; None where it is no page of a tree, or its beginning is destroyed."""
-    page = pages.read(number)
-    start = HEADER_BYTES if number == 1 else 0
-    if len(page) < start + 8 or page[start] not in {TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR, TABLE_INTERIOR}:
-        return None
-    kind = page[start]
-    count = int.from_bytes(page[start + 3 : start + 5], "big")
-    first = start + (12 if kind in {INDEX_INTERIOR, TABLE_INTERIOR} else 8)
-    if first + 2 * count > len(page):
-        return None
-    places = struct.unpack_from(f">{count}H", page, first)
-    if any(place < first + 2 * count for place in places):
-        return None
-    if kind == TABLE_INTERIOR:
-        return iter(())
-    return _cells(pages, page, kind, places)
-
-
-def _cells(pages: Pages, page: bytes, kind: int, places: tuple[int, ...]) -> Iterator[Row]:
-    for place in places:
-        try:
-            rowid = None
-            start = place + 4 if kind == INDEX_INTERIOR else place
-            length, start = _varint(page, start)
-            if kind == TABLE_LEAF:
-                rowid, start = _varint(page, start)
-            yield rowid, _page_record(pages.payload(page, start, length, table=kind == TABLE_LEAF))
-        except (ValueError, IndexError, struct.error):
-            continue  # a cell that the damage hit
-
-
-def carved(pages: Pages, number: int) -> Iterator[Row]:
-    """Return what looks like rows on a page whose beginning is destroyed. Only a checksum tells which of them are."""
-    page = pages.read(number)
-    for match in CARVED.finditer(page):
-        start = match.start()
-        try:
-            length = _record_bytes(page, start)
-        except (ValueError, IndexError):
-            continue
-        yield from _fronted(pages, page, start, length)
-
-
-def _fronted(pages: Pages, page: bytes, start: int, length: int) -> Iterator[Row]:
-    """Return the row whose record begins at `start`, for each way to read the bytes in front of it."""
-    values: dict[bool, tuple[Value, ...]] = {}
-    for back in range(MOST_VARINT_BYTES + 1):
-        table = back > 0
-        rowid = _ending(page, start - back, start) if table else None
-        if (table and rowid is None) or _before(page, start - back, length) is False:
-            continue
-        try:
-            if table not in values:
-                values[table] = _page_record(pages.payload(page, start, length, table=table))
-        except (ValueError, IndexError, struct.error):
-            continue
-        yield rowid, values[table]
-
-
-def _ending(page: bytes, start: int, end: int) -> int | None:
-    """Return the number in page[start:end]; None where these bytes are not one number."""
-    if start < 0:
-        return None
-    try:
-        value, behind = _varint(page, start)
-    except IndexError:
-        return None
-    return value if behind == end else None
-
-
-def _before(page: bytes, end: int, length: int) -> bool:
-    """Return whether the number `length` stands directly in front of `end`."""
-    return any(_ending(page, end - size, end) == length for size in range(1, MOST_VARINT_BYTES + 1))
-
-
-def _record_bytes(page: bytes, start: int) -> int:
-    """Return the length of the record whose header begins at `start`.
-
-    Raises:
-        ValueError: there is no header.
-    """
-    header, place = _varint(page, start)
-    end, total = start + header, header
-    while place < end:
-        kind, place = _varint(page, place)
-        total += _value_bytes(kind)
-    if place != end:
-        raise ValueError("no header of a record")
-    return total
-
-
-def _value_bytes(kind: int) -> int:
-    if kind >= 12:
-        return (kind - 12) // 2
-    if kind in {10, 11}:
-        raise ValueError("no type of a value")
-    return 8 if kind == 7 else INTEGER_BYTES.get(kind, 0)
 
 
 def _page_record(data: bytes) -> tuple[Value, ...]:
     header, place = _varint(data, 0)
-    kinds = []
+    start, values = header, list[Value]()
     while place < header:
         kind, place = _varint(data, place)
-        kinds.append(kind)
-    values = []
-    for kind in kinds:
-        size = _value_bytes(kind)
-        values.append(_value(kind, _cut(data, place, size)))
-        place += size
+        size = (kind - 12) // 2 if kind >= 12 else VALUE_BYTES[kind]
+        values.append(_value(kind, _cut(data, start, size)))
+        start += size
     return tuple(values)
 
 
@@ -382,13 +259,13 @@ def _value(kind: int, data: bytes) -> Value:
 def _varint(data: bytes, start: int) -> tuple[int, int]:
     """Return the number of 1 to 9 bytes that begins at `start`, 64 bits with a sign, and the place behind it."""
     value = 0
-    for place in range(start, start + MOST_VARINT_BYTES - 1):
+    for place in range(start, start + 8):
         byte = data[place]
         value = value << 7 | byte & 127
         if byte < 128:
             return value, place + 1
-    value = value << 8 | data[start + MOST_VARINT_BYTES - 1]
-    return (value - (1 << 64) if value >= 1 << 63 else value), start + MOST_VARINT_BYTES
+    value = value << 8 | data[start + 8]
+    return (value - (1 << 64) if value >= 1 << 63 else value), start + 9
 
 
 def _cut(data: bytes, start: int, length: int) -> bytes:
@@ -397,73 +274,60 @@ def _cut(data: bytes, start: int, length: int) -> bytes:
     return data[start : start + length]
 
 
-def _logged(path: Path, page_bytes: int) -> tuple[dict[int, bytes], int, int]:
+def broken_frames(path: str) -> int:
+    """Return how many frames of a file's write-ahead log are damaged, with whole ones behind them.
+
+    Safe beside others who write: what is half-written now is whole a moment later.
+    """
+    return min(_logged(path)[1] for _ in range(2))
+
+
+def _logged(path: str) -> tuple[dict[int, bytes], int, int]:
     """Return the newest committed pages in a log by number, how many of its frames are broken, and the file's pages.
 
     SQLite ends at the first broken frame. Each frame carries the checksum of all before it, so one behind a broken
-    frame is proved as well.
+    frame is proved as well. A transaction with a broken frame counts when another one follows: else a crash has torn
+    it before anybody was told that it is stored, and SQLite leaves it out as well.
     """
-    data = path.read_bytes() if path.exists() else b""
+    log = Path(f"{path}-wal")
+    data = log.read_bytes() if log.exists() else b""
+    pages: dict[int, bytes] = {}
+    broken = count = 0
     if len(data) < LOG_HEADER.size:
-        return {}, 0, 0
+        return pages, broken, count
     magic, _, size, _, *salts, seed1, seed2 = LOG_HEADER.unpack_from(data)
-    size = size if magic & ~1 == LOG_MAGIC else page_bytes
-    frame_bytes = FRAME_HEADER.size + page_bytes
-    if size != page_bytes:
-        return {}, 0, 0
-    log = _Log()
+    if magic & ~1 == LOG_MAGIC and size != PAGE_BYTES:
+        return pages, broken, count
     seed = seed1, seed2
-    for start in range(LOG_HEADER.size, len(data) - frame_bytes + 1, frame_bytes):
-        number, commit, *rest = FRAME_HEADER.unpack_from(data, start)
-        page = data[start + FRAME_HEADER.size : start + frame_bytes]
-        stored = (rest[2], rest[3])
-        sums = _summed(data[start : start + 8] + page, seed, big=bool(magic & 1)) if rest[:2] == salts else None
-        log.take(number, commit, page if sums == stored else None)
-        seed = stored
-    return log.pages, log.broken, log.count
+    # Of the transactions that are not in `pages` yet: the last whole pages, and how many frames are broken.
+    torn, torn_broken = dict[int, bytes](), 0
+    fresh, fresh_broken = dict[int, bytes](), 0
+    for start in range(LOG_HEADER.size, len(data) - FRAME_BYTES + 1, FRAME_BYTES):
+        number, commit, *frame_salts, sum1, sum2 = FRAME_HEADER.unpack_from(data, start)
+        page = data[start + FRAME_HEADER.size : start + FRAME_BYTES]
+        is_whole = frame_salts == salts and (sum1, sum2) == _summed(data[start : start + 8] + page, seed, big=magic & 1)
+        seed = sum1, sum2
+        if not is_whole:
+            fresh_broken += 1
+            continue
+        fresh[number] = page
+        if commit:
+            pages |= torn
+            broken, count = broken + torn_broken, commit
+            if fresh_broken:
+                torn, torn_broken = fresh, fresh_broken
+            else:
+                torn, torn_broken = {}, 0
+                pages |= fresh
+            fresh, fresh_broken = {}, 0
+    return pages, broken, count
 
 
-@dataclass(slots=True)
-class _Log:
-    """The transactions of a log. One with a broken frame counts when another one follows.
-
-    Else a crash has torn it before anybody was told that it is stored, and SQLite leaves it out as well.
-    """
-
-    pages: dict[int, bytes] = field(default_factory=dict)
-    broken: int = 0
-    count: int = 0
-    _held: dict[int, bytes] = field(default_factory=dict)
-    _held_broken: int = 0
-    _fresh: dict[int, bytes] = field(default_factory=dict)
-    _fresh_broken: int = 0
-
-    def take(self, number: int, commit: int, page: bytes | None) -> None:
-        """Take the next frame: None for a broken one; `commit` is the file's size in pages where it ends one."""
-        if page is None:
-            self._fresh_broken += 1
-            return
-        self._fresh[number] = page
-        if not commit:
-            return
-        self.pages |= self._held
-        self.broken += self._held_broken
-        self._held, self._held_broken = {}, self._fresh_broken
-        if self._fresh_broken:
-            self._held = self._fresh
-        else:
-            self.pages |= self._fresh
-        self._fresh, self._fresh_broken, self.count = {}, 0, commit
-
-
-def _summed(data: bytes, seed: tuple[int, int], *, big: bool) -> tuple[int, int]:
-    words = array("I", data)
-    if big != (struct.pack("=H", 1) == b"\0\1"):
-        words.byteswap()
+def _summed(data: bytes, seed: tuple[int, int], *, big: int) -> tuple[int, int]:
     first, second = seed
-    for place in range(0, len(words), 2):
-        first = (first + words[place] + second) & 0xFFFFFFFF
-        second = (second + words[place + 1] + first) & 0xFFFFFFFF
+    for one, other in struct.iter_unpack(">2I" if big else "<2I", data):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
     return first, second
 
 
@@ -555,17 +419,10 @@ def salvage(path: str, take: Take) -> Haul:
 
 
 def _rows(pages: Pages) -> Iterator[Row]:
-    """Return all that looks like a row: of whole pages first, so that what they say goes before older copies."""
-    doubtful = []
+    """Return all that looks like a row: of free pages last, so that what is in use goes before older copies."""
     free = _free(pages)
-    for number in range(1, pages.count + 1):
-        found = None if number in free else cells(pages, number)
-        if found is None:
-            doubtful.append(number)
-        else:
-            yield from found
-    for number in doubtful:
-        yield from cells(pages, number) or carved(pages, number)
+    for number in sorted(range(1, pages.count + 1), key=free.__contains__):
+        yield from pages.rows(number)
 
 
 def _free(pages: Pages) -> set[int]:

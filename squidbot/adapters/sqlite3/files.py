@@ -9,7 +9,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from squidbot.adapters.common.files import make_file, open_own, sync
 from squidbot.adapters.sqlite3 import index, rows
@@ -21,15 +21,17 @@ from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Category, Erasure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
+    from squidbot.adapters.sqlite3.index import SearchIndex
     from squidbot.adapters.sqlite3.rows import Session
     from squidbot.core.messages import StoredMessage
 
 
 # Who may use the connection, and what SQLite's errors mean to the one who must act.
 
+Value = TypeVar("Value")
 UNTOUCHED = "; nothing was written"
 
 # SQLite's primary result codes: which of our errors, what it means, what to do.
@@ -143,6 +145,7 @@ class Access:
                 self._connection.execute("ROLLBACK")
 
 
+PAGE_BYTES = 4096
 APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
 VERSION = 1
 
@@ -443,6 +446,7 @@ def create(path: str, busy_seconds: float) -> None:
         make_file(path)
     with closing(connect(path, busy_seconds)) as connection:
         connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # `doctor` reads pages of this size
         connection.execute("BEGIN IMMEDIATE")
         if not _number(connection, "schema_version"):  # else another process was faster
             for statement in SCHEMA:
@@ -572,8 +576,8 @@ DAMAGED_INDEX = "a search index of former times is damaged and can't be removed"
 LATER = "what was forgotten is out of reach, but its bytes are not overwritten yet"
 
 
-def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *, renewed: bool = False) -> None:
-    """Do what an erasure says, within a transaction. `renewed`: the search index has just been emptied.
+def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *, indexed: bool) -> None:
+    """Do what an erasure says, within a transaction. `indexed`: the search index is not just emptied.
 
     Raises:
         StoreError: the erasure does not fit the session; the transaction must be undone.
@@ -581,9 +585,9 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
     """
     _refuse_misfit(session, erasure)
     seqs = [tombstone.seq for tombstone in erasure.tombstones]
-    is_indexed = bool(seqs) and not renewed
+    is_indexed = bool(seqs) and indexed
     if is_indexed:
-        _unindex(connection, session, seqs)
+        _unindex(connection, session, queries.each_picked(connection, session, seqs))
     _refuse_changes(connection, session, erasure.unnoticed)
     changed = (*erasure.unnoticed, *erasure.tombstones)
     cells = [rows.encode(session.first_key + row.seq, row) for row in changed]
@@ -598,7 +602,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         mark(connection)
 
 
-def drop(connection: sqlite3.Connection, session: Session) -> None:
+def drop(connection: sqlite3.Connection, session: Session, *, indexed: bool) -> None:
     """Remove a session with all its rows, within a transaction; nothing is done where there is none.
 
     Raises:
@@ -606,10 +610,8 @@ def drop(connection: sqlite3.Connection, session: Session) -> None:
     """
     if not session.no:
         return
-    try:
-        index.remove(connection, session, _all_of(connection, session))
-    except rows.DamagedRowError as error:
-        raise DamagedIndexError(str(error)) from error
+    if indexed:
+        _unindex(connection, session, _all_of(connection, session))
     index.leave(connection, session)
     leave(connection, session.session_id)
     connection.execute(REMOVE_MESSAGES, (session.first_key, session.first_key + (1 << session_rows.SEQ_BITS) - 1))
@@ -623,14 +625,14 @@ def _all_of(connection: sqlite3.Connection, session: Session) -> Iterator[Stored
         yield from queries.messages(connection, session, first, min(session.messages, first + PAGE_ROWS) - 1)
 
 
-def _unindex(connection: sqlite3.Connection, session: Session, seqs: Sequence[int]) -> None:
+def _unindex(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
     """Take rows out of the search index before they are replaced.
 
     Raises:
         DamagedIndexError: it needs a new index.
     """
     try:
-        index.remove(connection, session, queries.picked(connection, session, seqs))
+        index.remove(connection, session, messages)
     except rows.DamagedRowError as error:  # which words of it are in the index, nobody knows
         raise DamagedIndexError(str(error)) from error
 
@@ -747,10 +749,17 @@ class OpenedFile:
     """What stores in one SQLite file have in common: the connection, who may use it when, and what overwrites bytes."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, busy_seconds: float, create: bool, read_only: bool = False
+        self,
+        path: str | os.PathLike[str],
+        index_kind: SearchIndex,
+        *,
+        busy_seconds: float,
+        create: bool,
+        read_only: bool = False,
     ) -> None:
-        """Open the file; parameters and exceptions are those of the stores."""
+        """Open the file; `index_kind`: what its search goes by; the others, and exceptions, are those of the stores."""
         self._path = str(Path(path).absolute())
+        self._index = index_kind
         self._busy_seconds = busy_seconds
         self._pid = os.getpid()
         self._lock = threading.Lock()
@@ -774,6 +783,53 @@ class OpenedFile:
         if os.getpid() == self._pid:  # in a fork the connection is still the parent's
             with self._lock:
                 self._connection.close()
+
+    def _written(self, act: Callable[[sqlite3.Connection, bool], Value]) -> Value:
+        """Write in one transaction, the search index with it.
+
+        Where the index is damaged `act` is undone, and done again beside a new, empty one, told not to index: search
+        does the rest.
+        """
+        try:
+            with self._writing as connection:
+                return act(connection, True)  # noqa: FBT003
+        except DamagedIndexError:
+            return self._renewed(lambda connection: act(connection, False))  # noqa: FBT003
+
+    def _renewed(self, act: Callable[[sqlite3.Connection], Value]) -> Value:
+        """Make the search index anew, and act, in one transaction."""
+        try:
+            with self._writing as connection:
+                self._index.renew(connection)
+                return act(connection)
+        except DamagedStoreError:  # a part of the old one can't even be read to be dropped
+            with self._writing as connection:
+                self._index.renew(connection, drops=False)
+                return act(connection)
+
+    def _indexed(self, act: Callable[[], Value]) -> Value:
+        """Do what needs the search index, and once more with a new one where that is damaged or missing.
+
+        Raises:
+            DamagedStoreError: it can't be made anew.
+        """
+        try:
+            return act()
+        except DamagedIndexError:
+            self._renewed(lambda _: None)
+        try:
+            return act()
+        except DamagedIndexError as error:
+            raise DamagedStoreError(
+                f"{self._path}: the search index is damaged and can't be made anew ({error}); what it finds is not: "
+                "`squidbot store doctor` saves that into a copy that makes its own"
+            ) from error
+
+    def _scrub_after(self, forgotten: int = 1) -> int:
+        if forgotten:
+            with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
+                self.scrub()
+        return forgotten
 
     def is_scrubbed(self) -> bool:
         """Say whether the bytes of all that was forgotten are overwritten."""

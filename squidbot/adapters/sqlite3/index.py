@@ -46,49 +46,72 @@ class DamagedIndexError(Exception):
     """There is no index by our rules, or it contradicts itself, or it could not be written: it has to be made anew."""
 
 
-class Generation(NamedTuple):
-    """The number of the rules, the generation, and both as they stand in the names of tables."""
+def generations(connection: sqlite3.Connection, parts: Sequence[str]) -> list[tuple[int, int]]:
+    """Return rules and generation of each index that has tables whose names begin with one of these, in order."""
+    like = " OR ".join(f"name GLOB '{part}_[0-9]*'" for part in parts)
+    ours = re.compile(rf"(?:{'|'.join(parts)})_(\d+)_(\d+)".encode())
+    names = connection.execute(f"SELECT name FROM sqlite_master WHERE {like}").fetchall()  # noqa: S608  # our own constants
+    return sorted({(int(each[1]), int(each[2])) for (name,) in names if (each := ours.fullmatch(name))})
 
-    rules: int
-    number: int
-    name: str
 
+class SearchIndex:
+    """One kind of search index: tables whose names end with the number of their rules and of their generation.
 
-class Generations:
-    """The tables of one kind of index."""
+    A view of the rows beside it: it may be dropped, and made anew, at any time.
+    """
 
-    def __init__(self, *parts: str) -> None:
-        """Take what their names begin with."""
-        like = " OR ".join(f"name GLOB '{part}_[0-9]*'" for part in parts)
-        self.parts = parts
-        self._names = f"SELECT name FROM sqlite_master WHERE {like}"  # noqa: S608  # our own constants
-        self._ours = re.compile(rf"(?:{'|'.join(parts)})_(\d+)_(\d+)".encode())
+    def __init__(self, rules: int, parts: Sequence[str], statements: Sequence[str]) -> None:
+        """Take the rules, what the tables' names begin with, and what makes them, `{0}` for the end of their names."""
+        self.rules = rules
+        self._parts = parts
+        self._statements = statements
 
-    def all(self, connection: sqlite3.Connection) -> list[Generation]:
-        """Return each index there is, or a part of; of those of the same rules the one that counts is last."""
-        found = (self._ours.fullmatch(name) for (name,) in connection.execute(self._names).fetchall())
-        numbers = {(int(each[1]), int(each[2])) for each in found if each}
-        return [Generation(rules, number, f"{rules}_{number}") for rules, number in sorted(numbers)]
+    def all(self, connection: sqlite3.Connection) -> list[tuple[int, int]]:
+        """Return rules and generation of each index there is, or a part of; of the same rules the newest is last."""
+        return generations(connection, self._parts)
 
-    def newest(self, connection: sqlite3.Connection, rules: int) -> str:
-        """Return the name of the index that counts.
+    def is_there(self, connection: sqlite3.Connection) -> bool:
+        """Say whether there is one that was made by these rules."""
+        return any(rules == self.rules for rules, _ in self.all(connection))
+
+    def newest(self, connection: sqlite3.Connection) -> str:
+        """Return the end of the names of the index that counts.
 
         Raises:
             DamagedIndexError: there is none that was made by these rules.
         """
-        names = [each.name for each in self.all(connection) if each.rules == rules]
-        if not names:
+        numbers = [number for rules, number in self.all(connection) if rules == self.rules]
+        if not numbers:
             raise DamagedIndexError("there is no index yet")
-        return names[-1]
+        return f"{self.rules}_{numbers[-1]}"
+
+    def renew(self, connection: sqlite3.Connection, *, drops: bool = True) -> None:
+        """Start a new, empty index, within a transaction, and drop the old ones.
+
+        Without `drops` they stay, and harm nobody: a damaged one may refuse to go.
+
+        Raises:
+            sqlite3.Error: the transaction must be undone.
+        """
+        old = self.all(connection)
+        for rules, number in old if drops else ():
+            for part in self._parts:
+                connection.execute(f"DROP TABLE IF EXISTS {part}_{rules}_{number}")
+        name = f"{self.rules}_{max((number for _, number in old), default=0) + 1}"
+        for statement in self._statements:
+            connection.execute(statement.format(name))
 
 
-OF_MESSAGES = Generations("words", "indexed")
-OF_MEMORIES = Generations("memory_words", "memory_last", "memory_seen")
-
-
-def following(old: Sequence[Generation], rules: int) -> str:
-    """Return the name of a new index beside the old ones."""
-    return f"{rules}_{max((each.number for each in old), default=0) + 1}"
+MEMORY_PARTS = ("memory_words", "memory_last", "memory_seen")
+OF_MESSAGES = SearchIndex(
+    RULES,
+    ("words", "indexed"),
+    (
+        WORDS.format("words_{0}"),
+        # How many messages of a session are in, from the first on.
+        "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)",
+    ),
+)
 
 
 def flush(connection: sqlite3.Connection) -> None:
@@ -128,8 +151,6 @@ ADDED_MESSAGES = 1024
 # Rows are asked for so many at once: a statement for each power of two up to it.
 PICKED_ROWS = 128
 
-# How many messages of a session are in, from the first on.
-INDEXED = "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)"
 UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row's form holds them
 
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
@@ -164,7 +185,7 @@ def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADD
     if not session.messages:
         return Batch(0, 0, [], 0, "")
     with index_errors():
-        name = OF_MESSAGES.newest(connection, RULES)
+        name = OF_MESSAGES.newest(connection)
         first = _indexed(connection, name, session)
     last = min(first + at_most, session.messages)
     texts = _texts(connection, session.first_key + first, session.first_key + last - 1) if first < last else []
@@ -178,7 +199,7 @@ def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
         DamagedIndexError: the transaction must be undone.
     """
     with index_errors():
-        name = OF_MESSAGES.newest(connection, RULES)
+        name = OF_MESSAGES.newest(connection)
         if batch.first == batch.last or batch.name != name or _indexed(connection, name, session) != batch.first:
             return
         connection.executemany(f"INSERT INTO words_{name}(rowid, terms) VALUES(?, ?)", _cells(batch.texts))  # numbers
@@ -198,7 +219,7 @@ def held(connection: sqlite3.Connection, session: Session) -> Iterator[tuple[int
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        indexed = _indexed(connection, OF_MESSAGES.newest(connection, RULES), session)
+        indexed = _indexed(connection, OF_MESSAGES.newest(connection), session)
     for first in range(0, indexed, ADDED_MESSAGES):
         last = min(first + ADDED_MESSAGES, indexed) - 1
         yield from _cells(_texts(connection, session.first_key + first, session.first_key + last))
@@ -218,28 +239,11 @@ def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars
     left = session.messages - before + BATCH_MESSAGES
     with index_errors(all_of_them=True):
         if not OF_MESSAGES.all(connection):
-            renew(connection)
+            OF_MESSAGES.renew(connection)
         while left > 0:
             batch = pending(connection, session, min(left, ADDED_MESSAGES))
             add(connection, session, batch)
             left = left - ADDED_MESSAGES if batch.left else 0
-
-
-def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
-    """Start a new, empty index, within a transaction, and drop the old ones.
-
-    Without `drops` they stay, and harm nobody: a damaged one may refuse to go.
-
-    Raises:
-        sqlite3.Error: the transaction must be undone.
-    """
-    old = OF_MESSAGES.all(connection)
-    for _, _, name in old if drops else ():
-        connection.execute(f"DROP TABLE IF EXISTS words_{name}")
-        connection.execute(f"DROP TABLE IF EXISTS indexed_{name}")
-    name = following(old, RULES)
-    connection.execute(WORDS.format(f"words_{name}"))
-    connection.execute(INDEXED.format(name))
 
 
 def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
@@ -249,12 +253,12 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
     1,000,000 messages in the file. `PRAGMA secure_delete` decides whether they stay in free pages.
 
     Raises:
-        DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
+        DamagedIndexError: the transaction must be undone; a new one in another one, which forgets all, does the same.
     """
     with index_errors():
         if not OF_MESSAGES.all(connection):
             return
-        name = OF_MESSAGES.newest(connection, RULES)
+        name = OF_MESSAGES.newest(connection)
         indexed = _indexed(connection, name, session)
         cells = [
             (session.first_key + message.seq, " ".join(payload_terms(message.payload)))
@@ -279,7 +283,7 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
     with index_errors(all_of_them=True):
         if not OF_MESSAGES.all(connection):
             return
-        indexed = _indexed(connection, OF_MESSAGES.newest(connection, RULES), session)
+        indexed = _indexed(connection, OF_MESSAGES.newest(connection), session)
         if last_seq - indexed >= ADDED_MESSAGES:
             raise DamagedIndexError("the index is far behind")
         if last_seq >= indexed:
@@ -290,13 +294,13 @@ def leave(connection: sqlite3.Connection, session: Session) -> None:
     """Take a session out of what says how far each is indexed, within a transaction; its messages were removed."""
     with index_errors(all_of_them=True):
         if OF_MESSAGES.all(connection):
-            name = OF_MESSAGES.newest(connection, RULES)
+            name = OF_MESSAGES.newest(connection)
             connection.execute(f"DELETE FROM indexed_{name} WHERE session = ?", (session.no,))  # noqa: S608  # our own
 
 
 def are_several(connection: sqlite3.Connection) -> bool:
     """Say whether there is an old index beside the one that counts, of messages or memories: one that refused to go."""
-    return len(OF_MESSAGES.all(connection)) > 1 or len(OF_MEMORIES.all(connection)) > 1
+    return len(OF_MESSAGES.all(connection)) > 1 or len(generations(connection, MEMORY_PARTS)) > 1
 
 
 def search(
@@ -312,7 +316,7 @@ def search(
     connection.execute("BEGIN")  # all its statements see the same messages
     try:
         with index_errors():
-            return best(query, _Postings(connection, OF_MESSAGES.newest(connection, RULES), session), limit, after)
+            return best(query, _Postings(connection, OF_MESSAGES.newest(connection), session), limit, after)
     finally:
         connection.execute("ROLLBACK")
 

@@ -15,7 +15,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Opening, Record, StoredMessage, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.core.messages import Role
 
@@ -483,14 +483,17 @@ def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]
     Raises:
         DamagedRowError: a row is missing or does not match its checksum.
     """
+    return list(each_picked(connection, session, seqs))
+
+
+def each_picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> Iterator[StoredMessage]:
+    """Yield what `picked` returns."""
     first_key = session.first_key
     wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
-    found: list[StoredMessage] = []
     for start in range(0, len(wanted), PICKED_ROWS):
         some = wanted[start : start + PICKED_ROWS]
         keys = filled_up([first_key + seq for seq in some])
-        found += _decoded(session, connection.execute(PICKED[len(keys)], keys).fetchall(), some)
-    return found
+        yield from _decoded(session, connection.execute(PICKED[len(keys)], keys).fetchall(), some)
 
 
 def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: int) -> int:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3 import index as finding
 from squidbot.adapters.sqlite3.files import LOG_BYTES, OpenedFile, copy, shrink_log
-from squidbot.adapters.sqlite3.index import DamagedIndexError
+from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
 from squidbot.adapters.sqlite3.rows import plain
-from squidbot.core.errors import DamagedStoreError, StoreError
+from squidbot.core.errors import StoreError
 from squidbot.core.recall.search import read_query
 
 if TYPE_CHECKING:
     import os
+    import sqlite3
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.messages import Erasure, Found, Opening, Record, StoredMessage, Summary
@@ -50,7 +51,7 @@ class SqliteStore(OpenedFile):
                 as it is.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
-        super().__init__(path, busy_seconds=busy_seconds, create=create, read_only=read_only)
+        super().__init__(path, OF_MESSAGES, busy_seconds=busy_seconds, create=create, read_only=read_only)
         if not read_only:
             self._scrub_left()
 
@@ -187,14 +188,7 @@ class SqliteStore(OpenedFile):
             DamagedStoreError: the index is damaged and can't be made anew.
         """
         wanted = read_query(query)
-        try:
-            return self._search(session_id, wanted, limit, after)
-        except DamagedIndexError:
-            self._renew_index()
-        try:
-            return self._search(session_id, wanted, limit, after)
-        except DamagedIndexError as error:
-            raise self._hopeless(error) from error
+        return self._indexed(lambda: self._search(session_id, wanted, limit, after))
 
     def _search(self, session_id: str, query: Query, limit: int, after: Found | None) -> list[Found]:
         attempts = MOST_CATCHES
@@ -216,37 +210,16 @@ class SqliteStore(OpenedFile):
         Raises:
             DamagedStoreError: the file is damaged.
         """
-        try:
-            return self._index(session_id)
-        except DamagedIndexError:
-            self._renew_index()
-        try:
-            return self._index(session_id)
-        except DamagedIndexError as error:
-            raise self._hopeless(error) from error
 
-    def _hopeless(self, error: DamagedIndexError) -> DamagedStoreError:
-        return DamagedStoreError(
-            f"{self._path}: the search index is damaged and can't be made anew ({error}); the messages are not: "
-            "`squidbot store doctor` saves them into a copy that makes its own"
-        )
+        def index_some() -> int:
+            with self._reading as connection:
+                batch = index.pending(connection, rows.find(connection, session_id))
+            if batch.first < batch.last:
+                with self._writing as connection:
+                    index.add(connection, rows.find(connection, session_id), batch)
+            return batch.left
 
-    def _index(self, session_id: str) -> int:
-        with self._reading as connection:
-            session = rows.find(connection, session_id)
-            batch = index.pending(connection, session)
-        if batch.first < batch.last:
-            with self._writing as connection:
-                index.add(connection, rows.find(connection, session_id), batch)
-        return batch.left
-
-    def _renew_index(self) -> None:
-        try:
-            with self._writing as connection:
-                index.renew(connection)
-        except DamagedStoreError:  # a part of the old one can't even be read to be dropped
-            with self._writing as connection:
-                index.renew(connection, drops=False)
+        return self._indexed(index_some)
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
         """Put tombstones where messages stand, and replace, add and remove what the erasure names; durable on return.
@@ -258,22 +231,12 @@ class SqliteStore(OpenedFile):
             StoreError: nothing was changed: the session has other numbers of messages or records than expected, or
                 what is to be replaced is not there, or a tombstone is of another category than FORGOTTEN.
         """
-        try:
-            self._forget(session_id, erasure)
-        except DamagedIndexError:
-            try:
-                self._forget(session_id, erasure, renews=True)
-            except DamagedStoreError:  # a part of the old index can't even be read to be dropped
-                self._forget(session_id, erasure, renews=True, drops=False)
-        with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
-            self.scrub()
 
-    def _forget(self, session_id: str, erasure: Erasure, *, renews: bool = False, drops: bool = True) -> None:
-        with self._writing as connection:
-            session = rows.find(connection, session_id)
-            if renews:
-                index.renew(connection, drops=drops)
-            files.forget(connection, session, erasure, renewed=renews)
+        def forget(connection: sqlite3.Connection, indexes: bool) -> None:  # noqa: FBT001
+            files.forget(connection, rows.find(connection, session_id), erasure, indexed=indexes)
+
+        self._written(forget)
+        self._scrub_after()
 
     def drop(self, session_id: str) -> None:
         """Remove a session with all that it has, for good, its bytes too (`forget`); unknown ones are passed over.
@@ -281,21 +244,12 @@ class SqliteStore(OpenedFile):
         Raises:
             StoreError: nothing was removed.
         """
-        try:
-            self._drop(session_id)
-        except DamagedIndexError:
-            try:
-                self._drop(session_id, renews=True)
-            except DamagedStoreError:  # as in `forget`
-                self._drop(session_id, renews=True, drops=False)
-        with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
-            self.scrub()
 
-    def _drop(self, session_id: str, *, renews: bool = False, drops: bool = True) -> None:
-        with self._writing as connection:
-            if renews:
-                index.renew(connection, drops=drops)
-            files.drop(connection, rows.find(connection, session_id))
+        def drop(connection: sqlite3.Connection, indexes: bool) -> None:  # noqa: FBT001
+            files.drop(connection, rows.find(connection, session_id), indexed=indexes)
+
+        self._written(drop)
+        self._scrub_after()
 
     def put(self, summary: Summary) -> None:
         """Store a summary; durable on return. Storing an equal one again does nothing.
@@ -314,8 +268,7 @@ class SqliteStore(OpenedFile):
         """
         with self._writing as connection:
             files.remove_summaries(connection, rows.find(connection, session_id), summary_ids)
-        with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
-            self.scrub()
+        self._scrub_after()
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
         """Return the named summaries in the order asked for; unknown ones are left out.

@@ -15,7 +15,7 @@ from heapq import nlargest
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.sqlite3.index import OF_MEMORIES, WORDS, DamagedIndexError, flush, following, index_errors
+from squidbot.adapters.sqlite3.index import MEMORY_PARTS, WORDS, DamagedIndexError, SearchIndex, flush, index_errors
 from squidbot.adapters.sqlite3.memory import rows
 from squidbot.adapters.sqlite3.memory.rows import view_digest, view_digests
 from squidbot.core.memories import passage_of
@@ -39,11 +39,18 @@ FEW = 256
 # How many memories are read and indexed at once: about a fifth of a second.
 ADDED_MEMORIES = 2048
 
-# Up to which key all memories are in; row 0 alone. How many of a view are in, those that hold and history.
-LAST = "CREATE TABLE memory_last_{0}(one INTEGER PRIMARY KEY, key INTEGER NOT NULL)"
-SEEN = (
-    "CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL, "
-    "terms INTEGER NOT NULL)"
+OF_MEMORIES = SearchIndex(
+    FORM * 1000 + RULES,
+    MEMORY_PARTS,
+    (
+        WORDS.format("memory_words_{0}"),
+        # Up to which key all memories are in; row 0 alone.
+        "CREATE TABLE memory_last_{0}(one INTEGER PRIMARY KEY, key INTEGER NOT NULL)",
+        "INSERT INTO memory_last_{0} VALUES(0, 0)",
+        # How many of a view are in, those that hold and history.
+        """CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL,
+    terms INTEGER NOT NULL)""",
+    ),
 )
 # What the tokenizer would part a term at: the rest of it would be in no owner's list, or in everybody's.
 PARTING = re.compile("[^0-9a-z_\x80-\U0010ffff]")
@@ -52,30 +59,6 @@ PARTING = re.compile("[^0-9a-z_\x80-\U0010ffff]")
 def family(term: str) -> tuple[str, ...]:
     """Return what memories are found by that have a word of a term's family."""
     return root(term), f"_{root(term)}"
-
-
-def rules() -> int:
-    """Return the number of the rules by which memories are indexed."""
-    return FORM * 1000 + RULES
-
-
-def renew(connection: sqlite3.Connection, *, drops: bool = True) -> None:
-    """Start a new, empty index, within a transaction, and drop the old ones.
-
-    Without `drops` they stay, and harm nobody: a damaged one may refuse to go.
-
-    Raises:
-        sqlite3.Error: the transaction must be undone.
-    """
-    old = OF_MEMORIES.all(connection)
-    for _, _, name in old if drops else ():
-        for part in OF_MEMORIES.parts:
-            connection.execute(f"DROP TABLE IF EXISTS {part}_{name}")
-    name = following(old, rules())
-    connection.execute(WORDS.format(f"memory_words_{name}"))
-    for statement in (LAST, SEEN):
-        connection.execute(statement.format(name))
-    connection.execute(f"INSERT INTO memory_last_{name} VALUES(0, 0)")  # numbers
 
 
 def add(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]]) -> None:
@@ -88,8 +71,8 @@ def add(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]]) 
         if not memories:
             return
         if not OF_MEMORIES.all(connection):
-            renew(connection)
-        name = OF_MEMORIES.newest(connection, rules())
+            OF_MEMORIES.renew(connection)
+        name = OF_MEMORIES.newest(connection)
         if rows.last_before(connection, memories[0][0]) <= _last(connection, name):
             _put(connection, name, memories)
             _set_last(connection, name, memories[-1][0])
@@ -105,7 +88,7 @@ def catch_up(connection: sqlite3.Connection) -> bool:
         DamagedIndexError: the transaction must be undone.
     """
     with index_errors():
-        name = OF_MEMORIES.newest(connection, rules())
+        name = OF_MEMORIES.newest(connection)
         found = rows.readable(connection, _last(connection, name), ADDED_MEMORIES)
         if not found.last:
             return False
@@ -122,7 +105,7 @@ def waits(connection: sqlite3.Connection) -> bool:
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        return rows.last_before(connection, 1 << 62) > _last(connection, OF_MEMORIES.newest(connection, rules()))
+        return rows.last_before(connection, 1 << 62) > _last(connection, OF_MEMORIES.newest(connection))
 
 
 def swap(connection: sqlite3.Connection, key: int, old: Memory, new: Memory) -> None:
@@ -132,7 +115,7 @@ def swap(connection: sqlite3.Connection, key: int, old: Memory, new: Memory) -> 
         DamagedIndexError: the transaction must be undone, and done again with a new index.
     """
     with index_errors(all_of_them=True):
-        if OF_MEMORIES.all(connection) and key <= _last(connection, name := OF_MEMORIES.newest(connection, rules())):
+        if OF_MEMORIES.all(connection) and key <= _last(connection, name := OF_MEMORIES.newest(connection)):
             _put(connection, name, [(key, old)], removes=True)
             _put(connection, name, [(key, new)])
             flush(connection)
@@ -145,11 +128,11 @@ def remove(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]
     1,000,000 memories in the file.
 
     Raises:
-        DamagedIndexError: the transaction must be undone; `renew` in another one, which forgets all, does the same.
+        DamagedIndexError: the transaction must be undone; a new one in another one, which forgets all, does the same.
     """
     with index_errors(all_of_them=True):
         if OF_MEMORIES.all(connection):
-            name = OF_MEMORIES.newest(connection, rules())
+            name = OF_MEMORIES.newest(connection)
             last = _last(connection, name)
             _put(connection, name, [each for each in memories if each[0] <= last], removes=True)
             words = f"memory_words_{name}"
@@ -203,7 +186,7 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        name = OF_MEMORIES.newest(connection, rules())
+        name = OF_MEMORIES.newest(connection)
         digest = view_digest(view)
         owner = view_digests(view.scope)[0]
         found = {
@@ -284,7 +267,7 @@ def held(connection: sqlite3.Connection, counts: Counts) -> Iterator[tuple[int, 
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        last, key = _last(connection, OF_MEMORIES.newest(connection, rules())), 0
+        last, key = _last(connection, OF_MEMORIES.newest(connection)), 0
     while (found := rows.readable(connection, key, ADDED_MEMORIES)).last:
         yield from ((key, counts.cell(memory)) for key, memory in found.memories if key <= last)
         key = found.last
@@ -297,7 +280,7 @@ def counted(connection: sqlite3.Connection) -> dict[int, list[int]]:
         DamagedIndexError: the index has to be made anew.
     """
     with index_errors():
-        name = OF_MEMORIES.newest(connection, rules())
+        name = OF_MEMORIES.newest(connection)
         rows = connection.execute(f"SELECT view, live, past, terms FROM memory_seen_{name}").fetchall()  # noqa: S608
     return {view: counts for view, *counts in rows if any(counts)}
 

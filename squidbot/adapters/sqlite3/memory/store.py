@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from squidbot.adapters.sqlite3 import files
 from squidbot.adapters.sqlite3 import rows as stored_rows
@@ -20,7 +20,7 @@ from squidbot.adapters.sqlite3.memory import index, rows, vectors
 from squidbot.adapters.sqlite3.memory import rows as queries
 from squidbot.adapters.sqlite3.memory import rows as tables
 from squidbot.adapters.sqlite3.memory import vectors as places
-from squidbot.adapters.sqlite3.memory.index import candidates
+from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES, candidates
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
 from squidbot.adapters.sqlite3.rows import cell, checksum, json_text, plain, stored_text
@@ -453,15 +453,8 @@ def keep(connection: sqlite3.Connection, row: tuple[Cell, ...]) -> None:
     connection.execute(KEEP_MARK, row)
 
 
-Value = TypeVar("Value")
-Done_co = TypeVar("Done_co", covariant=True)
-
 # KiB; a search at 1,000,000 memories looks at some 1,000 pages, and twice as slowly where few of them stay.
 CACHE = "PRAGMA cache_size = -16384"
-
-
-class _Act(Protocol[Done_co]):
-    def __call__(self, connection: sqlite3.Connection, *, indexes: bool) -> Done_co: ...
 
 
 class SqliteMemoryStore(OpenedFile):
@@ -482,7 +475,7 @@ class SqliteMemoryStore(OpenedFile):
                 as it is.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
-        super().__init__(path, busy_seconds=busy_seconds, create=create)
+        super().__init__(path, OF_MEMORIES, busy_seconds=busy_seconds, create=create)
         try:
             with self._reading as connection:
                 connection.execute(CACHE)
@@ -518,7 +511,7 @@ class SqliteMemoryStore(OpenedFile):
         for memory in memories:
             refuse_misfit(memory)
 
-        def added(connection: sqlite3.Connection, *, indexes: bool) -> None:
+        def added(connection: sqlite3.Connection, indexes: bool) -> None:  # noqa: FBT001
             if mark is not None:
                 put(connection, mark, was)
             add(connection, memories, indexes=indexes)
@@ -537,11 +530,10 @@ class SqliteMemoryStore(OpenedFile):
         for memory in memories:
             refuse_misfit(memory)
 
-        def exchanged(connection: sqlite3.Connection, *, indexes: bool) -> int:
-            return exchange(connection, gone, memories, reason, indexed=indexes)
-
         self._remove_beside(gone)
-        self._scrub_after(self._written(exchanged))
+        self._scrub_after(
+            self._written(lambda connection, indexes: exchange(connection, gone, memories, reason, indexed=indexes))
+        )
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
         """Return how far a reader has come in a session; None where it has not begun.
@@ -559,11 +551,7 @@ class SqliteMemoryStore(OpenedFile):
             StoreError: nothing was changed: a memory is not there, another user's, or replaced before; or what is to
                 take its place is history.
         """
-
-        def superseded(connection: sqlite3.Connection, *, indexes: bool) -> None:
-            supersede(connection, places, indexes=indexes)
-
-        self._written(superseded)
+        self._written(lambda connection, indexes: supersede(connection, places, indexes=indexes))
 
     def said_in(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too; each row is looked at.
@@ -582,25 +570,14 @@ class SqliteMemoryStore(OpenedFile):
         """
         said = session_id, frozenset(seqs)
 
-        def unsaid(connection: sqlite3.Connection, *, indexes: bool) -> list[str]:
-            return unsay(connection, said, reason, indexed=indexes)
-
         with self._reading as connection:
             due = [memory.memory_id for _, memory, _ in without(connection, *said)]
         self._remove_beside(due)
-        gone = self._written(unsaid) if due else []
+        gone = (
+            self._written(lambda connection, indexes: unsay(connection, said, reason, indexed=indexes)) if due else []
+        )
         self._scrub_after(len(gone))
         return gone
-
-    def _written(self, act: _Act[Value]) -> Value:
-        """Write in one transaction, the index with it, and once more where that is damaged: search does the rest."""
-        try:
-            with self._writing as connection:
-                return act(connection, indexes=True)
-        except DamagedIndexError:
-            with self._writing as connection:
-                self._renew(connection)
-                return act(connection, indexes=False)
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out.
@@ -679,8 +656,7 @@ class SqliteMemoryStore(OpenedFile):
         """
         with self._reading as connection:
             count = rows.count(connection)
-        with self._writing as connection:
-            self._renew(connection)
+        self._renewed(lambda _: None)
         done = 0
         while self._is_behind():
             with self._writing as connection:
@@ -694,35 +670,6 @@ class SqliteMemoryStore(OpenedFile):
         with self._reading as connection:
             return index.waits(connection)
 
-    def _indexed(self, act: Callable[[], Value]) -> Value:
-        """Do what needs the index, and once more with a new one where that is damaged or missing.
-
-        Raises:
-            DamagedStoreError: it can't be made anew.
-        """
-        try:
-            return act()
-        except DamagedIndexError:
-            with self._writing as connection:
-                self._renew(connection)
-        try:
-            return act()
-        except DamagedIndexError as error:
-            raise DamagedStoreError(
-                f"{self._path}: the search index of memories is damaged and can't be made anew ({error}); the memories "
-                "are not: `squidbot store doctor` saves them into a copy that makes its own"
-            ) from error
-
-    @staticmethod
-    def _renew(connection: sqlite3.Connection) -> None:
-        connection.execute("SAVEPOINT renewing")
-        try:
-            index.renew(connection)
-        except FOREIGN:  # a part of the old one can't even be read to be dropped
-            connection.execute("ROLLBACK TO renewing")
-            index.renew(connection, drops=False)
-        connection.execute("RELEASE renewing")
-
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, their vectors and words, too, and return how many were there; durable on return.
 
@@ -732,12 +679,10 @@ class SqliteMemoryStore(OpenedFile):
         Raises:
             StoreError: nothing was removed.
         """
-
-        def forgotten(connection: sqlite3.Connection, *, indexes: bool) -> int:
-            return forget(connection, memory_ids, reason, indexed=indexes)
-
         self._remove_beside(memory_ids)
-        return self._scrub_after(self._written(forgotten))
+        return self._scrub_after(
+            self._written(lambda connection, indexes: forget(connection, memory_ids, reason, indexed=indexes))
+        )
 
     def _remove_beside(self, memory_ids: Sequence[str]) -> None:
         """Remove the files that may hold vectors of memories that are about to be forgotten.
@@ -749,12 +694,6 @@ class SqliteMemoryStore(OpenedFile):
             is_there = bool(rows.keys_of(connection, memory_ids))
         if is_there:
             remove_beside(self._path)
-
-    def _scrub_after(self, forgotten: int) -> int:
-        if forgotten:
-            with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
-                self.scrub()
-        return forgotten
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
