@@ -13,7 +13,7 @@ from squidbot.core.messages import Media, Usage, labelled
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.messages import Portable
     from squidbot.core.ports import Codec
@@ -78,13 +78,6 @@ def adopted(codec: Codec, said: Portable) -> list[dict[str, object]]:
     """Return what was said as messages of a form: one, or one for each result where the form has it so."""
     made = jsontext.parse(codec.adopt(said))
     return [dict(as_dict(each, "a message")) for each in (made if isinstance(made, list) else [made])]
-
-
-def as_told(obj: Mapping[str, object], made: Callable[[str, str], dict[str, object]]) -> dict[str, object]:
-    """Return a host's own dict as it is; one of `role` and `content`, as texts come to a session, as `made` says."""
-    if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
-        return made(str(obj["role"]), content)
-    return dict(obj)
 
 
 def as_list(value: object, what: str) -> list[object]:
@@ -260,7 +253,7 @@ class Pictures:
     def _without(self, value: object, gone: Mapping[int, str], depth: int = 0) -> object:
         """Return a value with texts in the place of what is named by its identity."""
         if id(value) in gone:
-            return self._said(gone[id(value)])
+            return self._placeholder(gone[id(value)])
         if depth > _MOST_DEEP:
             return value
         if isinstance(value, list):
@@ -272,7 +265,7 @@ class Pictures:
     def _is_image(self, one: Mapping[str, object]) -> bool:
         return one.get("type") in self.image_types
 
-    def _said(self, text: str) -> object:
+    def _placeholder(self, text: str) -> object:
         return {"type": self.text_type, "text": text}
 
 
