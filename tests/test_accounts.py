@@ -7,7 +7,15 @@ from types import ModuleType
 
 import pytest
 
-from squidbot.adapters.common.providers import MOST_SAID_CHARS, NO_KEY, Account, UnfitError, Words, address, is_here
+from squidbot.adapters.common.providers import (
+    MOST_SAID_CHARS,
+    NO_KEY,
+    Account,
+    RefusalPatterns,
+    UnfitError,
+    address,
+    is_here,
+)
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 
 KEY = "sk-not-to-be-shown"
@@ -35,7 +43,7 @@ class Plain(Account):
     sdk, sdk_client = _SDK, "Client"
     usual_url = "https://api.example.org/v1"
     usual_key = "EXAMPLE_API_KEY"
-    words = Words(re.compile("too long"), re.compile(r"> (\d+) maximum"), re.compile("stale"))
+    words = RefusalPatterns(re.compile("too long"), re.compile(r"> (\d+) maximum"), re.compile("stale"))
 
     def __init__(self, url: str = "", *, key: str = KEY, key_name: str = "") -> None:
         super().__init__(url, environment={key_name or self.usual_key: key}, key_name=key_name)

@@ -17,8 +17,8 @@ import httpx2
 from squidbot.adapters.common import providers
 from squidbot.adapters.common.providers import (
     MOST_TEXTS,
-    Answer,
     KeptCounts,
+    ModelAnswer,
     Patience,
     ProviderModel,
     UnfitError,
@@ -280,7 +280,7 @@ def _listed(content: object) -> list[Json]:
 # The SDK with a key from the environment; its failures in our words.
 
 
-class Account(providers.Account):
+class AnthropicAccount(providers.Account):
     """Who asks Anthropic, or a server that speaks like it. Threads may share it."""
 
     sdk, sdk_client = anthropic, "Anthropic"
@@ -288,7 +288,7 @@ class Account(providers.Account):
     client: anthropic.Anthropic
     usual_url = "https://api.anthropic.com"
     usual_key = providers.USUAL_KEYS["anthropic"]
-    words = providers.Words(
+    words = providers.RefusalPatterns(
         too_long=re.compile(r"prompt is too long|exceed context limit|request_too_large", re.IGNORECASE),
         window=re.compile(r"> ?(\d+) maximum"),
         stale=re.compile(
@@ -320,7 +320,7 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> A
     Raises:
         ConfigError: no model is named, the address is none, or there is no key for it.
     """
-    account = Account(definition.url, key_name=definition.key_env)
+    account = AnthropicAccount(definition.url, key_name=definition.key_env)
     account.places = places(definition.options, definition.alias)
     return AnthropicModel(definition.model, account=account, counter=counter, options=definition.options)
 
@@ -333,14 +333,14 @@ class AnthropicModel(ProviderModel):
     """
 
     example = "claude-sonnet-5-5"
-    _account: Account
+    _account: AnthropicAccount
 
     def __init__(
         self,
         model: str,
         url: str = "",
         *,
-        account: Account | None = None,
+        account: AnthropicAccount | None = None,
         counter: TokenCounter | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
@@ -354,7 +354,7 @@ class AnthropicModel(ProviderModel):
             ConfigError: no model is named, the address is none, or there is no key for it.
             InvalidRequestError: an option has the provider keep or cut the history.
         """
-        super().__init__(model, account or Account(url), counter)
+        super().__init__(model, account or AnthropicAccount(url), counter)
         self._options = options_of(options or {})
         self._takes_no_thinking = True
         self._bindings = Bindings()
@@ -451,7 +451,7 @@ class AnthropicModel(ProviderModel):
             return told, ""
         return None, f"{self._account.url} does not tell the window of {self._model}"
 
-    def _job(self, system: str, prompt: str, most: int) -> Answer:
+    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
         request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": most}
         request["extra_body"] = for_jobs(self._options.rest)
         if system:
@@ -465,7 +465,7 @@ class AnthropicModel(ProviderModel):
                 self._takes_no_thinking = False  # a model that always thinks, or never
         return self._said(request, None)
 
-    def _answered(self, request: Json, told: Callable[[str], None] | None) -> Answer:
+    def _answered(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         if self._may_leave_out and (self._leaves_out or self._bindings.has_stale(request)):
             try:
                 said = self._without_stale(request, told)
@@ -478,7 +478,7 @@ class AnthropicModel(ProviderModel):
                 return said
         return self._with_all(request, told)
 
-    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> Answer:
+    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         thinking = {} if self._options.thinking is None else {"thinking": self._options.thinking}
         try:
             return self._said({**request, **thinking}, told)
@@ -492,17 +492,17 @@ class AnthropicModel(ProviderModel):
     def _may_leave_out(self) -> bool:
         return not self._knows_no_bindings and (self._options.thinking or {}).get("type") != "disabled"
 
-    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> Answer:
+    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         asked = {**(self._options.thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
         return self._said({**request, "thinking": asked}, told, [_BINDING])
 
     def _said(
         self, request: Mapping[str, object], told: Callable[[str], None] | None, betas: Sequence[str] = ()
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Return the answer to a request, with what beta versions of the API are named beside those of the options.
 
         Raises:
-            ContextOverflowError, LLMError: as `Account.failures` lets them out; or the provider's filter ended it.
+            ContextOverflowError, LLMError: as `failures` of its account; or the provider's filter ended it.
         """
         clean = {key: writable(value) for key, value in request.items()}
         if named := [*self._options.betas, *betas]:
@@ -524,14 +524,14 @@ class AnthropicModel(ProviderModel):
             message = stream.get_final_message().model_dump(mode="json", by_alias=True, exclude_unset=True)
         return self._whole(message, "".join(texts))
 
-    def _whole(self, message: Json, text: str) -> Answer:
+    def _whole(self, message: Json, text: str) -> ModelAnswer:
         """Return an answer; its input is all of it, whether the cache had it, was written to, or neither."""
         if (reason := str(message.get("stop_reason"))) == "refusal":
             raise LLMError("refused", f"{self._model} may not answer this")
         usage = message.get("usage")
         cached = number(usage, "cache_read_input_tokens")
         asked = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens") + cached
-        return Answer(message, text, _FINISHES.get(reason, "stop"), asked, number(usage, "output_tokens"), cached)
+        return ModelAnswer(message, text, _FINISHES.get(reason, "stop"), asked, number(usage, "output_tokens"), cached)
 
 
 # Tokens of long texts by the provider's own count, each text asked for once; short ones are estimated
@@ -559,7 +559,7 @@ class AnthropicCounter:
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
         """
-        account = Account(url, patience=PATIENCE, key_name=key_name)
+        account = AnthropicAccount(url, patience=PATIENCE, key_name=key_name)
         self._asked = AnthropicModel(model, account=account)
         self._name = f"anthropic:{model}"
         self._plain = builtin_counter("classes")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, cast
 import openai
 
 from squidbot.adapters.common import providers
-from squidbot.adapters.common.providers import Answer, ProviderModel, UnfitError, number, writable
+from squidbot.adapters.common.providers import ModelAnswer, ProviderModel, UnfitError, number, unit_vector, writable
 from squidbot.config.options import for_jobs, places
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.core.vectors import unit, unpacked
+from squidbot.core.vectors import unpacked
 from squidbot.core.view.steps import refuse_server_state
 
 if TYPE_CHECKING:
@@ -102,14 +102,14 @@ def _with_mark(message: Mapping[str, object], part: str) -> Mapping[str, object]
 # The SDK with a key from the environment; its failures in our words.
 
 
-class Account(providers.Account):
+class OpenAIAccount(providers.Account):
     """Who asks OpenAI, or a server that speaks like it: its address with its "/v1". Threads may share it."""
 
     sdk, sdk_client = openai, "OpenAI"
     client: openai.OpenAI
     usual_url = "https://api.openai.com/v1"
     usual_key = providers.USUAL_KEYS["openai"]
-    words = providers.Words(
+    words = providers.RefusalPatterns(
         # Those of OpenAI, OpenRouter, vLLM, llama-server, LM Studio and text-embeddings-inference for what is too long.
         too_long=re.compile(
             r"maximum (?:context|input) length|context_length_exceeded|exceed.{0,50}\b(?:context|tokens)"
@@ -158,7 +158,7 @@ class OpenAIEmbedder:
     """
 
     def __init__(
-        self, model: str, url: str = "", *, dimensions: int | None = None, account: Account | None = None
+        self, model: str, url: str = "", *, dimensions: int | None = None, account: OpenAIAccount | None = None
     ) -> None:
         """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Nothing is asked yet.
 
@@ -169,7 +169,7 @@ class OpenAIEmbedder:
         """
         if not model:
             raise ConfigError("the embedder openai needs a model, such as text-embedding-3-small")
-        self._account = account or Account(url)
+        self._account = account or OpenAIAccount(url)
         self._model = model
         self._asked = dimensions
         self._dimensions = dimensions or (_DIMENSIONS.get(model, 0) if self._account.is_usual else 0)
@@ -252,22 +252,9 @@ class OpenAIEmbedder:
             raise LLMError(
                 "unusable", f"{self._model} made no vectors of {len(texts)} texts: {error!r:.200}"
             ) from error
-        return [self._unit(vector) for vector in made]
-
-    def _unit(self, vector: Sequence[float]) -> tuple[float, ...]:
-        """Return a vector made one long.
-
-        Raises:
-            LLMError: it has no direction, or other dimensions than those before it.
-        """
         with self._lock:
-            self._dimensions = self._dimensions or len(vector)
-        if len(vector) != self._dimensions:
-            raise LLMError("unusable", f"{self._model} made a vector of {len(vector)}, not {self._dimensions}, numbers")
-        try:
-            return unit(vector)
-        except ValueError as error:
-            raise LLMError("unusable", f"{self._model} made {error}") from error
+            self._dimensions = self._dimensions or len(made[0])
+        return [unit_vector(self._model, vector, self._dimensions) for vector in made]
 
 
 def _numbers(said: object) -> list[float]:
@@ -297,7 +284,7 @@ class OpenAIModel(ProviderModel, ABC):
     """What is the same of a model, whichever way it is asked. Threads may share it."""
 
     example = "gpt-5.1"
-    _account: Account
+    _account: OpenAIAccount
     # What of a request the messages are.
     _conversation: str
     # What a text is called as a part of a message.
@@ -308,7 +295,7 @@ class OpenAIModel(ProviderModel, ABC):
         model: str,
         url: str = "",
         *,
-        account: Account | None = None,
+        account: OpenAIAccount | None = None,
         counter: TokenCounter | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
@@ -323,7 +310,7 @@ class OpenAIModel(ProviderModel, ABC):
         """
         self._options = dict(options or {})
         refuse_server_state(self._options)
-        super().__init__(model, account or Account(url), counter)
+        super().__init__(model, account or OpenAIAccount(url), counter)
         new = self._account.is_usual and takes_breakpoints(model)
         # Who says how newer models cache has one, whatever it is called and whoever serves it.
         self._marks = new or "prompt_cache_options" in self._options
@@ -374,7 +361,7 @@ class OpenAIModel(ProviderModel, ABC):
 
     def _cached(
         self, request: Json, said: list[object] | None, most: int, told: Callable[[str], None] | None
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Return the answer to a request, with what is said in its place if there is any."""
         if said is not None:
             try:
@@ -394,14 +381,14 @@ class OpenAIModel(ProviderModel, ABC):
         """Return what a request says of how much to reason."""
 
     @abstractmethod
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Answer:
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
         """Return the answer to a request, of at most `most` tokens.
 
         Raises:
-            ContextOverflowError, LLMError: as `Account.failures` lets them out; or the answer did not end.
+            ContextOverflowError, LLMError: as `OpenAIAccount.failures` lets them out; or the answer did not end.
         """
 
-    def _job(self, system: str, prompt: str, most: int) -> Answer:
+    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
         request = self._prompt(system, prompt)
         for place in range(self._effort, len(_EFFORTS)):
             thinking = self._thinking(_EFFORTS[place]) if _EFFORTS[place] else {}
@@ -469,7 +456,7 @@ class OpenAIChatModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning_effort": effort}
 
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Answer:
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
         while True:
             beside: Json = {"stream_options": {"include_usage": True}} if self._asks_usage else {}
             try:
@@ -488,7 +475,7 @@ class OpenAIChatModel(OpenAIModel):
             return True
         return False
 
-    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> Answer:
+    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         clean = {key: writable(value) for key, value in request.items()}
         answer = _Answer()
         completions = self._account.client.chat.completions
@@ -529,7 +516,7 @@ class _Answer:
             elif key != "role":
                 self._message[key] = _joined(self._message.get(key), value)
 
-    def whole(self, model: str, url: str) -> Answer:
+    def whole(self, model: str, url: str) -> ModelAnswer:
         """Return the answer.
 
         Raises:
@@ -547,7 +534,7 @@ class _Answer:
         finish = _FINISHES.get(self._reason, "tool_calls" if self._calls else "stop")
         asked = number(usage, "prompt_tokens")
         cached = number(usage, "prompt_tokens_details", "cached_tokens")
-        return Answer(
+        return ModelAnswer(
             self._message, str(text or ""), finish, asked, number(usage, "completion_tokens"), min(cached, asked)
         )
 
@@ -635,7 +622,7 @@ class OpenAIResponsesModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning": {"effort": effort}}
 
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Answer:
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
         # All of it goes beside what the SDK has names for: that it looks at once for every type that an item can have,
         # for a quarter of a second in a request of a hundred items.
         clean = {key: writable(value) for key, value in {**request, **_STATELESS}.items()}
@@ -651,7 +638,7 @@ class OpenAIResponsesModel(OpenAIModel):
                 told(text)
         return self._whole(answer.last, answer.items, answer.text)
 
-    def _whole(self, last: Json, items: list[object], text: str) -> Answer:
+    def _whole(self, last: Json, items: list[object], text: str) -> ModelAnswer:
         response = last.get("response")
         if not isinstance(response, dict):
             raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
@@ -668,7 +655,7 @@ class OpenAIResponsesModel(OpenAIModel):
         usage = response.get("usage")
         asked = number(usage, "input_tokens")
         cached = min(number(usage, "input_tokens_details", "cached_tokens"), asked)
-        return Answer({**response, "output": output}, text, finish, asked, number(usage, "output_tokens"), cached)
+        return ModelAnswer({**response, "output": output}, text, finish, asked, number(usage, "output_tokens"), cached)
 
 
 # A model that settings define, asked by chat completions or by Responses.
@@ -681,6 +668,6 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> O
         ConfigError: no model is named, the address is none, or there is no key for it.
     """
     kind: type[OpenAIModel] = OpenAIResponsesModel if definition.api == "responses" else OpenAIChatModel
-    account = Account(definition.url, key_name=definition.key_env)
+    account = OpenAIAccount(definition.url, key_name=definition.key_env)
     account.places = places(definition.options, definition.alias)
     return kind(definition.model, account=account, counter=counter, options=definition.options)  # type: ignore[return-value]  # one of both

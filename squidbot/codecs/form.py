@@ -24,7 +24,7 @@ _CATEGORIES: Final[Mapping[Role, Category]] = {"system": Category.SYSTEM, "tool"
 THOUGHT: Final = "(thinking)"
 
 
-class Form(Pictures):
+class MessageForm(Pictures):
     """A codec, less what its form alone knows."""
 
     tag: str = ""
@@ -212,7 +212,7 @@ class Form(Pictures):
         raise NotImplementedError
 
 
-class PartsForm(Form):
+class PartsForm(MessageForm):
     """A form whose messages are one list of parts: words, thoughts, calls, results and media, told apart by type."""
 
     field = "parts"

@@ -22,7 +22,7 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.codecs.form import Form
+from squidbot.codecs.form import MessageForm
 from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 
 
-class OpenAIResponses(Form):
+class OpenAIResponses(MessageForm):
     """The codec of Responses items. Items of unknown types stay in the payload, count as JSON text and are sent back.
 
     A step keeps reasoning with what it led to, and parallel calls together: record a response whole, as `to_message`

@@ -20,10 +20,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
 
-from agents import FunctionTool, ModelProvider, ModelResponse, RunConfig, Usage
-from agents.models.interface import Model
-
 from squidbot.adapters.common.packages import missing
+
+try:
+    from agents import FunctionTool, ModelProvider, ModelResponse, RunConfig, Usage
+    from agents.models.interface import Model
+except ImportError as error:
+    raise ImportError(f"squidbot.plugins.openai_agents: {error}; {missing('openai-agents')}") from error
+
 from squidbot.codecs.fields import adopted
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core import messages
@@ -749,9 +753,3 @@ def _tool(squid: Squidbot, tool: OwnTool) -> FunctionTool:
 
     schema = json.loads(json.dumps(tool.schema))
     return FunctionTool(tool.name, tool.description, schema, call, strict_json_schema=False)
-
-
-try:
-    pass
-except ImportError as error:
-    raise ImportError(f"squidbot.plugins.openai_agents: {error}; {missing('openai-agents')}") from error

@@ -18,6 +18,7 @@ from squidbot.adapters.common.files import OWN_FILE, open_own
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.tokens.counters import builtin_counter
+from squidbot.core.vectors import unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +57,7 @@ class Patience(NamedTuple):
     retries: int = 5
 
 
-class Words(NamedTuple):
+class RefusalPatterns(NamedTuple):
     """How a provider says what is wrong.
 
     Attributes:
@@ -82,7 +83,7 @@ class Account:
     broken: ClassVar[tuple[type[Exception], ...]] = ()
     usual_url: ClassVar[str]
     usual_key: ClassVar[str]
-    words: ClassVar[Words]
+    words: ClassVar[RefusalPatterns]
     client: Any
 
     def __init__(
@@ -215,7 +216,7 @@ class Account:
         return words.replace(self._key, "***") if self._key else words
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """A whole answer: the message as it was on the wire, its words, why it ended, and its tokens; 0 where unknown."""
 
     message: dict[str, object]
@@ -271,14 +272,41 @@ class ProviderModel:
             LLMError: there is no whole answer.
         """
         answer = self._job(system, prompt, max_output_tokens)
-        if answer.finish == "length":
-            raise LLMError("cut", f"{self._model} reached {max_output_tokens} tokens, or its window, in mid-answer")
-        if not answer.text.strip():
-            raise LLMError("empty", f"{self._model} answered nothing")
-        return Completion(answer.text, answer.input_tokens, answer.output_tokens)
+        return completion(
+            self._model, answer.text, answer.finish, max_output_tokens, (answer.input_tokens, answer.output_tokens)
+        )
 
-    def _job(self, system: str, prompt: str, most: int) -> Answer:
+    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
         raise NotImplementedError
+
+
+def completion(model: str, text: str, finish: str, most: int, tokens: tuple[int, int]) -> Completion:
+    """Return the answer to a job of at most `most` tokens; `tokens` are those of the input and of the output.
+
+    Raises:
+        LLMError: it is not whole, or says nothing.
+    """
+    if finish == "length":
+        raise LLMError("cut", f"{model} reached {most} tokens, or its window, in mid-answer")
+    if not text.strip():
+        raise LLMError("empty", f"{model} answered nothing")
+    return Completion(text, *tokens)
+
+
+def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ...]:
+    """Return what a model made as a vector of length 1; `dimensions` is how many numbers it must have, 0: any.
+
+    Raises:
+        LLMError: it is no list of numbers, has another length, or no direction.
+    """
+    if not isinstance(numbers, list | tuple) or not numbers or not all(isinstance(one, int | float) for one in numbers):
+        raise LLMError("unusable", f"{model} made a vector that is no list of numbers")
+    if dimensions and len(numbers) != dimensions:
+        raise LLMError("unusable", f"{model} made a vector of {len(numbers)}, not {dimensions}, numbers")
+    try:
+        return unit([float(one) for one in numbers])
+    except (ValueError, OverflowError) as error:
+        raise LLMError("unusable", f"{model} made {error}") from error
 
 
 def number(table: object, *path: str) -> int:
