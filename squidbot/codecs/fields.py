@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
 from squidbot.core.errors import TranscriptError
-from squidbot.core.messages import Media, Usage, labelled
+from squidbot.core.messages import Media, Usage, Words, labelled
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.messages import Portable
     from squidbot.core.ports import Codec
@@ -170,6 +170,20 @@ def data_url(media: Media) -> str:
 def told(media: Media) -> str:
     """Return what is said where media can't stand."""
     return f"[{media.mime}{f' {media.name}' if media.name else ''}, not sent along]"
+
+
+def joined(pieces: Iterable[Words | Media]) -> str:
+    """Return what is said as one text."""
+    return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
+
+
+def content_of(
+    pieces: Sequence[Words | Media], part: Callable[[Words | Media], dict[str, object]]
+) -> str | list[dict[str, object]]:
+    """Return what is said as a content of OpenAI's: words alone as a string, else a list of what `part` makes."""
+    if len(pieces) < 2 and not any(isinstance(piece, Media) for piece in pieces):
+        return joined(pieces)
+    return [part(piece) for piece in pieces]
 
 
 def bare(value: object) -> object:

@@ -11,7 +11,9 @@ from squidbot.codecs.fields import (
     as_list,
     as_name,
     bare,
+    content_of,
     data_url,
+    joined,
     kind,
     media_from,
     media_tokens,
@@ -25,7 +27,7 @@ from squidbot.codecs.form import Block, MessageForm
 from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from squidbot.core.messages import Part, Piece
 
@@ -167,7 +169,7 @@ class OpenAIChat(MessageForm):
     ) -> list[Block]:
         made = [_adopted_answer(each) for each in results]
         if words or calls or not results:
-            content = _content(words, role)
+            content = content_of(words, _part) if role in {"user", "tool"} else joined(words)
             called = {"content": content or None, "tool_calls": [_adopted_call(each) for each in calls]}
             said: Block = {"role": "user" if role == "tool" else role, "content": content}
             made.append({**said, **called} if calls else said)
@@ -289,19 +291,9 @@ def _adopted_call(call: ToolCall) -> Block:
 
 
 def _adopted_answer(outcome: Outcome) -> Block:
-    said = _joined(outcome.said)
+    said = joined(outcome.said)
     content = f"[error]\n{said}" if outcome.failed else said
     return {"role": "tool", "tool_call_id": portable_id(outcome.call_id), "content": content}
-
-
-def _joined(pieces: Sequence[Words | Media]) -> str:
-    return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
-
-
-def _content(pieces: Sequence[Words | Media], role: Role) -> object:
-    if role not in {"user", "tool"} or (len(pieces) < 2 and not any(isinstance(one, Media) for one in pieces)):
-        return _joined(pieces)
-    return [_part(piece) for piece in pieces]
 
 
 def _part(piece: Words | Media) -> Block:

@@ -12,8 +12,10 @@ from squidbot.codecs.fields import (
     as_name,
     as_object,
     bare,
+    content_of,
     data_url,
     fenced,
+    joined,
     kind,
     media_from,
     media_tokens,
@@ -54,20 +56,21 @@ def is_step(obj: Item) -> bool:
     return "call_id" not in obj and isinstance(obj.get("output"), list)
 
 
-def items_of(obj: Item) -> tuple[list[Item], bool]:
-    """Return the items of a payload, and whether it is a step: an object whose `output` is a list of them.
+def items_of(obj: Item) -> list[Item]:
+    """Return the items of a payload.
 
     Raises:
         PayloadError: it is none, or names an item that only the provider holds.
     """
-    step = is_step(obj)
-    items = [as_dict(item, "an item of output") for item in as_list(obj["output"], "output")] if step else [obj]
+    items = [obj]
+    if is_step(obj):
+        items = [as_dict(item, "an item of output") for item in as_list(obj["output"], "output")]
     for item in items:
         if type_of(item) == "item_reference":
             raise PayloadError("an item_reference names what only the provider holds; record the item itself")
         if type_of(item) == "message" and "role" not in item:
             raise PayloadError("role of a message is missing; an item is a message, or has a type")
-    return items, step
+    return items
 
 
 def text_of(items: Sequence[Item]) -> str:
@@ -85,9 +88,8 @@ def _text(item: Item) -> str:
             return "\n".join(filter(None, (_said([part], "a part of reasoning") for part in (*summary, *content))))
         case _ if answers(item):
             output = item.get("output")
-            return (
-                _said(output, "output") if isinstance(output, str | list) or output is None else jsontext.write(output)
-            )
+            known = isinstance(output, str | list) or output is None
+            return _said(output, "output") if known else jsontext.write(output)
         case _:
             return jsontext.write(item)
 
@@ -101,7 +103,7 @@ def _said(content: object, what: str) -> str:
 
 
 def _part_text(part: Item) -> str:
-    name = {"refusal": "refusal"}.get(str(part.get("type")), "text")
+    name = "refusal" if part.get("type") == "refusal" else "text"
     if part.get("type") in _SHOWN:
         return ""
     if part.get("type") not in {*_WORDS, "refusal"}:
@@ -141,21 +143,17 @@ def emptied(item: Item, text: str = "") -> Item:
     identifier = as_name(item, "call_id", f"a {type_of(item)}")
     if answers(item):
         return {"type": type_of(item), "call_id": identifier, "output": text}
-    if type_of(item) == "custom_tool_call":
-        return {"type": "custom_tool_call", "call_id": identifier, "name": call_of(item).name, "input": "{}"}
-    return {"type": "function_call", "call_id": identifier, "name": call_of(item).name, "arguments": "{}"}
+    custom = type_of(item) == "custom_tool_call"
+    named = {"type": "custom_tool_call" if custom else "function_call", "call_id": identifier}
+    return {**named, "name": call_of(item).name, "input" if custom else "arguments": "{}"}
 
 
 def with_arguments(items: Sequence[Item], arguments: Sequence[str]) -> list[Item]:
     """Return items whose calls are given other arguments, one string for each, in order."""
     given = iter(arguments)
-    asked = {id(item) for item in calls_of(items)}
-    return [_given(item, next(given, "{}")) if id(item) in asked else item for item in items]
-
-
-def _given(item: Item, arguments: str) -> Item:
-    name = next((name for name in ("arguments", "input") if name in item), None)
-    return item if name is None else {**item, name: arguments}
+    made = {id(item): next(given, "{}") for item in calls_of(items)}
+    keys = ((item, next((key for key in ("arguments", "input") if key in item), "")) for item in items)
+    return [{**item, key: made[id(item)]} if key and id(item) in made else item for item, key in keys]
 
 
 # -- cuts -------------------------------------------------------------------------------------------------------------
@@ -183,22 +181,18 @@ def cut(items: Sequence[Item], role: Role, text: str) -> list[Item]:
     return [{"role": role, "content": text}, *calls_of(items)]
 
 
-def extra_tokens(item: Item) -> int:
+def _tokens_beside(item: Item) -> int:
     """Return the tokens of what an item's text does not show: pictures, files, encrypted reasoning."""
-    sealed = item.get("encrypted_content")
-    tokens = len(sealed) // _SEALED_CHARS_PER_TOKEN if isinstance(sealed, str) and type_of(item) == "reasoning" else 0
-    return tokens + sum(map(_shown_tokens, _parts(item)))
-
-
-def _parts(item: Item) -> list[Item]:
+    sealed = item.get("encrypted_content") if type_of(item) == "reasoning" else None
+    tokens = len(sealed) // _SEALED_CHARS_PER_TOKEN if isinstance(sealed, str) else 0
     content = item.get("output" if answers(item) else "content")
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-
-
-def _shown_tokens(part: Item) -> int:
-    if part.get("type") == "input_image":
-        return openai_image_tokens(part.get("detail"))
-    return media_tokens(len(jsontext.write(part))) if part.get("type") in _SHOWN else 0
+    for part in content if isinstance(content, list) else []:
+        shown = part.get("type") if isinstance(part, dict) else None
+        if shown == "input_image":
+            tokens += openai_image_tokens(part.get("detail"))
+        elif shown in _SHOWN:
+            tokens += media_tokens(len(jsontext.write(part)))
+    return tokens
 
 
 # -- crossing ---------------------------------------------------------------------------------------------------------
@@ -213,16 +207,11 @@ def pieces_of(items: Sequence[Item]) -> Iterator[Piece]:
         elif type_of(item) == "message":
             yield from _carried(item.get("content"))
         elif answers(item) and len(items) == 1:
-            yield outcome_of(item)
+            output = item.get("output")
+            said = jsontext.write(bare(output)) if isinstance(output, dict) else output
+            yield Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
         elif type_of(item) != "reasoning":
             yield Words(jsontext.write(bare(item)))
-
-
-def outcome_of(item: Item) -> Outcome:
-    """Return what an output says."""
-    output = item.get("output")
-    said = jsontext.write(bare(output)) if isinstance(output, dict) else output
-    return Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
 
 
 def _carried(content: object) -> Iterator[Words | Media]:
@@ -243,18 +232,10 @@ def _piece(part: Item) -> Words | Media:
 
 
 def _output(outcome: Outcome) -> object:
-    said = _content(outcome.said, only_words=False)
+    said = content_of(outcome.said, _part)
     if not outcome.failed:
         return said
-    return (
-        f"[error]\n{said}" if isinstance(said, str) else [{"type": "input_text", "text": "[error]"}, *as_list(said, "")]
-    )
-
-
-def _content(pieces: Sequence[Words | Media], *, only_words: bool) -> object:
-    if only_words or (len(pieces) < 2 and not any(isinstance(piece, Media) for piece in pieces)):
-        return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
-    return [_part(piece) for piece in pieces]
+    return f"[error]\n{said}" if isinstance(said, str) else [{"type": "input_text", "text": "[error]"}, *said]
 
 
 def _part(piece: Words | Media) -> Item:
@@ -320,8 +301,8 @@ class OpenAIResponses(MessageForm):
         Raises:
             PayloadError: it is neither.
         """
-        items, step = items_of(dict(item))
-        return not step and self._role(dict(item), items) == "assistant"
+        items = items_of(dict(item))
+        return not is_step(dict(item)) and self._role(dict(item), items) == "assistant"
 
     def thoughts(self, payload: str) -> int:
         """Return how many items of reasoning a payload has.
@@ -329,7 +310,7 @@ class OpenAIResponses(MessageForm):
         Raises:
             ValueError: the payload is not of this form.
         """
-        return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload))[0])
+        return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload)))
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request: an item, or a list of them for a step.
@@ -361,11 +342,11 @@ class OpenAIResponses(MessageForm):
     def _given(self, obj: Mapping[str, object]) -> Item:
         """Return an item as it is; of a response, an object with `output`, what KEPT_KEYS names."""
         whole = dict(obj)
-        _, step = items_of(whole)
-        return {key: value for key, value in whole.items() if not step or key in KEPT_KEYS}
+        items_of(whole)
+        return {key: value for key, value in whole.items() if key in KEPT_KEYS} if is_step(whole) else whole
 
     def _parts(self, obj: Item) -> list[Item]:
-        return items_of(obj)[0]
+        return items_of(obj)
 
     def _role(self, obj: Item, parts: list[Item]) -> Role:
         if is_step(obj):
@@ -386,7 +367,7 @@ class OpenAIResponses(MessageForm):
         return obj.get("timestamp", obj.get("created_at") if is_step(obj) else None)
 
     def _hidden_tokens(self, obj: Item, parts: list[Item]) -> int:
-        return sum(map(extra_tokens, parts))
+        return sum(map(_tokens_beside, parts))
 
     def _emptied(self, obj: Item, parts: list[Item], text: str) -> Item:
         calls = calls_of(parts)
@@ -408,7 +389,7 @@ class OpenAIResponses(MessageForm):
         ]
         if words or not (calls or results):
             said_by = "user" if role == "tool" else role
-            made.append({"role": said_by, "content": _content(words, only_words=said_by != "user")})
+            made.append({"role": said_by, "content": content_of(words, _part) if said_by == "user" else joined(words)})
         return made + [
             {"type": "function_call", "call_id": portable_id(call.id), "name": call.name, "arguments": call.arguments}
             for call in calls
@@ -416,8 +397,7 @@ class OpenAIResponses(MessageForm):
 
 
 def _sendable(obj: Item) -> list[Item]:
-    items, _ = items_of(obj)
-    return [{key: value for key, value in item.items() if key not in TRANSCRIPT_KEYS} for item in items]
+    return [{key: value for key, value in item.items() if key not in TRANSCRIPT_KEYS} for item in items_of(obj)]
 
 
 def _with_label(items: Sequence[Item], label: str) -> list[Item]:
