@@ -233,15 +233,13 @@ def _anthropic(model: ModelTable, name: str) -> Behind | None:
     if model.context_window is not None:
         return None
     try:
-        from squidbot.adapters.anthropic import (  # noqa: PLC0415
-            Account,  # as above
-            AnthropicModel,  # as above
-        )
+        from squidbot.adapters.anthropic import AnthropicAccount, AnthropicModel  # noqa: PLC0415  # as above
     except ImportError as error:
         return Behind(reason=f"the window is not known before the package is there: {error}")
     patience = providers.Patience(PATIENCE_SECONDS, PATIENCE_SECONDS, retries=0)
     try:
-        asked = AnthropicModel(name, account=Account(model.url or "", patience=patience, key_name=model.key_env or ""))
+        account = AnthropicAccount(model.url or "", patience=patience, key_name=model.key_env or "")
+        asked = AnthropicModel(name, account=account)
     except ConfigError as error:
         return Behind(reason=str(error))
     try:
@@ -253,13 +251,9 @@ def _anthropic(model: ModelTable, name: str) -> Behind | None:
 
 def _ollama(url: str, name: str) -> Behind:
     from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # as above
-    from squidbot.adapters.ollama import (  # noqa: PLC0415
-        Patience,
-        Wire,
-        read_facts,  # as above
-    )
+    from squidbot.adapters.ollama import OllamaPatience, Wire, read_facts  # noqa: PLC0415  # as above
 
-    wire = Wire(url, Patience(PATIENCE_SECONDS, PATIENCE_SECONDS))
+    wire = Wire(url, OllamaPatience(PATIENCE_SECONDS, PATIENCE_SECONDS))
     try:
         facts = read_facts(wire, name, whole=wire.is_here)
     except LLMError as error:

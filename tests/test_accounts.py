@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import pytest
 
-from squidbot.adapters.common.providers import MOST_SAID_CHARS, NO_KEY, Account, UnfitError, Words, address, is_here
+from squidbot.adapters.common.providers import (
+    MOST_SAID_CHARS,
+    NO_KEY,
+    Account,
+    RefusalPatterns,
+    UnfitError,
+    address,
+    is_here,
+)
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
-
-if TYPE_CHECKING:
-    from squidbot.adapters.common.providers import Client
 
 KEY = "sk-not-to-be-shown"
 
 
-class Plain(Account):
-    """A provider without an SDK."""
-
-    usual_url = "https://api.example.org/v1"
-    usual_key = "EXAMPLE_API_KEY"
-    words = Words(re.compile("too long"), re.compile(r"> (\d+) maximum"), re.compile("stale"))
-
-    def __init__(self, url: str = "", *, key: str = KEY, key_name: str = "") -> None:
-        super().__init__(url, environment={key_name or self.usual_key: key}, key_name=key_name)
-        self.client: Client = _Closable()
-
-
-class _Closable:
-    def __init__(self) -> None:
+class _Client:
+    def __init__(self, *, api_key: str, **_: object) -> None:
+        self.api_key = api_key
         self.closed = False
 
     def close(self) -> None:
@@ -37,6 +31,22 @@ class _Closable:
 
     def is_closed(self) -> bool:
         return self.closed
+
+
+_SDK = ModuleType("sdk")
+vars(_SDK).update(Client=_Client, Timeout=lambda *_, **__: None, APIError=OSError)
+
+
+class Plain(Account):
+    """A provider whose SDK does nothing."""
+
+    sdk, sdk_client = _SDK, "Client"
+    usual_url = "https://api.example.org/v1"
+    usual_key = "EXAMPLE_API_KEY"
+    words = RefusalPatterns(re.compile("too long"), re.compile(r"> (\d+) maximum"), re.compile("stale"))
+
+    def __init__(self, url: str = "", *, key: str = KEY, key_name: str = "") -> None:
+        super().__init__(url, environment={key_name or self.usual_key: key}, key_name=key_name)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +77,8 @@ def test_key_is_needed_for_all_servers_but_those_of_this_machine() -> None:
         Plain(key=" ")
     with pytest.raises(ConfigError, match=r"^no key for https://there; set MINE in the environment"):
         Plain("https://there/", key="", key_name="MINE")
-    assert Plain("http://127.0.0.1:8000", key="").sent_key == NO_KEY
-    assert Plain(key=f" {KEY}\n").sent_key == KEY
+    assert Plain("http://127.0.0.1:8000", key="").client.api_key == NO_KEY
+    assert Plain(key=f" {KEY}\n").client.api_key == KEY
     assert [is_here(address(f"http://{host}/v1", "")) for host in ("localhost", "[::1]:9", "127.9.9.9", "there")] == [
         True,
         True,
@@ -130,8 +140,12 @@ def test_what_a_server_says_is_one_short_line_without_the_key() -> None:
 def test_closed_account_says_so() -> None:
     """And a second close does nothing."""
     account = Plain()
-    account.check_open()
+    with account.failures():
+        pass
     account.close()
     account.close()
-    with pytest.raises(LLMError, match=r"^unreachable: the connections to https://api.example.org/v1 are closed"):
-        account.check_open()
+    with (
+        pytest.raises(LLMError, match=r"^unreachable: the connections to https://api.example.org/v1 are closed"),
+        account.failures(),
+    ):
+        pass

@@ -85,7 +85,7 @@ class Adapters:
 class Shouting(OpenAIChat):
     """A form of messages of somebody else's."""
 
-    tag = "acme.shouting"  # type: ignore[misc]  # its own tag is what makes a form another one
+    tag = "acme.shouting"
 
 
 class Failing:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.providers import (
+    MOST_TEXTS,
+    KeptCounts,
+    ModelAnswer,
+    Patience,
+    ProviderModel,
+    UnfitError,
+    number,
+    writable,
+)
 from squidbot.adapters.common.options import for_jobs, places
-from squidbot.adapters.common.providers import MOST_TEXTS, KeptCounts, Patience, UnfitError, writable
-from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
-from squidbot.core.messages import Completion, Reply
+from squidbot.core.errors import ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.steps import refuse_server_state
@@ -27,8 +34,7 @@ from squidbot.core.view.steps import refuse_server_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from anthropic import MessageStream, MessageStreamEvent
-
+    from squidbot.core.messages import Reply
     from squidbot.core.ports import Certificate, Embedder, TokenCounter
     from squidbot.core.sizing.header import Definition
 
@@ -274,64 +280,21 @@ def _listed(content: object) -> list[Json]:
 # The SDK with a key from the environment; its failures in our words.
 
 
-class Account(providers.Account):
+class AnthropicAccount(providers.Account):
     """Who asks Anthropic, or a server that speaks like it. Threads may share it."""
 
+    sdk, sdk_client = anthropic, "Anthropic"
+    broken = (httpx2.HTTPError,)
+    client: anthropic.Anthropic
     usual_url = "https://api.anthropic.com"
     usual_key = providers.USUAL_KEYS["anthropic"]
-    words = providers.Words(
+    words = providers.RefusalPatterns(
         too_long=re.compile(r"prompt is too long|exceed context limit|request_too_large", re.IGNORECASE),
         window=re.compile(r"> ?(\d+) maximum"),
         stale=re.compile(
             r"in `(?:redacted_)?thinking` block|blocks in the latest assistant message|Expected `thinking`"
         ),
     )
-
-    def __init__(
-        self,
-        url: str = "",
-        *,
-        patience: Patience | None = None,
-        environment: Mapping[str, str] = os.environ,
-        key_name: str = "",
-    ) -> None:
-        """Take the server's address, "" is Anthropic's, and where its key is, as `accounts.Account` does.
-
-        Raises:
-            ConfigError: that is no address, or there is no key for it.
-        """
-        super().__init__(url, environment=environment, key_name=key_name)
-        patience = patience or Patience()
-        self.client: anthropic.Anthropic = anthropic.Anthropic(
-            api_key=self.sent_key,
-            base_url=self.url,
-            timeout=anthropic.Timeout(patience.answer_seconds, connect=patience.connect_seconds),
-            max_retries=patience.retries,
-        )
-
-    @contextmanager
-    def failures(self) -> Iterator[None]:
-        """Let the SDK's failures out as ours.
-
-        Raises:
-            ContextOverflowError: the request is too long.
-            StaleThinkingError: reasoning in it is refused.
-            UnfitError: it was refused for something else that was in it.
-            LLMError: the server was not reached, is too busy, refused, or said what can't be used; or this is closed.
-        """
-        self.check_open()
-        try:
-            yield
-        except anthropic.APITimeoutError as error:
-            raise self.too_late() from error
-        except anthropic.APIConnectionError as error:
-            raise self.not_reached(error.__cause__ or error) from error
-        except anthropic.APIStatusError as error:
-            raise self.refusal(error.status_code, error.type or "", self.said(error)) from error
-        except httpx2.HTTPError as error:
-            raise LLMError("unreachable", f"{self.url} broke off: {self.said(error)}") from error
-        except (anthropic.APIError, ValueError) as error:
-            raise self.unusable(self.said(error)) from error
 
 
 # A model of Anthropic's: it answers jobs, goes on with conversations, and counts what they take.
@@ -351,58 +314,33 @@ _OF_BINDINGS: Final = re.compile(r"thinking|block_binding|anthropic-beta", re.IG
 _MOST_COUNTS: Final = 256
 
 
-class _Said(NamedTuple):
-    """A whole answer: as it was on the wire, and what it says."""
-
-    message: Json
-    text: str
-
-    @property
-    def reason(self) -> str:
-        """Why it ended."""
-        return str(self.message.get("stop_reason"))
-
-    def tokens(self, name: str) -> int:
-        """Return what its usage says under a name, in tokens; 0 for nothing."""
-        usage = self.message.get("usage")
-        value = usage.get(name) if isinstance(usage, dict) else None
-        return value if type(value) is int else 0
-
-    @property
-    def cached_tokens(self) -> int:
-        """Of the input, read from the cache."""
-        return self.tokens("cache_read_input_tokens")
-
-    @property
-    def input_tokens(self) -> int:
-        """All of the input, whether the cache had it, was written to, or neither."""
-        return self.tokens("input_tokens") + self.tokens("cache_creation_input_tokens") + self.cached_tokens
-
-
 def open_model(definition: Definition, counter: TokenCounter | None = None) -> AnthropicModel:
     """Return a model that settings define. Nothing is asked yet.
 
     Raises:
         ConfigError: no model is named, the address is none, or there is no key for it.
     """
-    account = Account(definition.url, key_name=definition.key_env)
+    account = AnthropicAccount(definition.url, key_name=definition.key_env)
     account.places = places(definition.options, definition.alias)
     return AnthropicModel(definition.model, account=account, counter=counter, options=definition.options)
 
 
-class AnthropicModel:
+class AnthropicModel(ProviderModel):
     """A `LoadedModel` whose messages have the form "anthropic.messages". Threads may share it.
 
     Answers come as a stream, whatever is asked: the SDK refuses to wait for a long one without. Conversations are
     cached by the provider, with breakpoints of ours in place of any that messages bring.
     """
 
+    example = "claude-sonnet-5-5"
+    _account: AnthropicAccount
+
     def __init__(
         self,
         model: str,
         url: str = "",
         *,
-        account: Account | None = None,
+        account: AnthropicAccount | None = None,
         counter: TokenCounter | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
@@ -416,12 +354,8 @@ class AnthropicModel:
             ConfigError: no model is named, the address is none, or there is no key for it.
             InvalidRequestError: an option has the provider keep or cut the history.
         """
-        if not model or model != model.strip() or not model.isprintable():
-            raise ConfigError(f"{model!r:.80} is no name of a model; write one such as claude-sonnet-5-5")
-        self._account = account or Account(url)
-        self._model = model
+        super().__init__(model, account or AnthropicAccount(url), counter)
         self._options = options_of(options or {})
-        self._counter = counter or builtin_counter("classes")
         self._takes_no_thinking = True
         self._bindings = Bindings()
         self._leaves_out = self._knows_no_bindings = False
@@ -429,11 +363,6 @@ class AnthropicModel:
         self._asked_window = False
         self._counts: dict[str, int] = {}
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model's name at its provider."""
-        return self._model
 
     @property
     def form(self) -> str:
@@ -450,11 +379,6 @@ class AnthropicModel:
         return self.served.window_tokens
 
     @property
-    def counter(self) -> TokenCounter:
-        """What texts are counted with."""
-        return self._counter
-
-    @property
     def served(self) -> Served:
         """The window as far as it is known by now; nothing is asked for it."""
         known = [tokens for tokens in (self._told_window, self._account.refused_window_tokens) if tokens]
@@ -467,24 +391,6 @@ class AnthropicModel:
             LLMError: Anthropic has no models that make vectors.
         """
         raise LLMError("refused", f"{self._model} makes no vectors; name another model for memory.embedder")
-
-    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the answer to a prompt, without thinking, since that takes the answer's room.
-
-        Raises:
-            ContextOverflowError: the prompt does not fit.
-            LLMError: there is no whole answer.
-        """
-        request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": max_output_tokens}
-        request["extra_body"] = for_jobs(self._options.rest)
-        if system:
-            request["system"] = system
-        said = self._job(request)
-        if _FINISHES.get(said.reason) == "length":
-            raise LLMError("cut", f"{self._model} reached {max_output_tokens} tokens, or its window, in mid-answer")
-        if not said.text.strip():
-            raise LLMError("empty", f"{self._model} answered nothing")
-        return Completion(said.text, said.input_tokens, said.tokens("output_tokens"))
 
     def reply(
         self,
@@ -510,8 +416,7 @@ class AnthropicModel:
         request = {**conversation(messages, tools, self._options.mark, stable), "max_tokens": max_output_tokens}
         said = self._answered({**request, "extra_body": self._options.rest}, told)
         self._bindings.learn(request, said.message)
-        finish = _FINISHES.get(said.reason, "stop")
-        return Reply(said.message, finish, said.input_tokens, said.tokens("output_tokens"), said.cached_tokens)
+        return said.reply
 
     def count_tokens(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()) -> int:
         """Return what a request takes by the provider's own count, in tokens; an equal one is asked for once.
@@ -535,10 +440,6 @@ class AnthropicModel:
             self._counts[key] = counted
         return counted
 
-    def close(self) -> None:
-        """Close its connections; a second call does nothing."""
-        self._account.close()
-
     def described(self) -> tuple[int | None, str]:
         """Return the window in tokens that the provider tells of the model, None where not; and why not, else ""."""
         try:
@@ -550,7 +451,11 @@ class AnthropicModel:
             return told, ""
         return None, f"{self._account.url} does not tell the window of {self._model}"
 
-    def _job(self, request: Json) -> _Said:
+    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
+        request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": most}
+        request["extra_body"] = for_jobs(self._options.rest)
+        if system:
+            request["system"] = system
         if self._takes_no_thinking:
             try:
                 return self._said({**request, "thinking": _NO_THINKING}, None)
@@ -560,7 +465,7 @@ class AnthropicModel:
                 self._takes_no_thinking = False  # a model that always thinks, or never
         return self._said(request, None)
 
-    def _answered(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+    def _answered(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         if self._may_leave_out and (self._leaves_out or self._bindings.has_stale(request)):
             try:
                 said = self._without_stale(request, told)
@@ -573,7 +478,7 @@ class AnthropicModel:
                 return said
         return self._with_all(request, told)
 
-    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         thinking = {} if self._options.thinking is None else {"thinking": self._options.thinking}
         try:
             return self._said({**request, **thinking}, told)
@@ -587,17 +492,17 @@ class AnthropicModel:
     def _may_leave_out(self) -> bool:
         return not self._knows_no_bindings and (self._options.thinking or {}).get("type") != "disabled"
 
-    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> _Said:
+    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         asked = {**(self._options.thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
         return self._said({**request, "thinking": asked}, told, [_BINDING])
 
     def _said(
         self, request: Mapping[str, object], told: Callable[[str], None] | None, betas: Sequence[str] = ()
-    ) -> _Said:
+    ) -> ModelAnswer:
         """Return the answer to a request, with what beta versions of the API are named beside those of the options.
 
         Raises:
-            ContextOverflowError, LLMError: as `Account.failures` lets them out; or the provider's filter ended it.
+            ContextOverflowError, LLMError: as `failures` of its account; or the provider's filter ended it.
         """
         clean = {key: writable(value) for key, value in request.items()}
         if named := [*self._options.betas, *betas]:
@@ -608,7 +513,7 @@ class AnthropicModel:
                 side = account.client.beta.messages if "betas" in clean else account.client.messages
                 stream = opened.enter_context(side.stream(model=self._model, **clean))
             ended = False
-            for event in self._events(stream):
+            for event in account.events(stream):
                 if event.type == "text":
                     texts.append(str(event.text))
                     if told is not None:
@@ -617,20 +522,16 @@ class AnthropicModel:
             if not ended:
                 raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
             message = stream.get_final_message().model_dump(mode="json", by_alias=True, exclude_unset=True)
-        said = _Said(message, "".join(texts))
-        if said.reason == "refusal":
-            raise LLMError("refused", f"{self._model} may not answer this")
-        return said
+        return self._whole(message, "".join(texts))
 
-    def _events(self, stream: MessageStream) -> Iterator[MessageStreamEvent]:
-        """Yield what comes; what is done with it is not among the failures of the provider."""
-        coming = iter(stream)
-        while True:
-            with self._account.failures():
-                event = next(coming, None)
-            if event is None:
-                return
-            yield event
+    def _whole(self, message: Json, text: str) -> ModelAnswer:
+        """Return an answer; its input is all of it, whether the cache had it, was written to, or neither."""
+        if (reason := str(message.get("stop_reason"))) == "refusal":
+            raise LLMError("refused", f"{self._model} may not answer this")
+        usage = message.get("usage")
+        cached = number(usage, "cache_read_input_tokens")
+        asked = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens") + cached
+        return ModelAnswer(message, text, _FINISHES.get(reason, "stop"), asked, number(usage, "output_tokens"), cached)
 
 
 # Tokens of long texts by the provider's own count, each text asked for once; short ones are estimated
@@ -658,7 +559,7 @@ class AnthropicCounter:
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
         """
-        account = Account(url, patience=PATIENCE, key_name=key_name)
+        account = AnthropicAccount(url, patience=PATIENCE, key_name=key_name)
         self._asked = AnthropicModel(model, account=account)
         self._name = f"anthropic:{model}"
         self._plain = builtin_counter("classes")

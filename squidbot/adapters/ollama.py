@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import math
 import re
 import uuid
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.common.providers import MOST_SAID_CHARS, address, is_here
+from squidbot.adapters.common.providers import MOST_SAID_CHARS, address, completion, is_here, number, unit_vector
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.header import TENSOR_TYPES, Header, LongArray, Served, Tensor
@@ -481,7 +480,7 @@ _NO_MEMORY = re.compile(
 )
 
 
-class Patience(NamedTuple):
+class OllamaPatience(NamedTuple):
     """How long to wait, in seconds: for a connection, for a short answer, for a first piece, and between two pieces.
 
     Before the first piece Ollama loads the model, which it gives up after five minutes itself, and reads the prompt,
@@ -519,7 +518,7 @@ def without_memory(refusal: RefusedError) -> bool:
 class Wire:
     """A server. Each request has a connection of its own, so that threads may share this."""
 
-    def __init__(self, url: str, patience: Patience) -> None:
+    def __init__(self, url: str, patience: OllamaPatience) -> None:
         """Take the server's address, such as "http://127.0.0.1:11434"; "" for the usual one.
 
         Raises:
@@ -664,7 +663,7 @@ _FAILED = 500
 
 
 def open_model(
-    definition: Definition, *, counter: TokenCounter | None = None, patience: Patience | None = None
+    definition: Definition, *, counter: TokenCounter | None = None, patience: OllamaPatience | None = None
 ) -> OllamaModel:
     """Return a model that the server has loaded with the window of `definition.loading.n_ctx`.
 
@@ -682,7 +681,7 @@ def open_model(
         raise ConfigError(f"model {name!r:.80} of {definition.alias} is no name of a model on an Ollama server")
     if window < 1:
         raise ConfigError(f"a model behind Ollama needs a window: n_ctx of {definition.alias} is {window}")
-    wire = Wire(definition.url, patience or Patience())
+    wire = Wire(definition.url, patience or OllamaPatience())
     facts = _facts(wire, name)
     was_there, _ = running_window(wire, name)
     model = OllamaModel(wire, definition, facts, counter or builtin_counter("classes"), keeps=was_there)
@@ -789,11 +788,9 @@ class OllamaModel:
         messages.append({"role": "user", "content": prompt})
         beside = {"think": False} if "thinking" in self.facts.capabilities else {}
         said = self._said(messages, (), max_output_tokens, beside, None)
-        if said.reason == "length":
-            raise LLMError("cut", f"{self._model} reached {max_output_tokens} tokens before its answer ended")
-        if not said.content.strip():
-            raise LLMError("empty", f"{self._model} answered nothing")
-        return Completion(said.content, said.input_tokens, said.output_tokens)
+        return completion(
+            self._model, said.content, said.reason, max_output_tokens, (said.input_tokens, said.output_tokens)
+        )
 
     def reply(
         self,
@@ -850,7 +847,7 @@ class OllamaModel:
         if self._closed:
             raise LLMError("refused", f"{self._model} was closed")
         body = {**self._common(), **beside, "messages": to_ollama(messages), "stream": True}
-        body["options"] = {**_options(body), "num_predict": most_tokens}
+        body["options"] = {**_mapping(body, "options"), "num_predict": most_tokens}
         if tools:
             body["tools"] = list(tools)
         weight = weigh(messages, tools, self._counter)
@@ -901,13 +898,8 @@ def _whole(content: str, thinking: str, calls: tuple[Mapping[str, object], ...],
     reason = last.get("done_reason") or "stop"
     if reason not in ("stop", "length"):
         raise LLMError("unusable", f"the answer ended with {reason!r:.40}")
-    read, made, cached = (_count(last, f"{key}_count") for key in ("prompt_eval", "eval", "prompt_eval_cached"))
+    read, made, cached = (number(last, f"{key}_count") for key in ("prompt_eval", "eval", "prompt_eval_cached"))
     return _Said(content, thinking, calls, str(reason), read, made, min(cached, read))
-
-
-def _options(body: Mapping[str, object]) -> dict[str, object]:
-    options = body.get("options")
-    return options if isinstance(options, dict) else {}
 
 
 def _text(message: Mapping[str, object], key: str) -> str:
@@ -924,11 +916,6 @@ def _calls(message: Mapping[str, object]) -> list[Mapping[str, object]]:
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         raise LLMError("unusable", "tool_calls of the model's answer is no list of objects")
     return calls
-
-
-def _count(last: Mapping[str, object], key: str) -> int:
-    value = last.get(key)
-    return value if type(value) is int and value > 0 else 0
 
 
 class OllamaEmbedder:
@@ -968,20 +955,4 @@ class OllamaEmbedder:
         made = self._wire.ask("/api/embed", {**self._common, "input": list(texts)}, long=True).get("embeddings")
         if not isinstance(made, list) or len(made) != len(texts):
             raise LLMError("unusable", f"{self._model} made no vector for each of {len(texts)} texts")
-        return [self._unit(vector) for vector in made]
-
-    def _unit(self, vector: object) -> tuple[float, ...]:
-        numbers = vector if isinstance(vector, list) else []
-        if not numbers or not all(isinstance(number, int | float) for number in numbers):
-            raise LLMError("unusable", f"{self._model} made a vector that is no list of numbers")
-        if self._dimensions and len(numbers) != self._dimensions:
-            raise LLMError(
-                "unusable", f"{self._model} made a vector of {len(numbers)}, not {self._dimensions}, numbers"
-            )
-        try:
-            length = math.hypot(*map(float, numbers))
-        except OverflowError:  # a whole number that no float holds
-            length = math.inf
-        if not 0.0 < length < math.inf:
-            raise LLMError("unusable", f"{self._model} made a vector that has no direction")
-        return tuple(number / length for number in numbers)
+        return [unit_vector(self._model, vector, self._dimensions) for vector in made]

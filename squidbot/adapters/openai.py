@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import threading
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import openai
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.providers import ModelAnswer, ProviderModel, UnfitError, number, unit_vector, writable
 from squidbot.adapters.common.options import for_jobs, places
-from squidbot.adapters.common.providers import Patience, UnfitError, writable
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
-from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.core.vectors import unit, unpacked
+from squidbot.core.vectors import unpacked
 from squidbot.core.view.steps import refuse_server_state
 
 if TYPE_CHECKING:
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
 
     from openai import Stream
 
+    from squidbot.core.messages import Reply
     from squidbot.core.ports import TokenCounter
     from squidbot.core.sizing.header import Definition
 
@@ -104,12 +102,14 @@ def _with_mark(message: Mapping[str, object], part: str) -> Mapping[str, object]
 # The SDK with a key from the environment; its failures in our words.
 
 
-class Account(providers.Account):
+class OpenAIAccount(providers.Account):
     """Who asks OpenAI, or a server that speaks like it: its address with its "/v1". Threads may share it."""
 
+    sdk, sdk_client = openai, "OpenAI"
+    client: openai.OpenAI
     usual_url = "https://api.openai.com/v1"
     usual_key = providers.USUAL_KEYS["openai"]
-    words = providers.Words(
+    words = providers.RefusalPatterns(
         # Those of OpenAI, OpenRouter, vLLM, llama-server, LM Studio and text-embeddings-inference for what is too long.
         too_long=re.compile(
             r"maximum (?:context|input) length|context_length_exceeded|exceed.{0,50}\b(?:context|tokens)"
@@ -124,51 +124,13 @@ class Account(providers.Account):
         ),
     )
 
-    def __init__(
-        self,
-        url: str = "",
-        *,
-        patience: Patience | None = None,
-        environment: Mapping[str, str] = os.environ,
-        key_name: str = "",
-    ) -> None:
-        """Take the server's address, "" is OpenAI's, and where its key is, as `accounts.Account` does.
-
-        Raises:
-            ConfigError: that is no address, or there is no key for it.
-        """
-        super().__init__(url, environment=environment, key_name=key_name)
-        patience = patience or Patience()
-        self.client: openai.OpenAI = openai.OpenAI(
-            api_key=self.sent_key,
-            base_url=self.url,
-            timeout=openai.Timeout(patience.answer_seconds, connect=patience.connect_seconds),
-            max_retries=patience.retries,
-        )
-
-    @contextmanager
-    def failures(self) -> Iterator[None]:
-        """Let the SDK's failures out as ours.
-
-        Raises:
-            ContextOverflowError: a text is too long.
-            UnfitError: the request was refused for what was in it.
-            LLMError: the server was not reached, is too busy, refused, or said what can't be used; or this is closed.
-        """
-        self.check_open()
-        try:
-            yield
-        except openai.APITimeoutError as error:
-            raise self.too_late() from error
-        except openai.APIConnectionError as error:
-            raise self.not_reached(error.__cause__ or error) from error
-        except openai.APIStatusError as error:
-            kind = f"{error.code or ''} {error.type or ''}"
-            raise self.refusal(error.status_code, kind, self.said(error)) from error
-        except openai.APIError as error:
-            raise self.broken_off(error.body, self.said(error)) from error
-        except ValueError as error:
-            raise self.unusable(self.said(error)) from error
+    def _failure(self, error: Exception) -> LLMError | ContextOverflowError:
+        # A stream that breaks off ends with an error that has no status.
+        if isinstance(error, openai.APIError) and not isinstance(
+            error, openai.APIConnectionError | openai.APIStatusError
+        ):
+            return self.broken_off(error.body, self.said(error))
+        return super()._failure(error)
 
     def broken_off(self, body: object, said: str) -> LLMError | ContextOverflowError:
         """Return the failure that a stream ends with, as its last event tells it."""
@@ -196,7 +158,7 @@ class OpenAIEmbedder:
     """
 
     def __init__(
-        self, model: str, url: str = "", *, dimensions: int | None = None, account: Account | None = None
+        self, model: str, url: str = "", *, dimensions: int | None = None, account: OpenAIAccount | None = None
     ) -> None:
         """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Nothing is asked yet.
 
@@ -207,7 +169,7 @@ class OpenAIEmbedder:
         """
         if not model:
             raise ConfigError("the embedder openai needs a model, such as text-embedding-3-small")
-        self._account = account or Account(url)
+        self._account = account or OpenAIAccount(url)
         self._model = model
         self._asked = dimensions
         self._dimensions = dimensions or (_DIMENSIONS.get(model, 0) if self._account.is_usual else 0)
@@ -290,22 +252,9 @@ class OpenAIEmbedder:
             raise LLMError(
                 "unusable", f"{self._model} made no vectors of {len(texts)} texts: {error!r:.200}"
             ) from error
-        return [self._unit(vector) for vector in made]
-
-    def _unit(self, vector: Sequence[float]) -> tuple[float, ...]:
-        """Return a vector made one long.
-
-        Raises:
-            LLMError: it has no direction, or other dimensions than those before it.
-        """
         with self._lock:
-            self._dimensions = self._dimensions or len(vector)
-        if len(vector) != self._dimensions:
-            raise LLMError("unusable", f"{self._model} made a vector of {len(vector)}, not {self._dimensions}, numbers")
-        try:
-            return unit(vector)
-        except ValueError as error:
-            raise LLMError("unusable", f"{self._model} made {error}") from error
+            self._dimensions = self._dimensions or len(made[0])
+        return [unit_vector(self._model, vector, self._dimensions) for vector in made]
 
 
 def _numbers(said: object) -> list[float]:
@@ -331,20 +280,11 @@ Json = dict[str, object]
 _EFFORTS: Final = ("none", "minimal", "low", "")
 
 
-class Said(NamedTuple):
-    """A whole answer: the message as it was on the wire, its words, why it ended, and its tokens; 0 where unknown."""
-
-    message: Json
-    text: str
-    finish: str
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-
-
-class OpenAIModel(ABC):
+class OpenAIModel(ProviderModel, ABC):
     """What is the same of a model, whichever way it is asked. Threads may share it."""
 
+    example = "gpt-5.1"
+    _account: OpenAIAccount
     # What of a request the messages are.
     _conversation: str
     # What a text is called as a part of a message.
@@ -355,7 +295,7 @@ class OpenAIModel(ABC):
         model: str,
         url: str = "",
         *,
-        account: Account | None = None,
+        account: OpenAIAccount | None = None,
         counter: TokenCounter | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
@@ -368,32 +308,18 @@ class OpenAIModel(ABC):
             ConfigError: no model is named, the address is none, or there is no key for it.
             InvalidRequestError: an option has the provider keep the history.
         """
-        if not model or model != model.strip() or not model.isprintable():
-            raise ConfigError(f"{model!r:.80} is no name of a model; write one such as gpt-5.1")
         self._options = dict(options or {})
         refuse_server_state(self._options)
-        self._account = account or Account(url)
-        self._model = model
-        self._counter = counter or builtin_counter("classes")
+        super().__init__(model, account or OpenAIAccount(url), counter)
         new = self._account.is_usual and takes_breakpoints(model)
         # Who says how newer models cache has one, whatever it is called and whoever serves it.
         self._marks = new or "prompt_cache_options" in self._options
         self._effort = 0 if self._account.is_usual else len(_EFFORTS) - 1
 
     @property
-    def name(self) -> str:
-        """The model's name at its provider."""
-        return self._model
-
-    @property
     def window_tokens(self) -> int | None:
         """What the server named when it refused what was longer; None where it has not: nobody tells it before."""
         return self._account.refused_window_tokens
-
-    @property
-    def counter(self) -> TokenCounter:
-        """What texts are counted with."""
-        return self._counter
 
     @property
     def served(self) -> Served:
@@ -403,10 +329,6 @@ class OpenAIModel(ABC):
     def embedder(self) -> OpenAIEmbedder:
         """Return what makes vectors with this model; nothing is asked before there is a text."""
         return OpenAIEmbedder(self._model, account=self._account)
-
-    def close(self) -> None:
-        """Close its connections; a second call does nothing."""
-        self._account.close()
 
     def reply(
         self,
@@ -427,22 +349,7 @@ class OpenAIModel(ABC):
         request: Json = {**self._options, self._conversation: list(messages)}
         if tools:
             request["tools"] = list(tools)
-        said = self._cached(request, self._with_marks(messages, stable), max_output_tokens, told)
-        return Reply(said.message, said.finish, said.input_tokens, said.output_tokens, said.cached_tokens)
-
-    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the answer to a prompt; OpenAI's own models reason as little as they can, since that takes room.
-
-        Raises:
-            ContextOverflowError: the prompt does not fit.
-            LLMError: there is no whole answer.
-        """
-        said = self._job(self._prompt(system, prompt), max_output_tokens)
-        if said.finish == "length":
-            raise LLMError("cut", f"{self._model} reached {max_output_tokens} tokens, or its window, in mid-answer")
-        if not said.text.strip():
-            raise LLMError("empty", f"{self._model} answered nothing")
-        return Completion(said.text, said.input_tokens, said.output_tokens)
+        return self._cached(request, self._with_marks(messages, stable), max_output_tokens, told).reply
 
     def _with_marks(self, messages: Sequence[Mapping[str, object]], stable: Sequence[int]) -> list[object] | None:
         """Return messages with breakpoints; None where the server takes none, as far as is known."""
@@ -452,7 +359,9 @@ class OpenAIModel(ABC):
         explicit = isinstance(given, dict) and given.get("mode") == "explicit"
         return [*marked(messages, stable, self._part, ends=explicit)]
 
-    def _cached(self, request: Json, said: list[object] | None, most: int, told: Callable[[str], None] | None) -> Said:
+    def _cached(
+        self, request: Json, said: list[object] | None, most: int, told: Callable[[str], None] | None
+    ) -> ModelAnswer:
         """Return the answer to a request, with what is said in its place if there is any."""
         if said is not None:
             try:
@@ -472,14 +381,15 @@ class OpenAIModel(ABC):
         """Return what a request says of how much to reason."""
 
     @abstractmethod
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Said:
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
         """Return the answer to a request, of at most `most` tokens.
 
         Raises:
-            ContextOverflowError, LLMError: as `Account.failures` lets them out; or the answer did not end.
+            ContextOverflowError, LLMError: as `OpenAIAccount.failures` lets them out; or the answer did not end.
         """
 
-    def _job(self, request: Json, most: int) -> Said:
+    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
+        request = self._prompt(system, prompt)
         for place in range(self._effort, len(_EFFORTS)):
             thinking = self._thinking(_EFFORTS[place]) if _EFFORTS[place] else {}
             try:
@@ -494,17 +404,10 @@ class OpenAIModel(ABC):
 
     def _events(self, opens: Callable[[], Stream[object]]) -> Iterator[Json]:
         """Yield what a stream brings; what is done with it is not among the failures of the provider."""
-        account = self._account
-        with account.failures():
+        with self._account.failures():
             stream = opens()
         with stream:
-            coming = iter(stream)
-            while True:
-                with account.failures():
-                    event = next(coming, None)
-                if event is None:
-                    return
-                yield dumped(event)
+            yield from map(dumped, self._account.events(stream))
 
 
 def _is_of_thinking(said: str) -> bool:
@@ -522,13 +425,6 @@ def dumped(event: object) -> Json:
     if not isinstance(made, dict):
         raise LLMError("unusable", f"a piece of the answer is {event!r:.80}")
     return made
-
-
-def number(table: object, *path: str) -> int:
-    """Return a whole number that stands in a table under keys, one below the other; 0 where there is none."""
-    for key in path:
-        table = table.get(key) if isinstance(table, dict) else None
-    return table if type(table) is int and table > 0 else 0
 
 
 # A model asked by chat completions: OpenAI's own, or that of any server which speaks like it.
@@ -560,7 +456,7 @@ class OpenAIChatModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning_effort": effort}
 
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Said:
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
         while True:
             beside: Json = {"stream_options": {"include_usage": True}} if self._asks_usage else {}
             try:
@@ -579,7 +475,7 @@ class OpenAIChatModel(OpenAIModel):
             return True
         return False
 
-    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> Said:
+    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
         clean = {key: writable(value) for key, value in request.items()}
         answer = _Answer()
         completions = self._account.client.chat.completions
@@ -620,7 +516,7 @@ class _Answer:
             elif key != "role":
                 self._message[key] = _joined(self._message.get(key), value)
 
-    def whole(self, model: str, url: str) -> Said:
+    def whole(self, model: str, url: str) -> ModelAnswer:
         """Return the answer.
 
         Raises:
@@ -638,7 +534,7 @@ class _Answer:
         finish = _FINISHES.get(self._reason, "tool_calls" if self._calls else "stop")
         asked = number(usage, "prompt_tokens")
         cached = number(usage, "prompt_tokens_details", "cached_tokens")
-        return Said(
+        return ModelAnswer(
             self._message, str(text or ""), finish, asked, number(usage, "completion_tokens"), min(cached, asked)
         )
 
@@ -726,7 +622,7 @@ class OpenAIResponsesModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning": {"effort": effort}}
 
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> Said:
+    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
         # All of it goes beside what the SDK has names for: that it looks at once for every type that an item can have,
         # for a quarter of a second in a request of a hundred items.
         clean = {key: writable(value) for key, value in {**request, **_STATELESS}.items()}
@@ -742,7 +638,7 @@ class OpenAIResponsesModel(OpenAIModel):
                 told(text)
         return self._whole(answer.last, answer.items, answer.text)
 
-    def _whole(self, last: Json, items: list[object], text: str) -> Said:
+    def _whole(self, last: Json, items: list[object], text: str) -> ModelAnswer:
         response = last.get("response")
         if not isinstance(response, dict):
             raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
@@ -759,7 +655,7 @@ class OpenAIResponsesModel(OpenAIModel):
         usage = response.get("usage")
         asked = number(usage, "input_tokens")
         cached = min(number(usage, "input_tokens_details", "cached_tokens"), asked)
-        return Said({**response, "output": output}, text, finish, asked, number(usage, "output_tokens"), cached)
+        return ModelAnswer({**response, "output": output}, text, finish, asked, number(usage, "output_tokens"), cached)
 
 
 # A model that settings define, asked by chat completions or by Responses.
@@ -772,6 +668,6 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> O
         ConfigError: no model is named, the address is none, or there is no key for it.
     """
     kind: type[OpenAIModel] = OpenAIResponsesModel if definition.api == "responses" else OpenAIChatModel
-    account = Account(definition.url, key_name=definition.key_env)
+    account = OpenAIAccount(definition.url, key_name=definition.key_env)
     account.places = places(definition.options, definition.alias)
     return kind(definition.model, account=account, counter=counter, options=definition.options)  # type: ignore[return-value]  # one of both

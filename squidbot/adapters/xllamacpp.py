@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import http.client
 import json
-import math
 import os
 import re
 import sys
@@ -23,6 +22,7 @@ from uuid import uuid4
 import xllamacpp
 
 from squidbot.adapters.common.llama_log import read_buffers
+from squidbot.adapters.common.providers import completion, unit_vector
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Completion, Cost, Reply, Usage
 from squidbot.core.sizing.header import Served
@@ -74,7 +74,7 @@ def failure(error: Mapping[str, object]) -> Exception:
     return LLMError("unreachable" if code == UNAVAILABLE else "unusable", message)
 
 
-class Answer:
+class StreamedAnswer:
     """An answer that comes in pieces. `take` is called with each, by the runtime, in the thread that asked."""
 
     def __init__(self, told: Callable[[str], None] | None, asked: Usage) -> None:
@@ -573,10 +573,7 @@ class XllamacppEmbedder:
                 raise ContextOverflowError(str(said["message"]))
             raise failure(said)
         numbers = answer["data"][0]["embedding"]
-        length = math.sqrt(math.fsum(number * number for number in numbers))
-        if not (length > 0.0 and math.isfinite(length)):
-            raise LLMError("unusable", "the vector has no direction")
-        return tuple(number / length for number in numbers)
+        return unit_vector(self._name, numbers, 0)
 
 
 def _loaded(definition: Definition, threads: int, pooling: xllamacpp.llama_pooling_type) -> Runtime:
@@ -672,11 +669,7 @@ class XllamacppModel:
         head = [{"role": "system", "content": system}] if system else []
         reply = self.reply([*head, {"role": "user", "content": prompt}], max_output_tokens)
         text = str(reply.message["content"] or "")
-        if reply.finish == "length":
-            raise LLMError("cut", f"the answer did not end within {max_output_tokens} tokens")
-        if not text.strip():
-            raise LLMError("empty", "the answer has no text")
-        return Completion(text, reply.input_tokens, reply.output_tokens)
+        return completion(self.name, text, reply.finish, max_output_tokens, (reply.input_tokens, reply.output_tokens))
 
     def reply(
         self,
@@ -701,7 +694,7 @@ class XllamacppModel:
                 f"{self._window_tokens} of {self.name}"
             )
         body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
-        answer = Answer(told, Usage(tokens, max_output_tokens))
+        answer = StreamedAnswer(told, Usage(tokens, max_output_tokens))
         try:
             # In pieces even where nobody is told: between two of them the user can interrupt it.
             self._runtime.server.handle_chat_completions(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
-    Pictures,
     as_dict,
     as_name,
     as_object,
@@ -20,10 +19,11 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
+from squidbot.codecs.form import THOUGHT, Block, PartsForm, as_arguments
+from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from squidbot.core.messages import Part, Piece
 
@@ -47,10 +47,6 @@ TRANSCRIPT_KEYS: Final = frozenset(
     }
 )
 
-_ROLES: Final[dict[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
-_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
-
-_THINKING: Final = ("redacted_thinking", "thinking")
 _SAID_OR_FAILED: Final = frozenset({"content", "is_error"})
 
 # What is sent for a message that says nothing: Anthropic takes no empty one.
@@ -64,48 +60,25 @@ _TEXT_SOURCES: Final = ("text", "content")
 _IMAGE_TOKENS: Final = 4_784
 
 
-class AnthropicMessages(Pictures):
-    """The codec of Anthropic messages. Blocks of unknown types stay in the payload and count as their JSON text."""
+class AnthropicMessages(PartsForm):
+    """The codec of Anthropic messages. Blocks of unknown types stay in the payload and count as their JSON text.
 
-    tag: Final = "anthropic.messages"
+    Thinking counts as its text, images and documents not at all.
+    """
+
+    tag = "anthropic.messages"
+    roles: ClassVar[Mapping[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
     image_types = ("image",)
+    sent_as_stored = False
+    call_type, thinking = "tool_use", ("redacted_thinking", "thinking")
 
-    def text(self, payload: str) -> str:
-        """Return what the model reads of a payload except tool calls: its blocks, one below the other.
-
-        Thinking counts as its text, a block of an unknown type as its JSON text, images and documents not at all.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return _text(_blocks(as_object(payload).get("content")))
-
-    def decode(self, payload: str) -> Message:
-        """Return the message with its index. `time` is the payload's `timestamp`, in seconds since 1970.
-
-        Its role is "tool" where it answers a call, whatever else it says: see `split`.
-
-        Raises:
-            ValueError: the payload is not a message of this form; the text says why.
-        """
-        return self._index(payload, as_object(payload), None)
-
-    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a host's own dict. `time` in seconds since 1970 wins over its `timestamp`.
-
-        Raises:
-            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
-        """
-        payload = jsontext.write(dict(obj))
-        return self._index(payload, as_object(payload), time)
-
-    def to_dict(self, message: Message) -> dict[str, object]:
+    def to_dict(self, message: Message) -> Block:
         """Return the message as a host's dict, without what only answers and recordings have (TRANSCRIPT_KEYS).
 
         Raises:
             ValueError: the payload is not a message of this form.
         """
-        return _sendable(message.payload)
+        return self._sendable(message.payload)
 
     def split(self, obj: Mapping[str, object]) -> list[dict[str, object]]:
         """Return a message's tool results and what the user says beside them as messages of their own, in this order.
@@ -121,125 +94,142 @@ class AnthropicMessages(Pictures):
             return [dict(obj)]
         return [{**obj, "content": results}, {**obj, "content": said}]
 
-    def encode(self, part: Part) -> str:
-        """Return the payload to send for a part of a request.
+    def _given(self, obj: Mapping[str, object]) -> Block:
+        return dict(obj)
 
-        A verbatim part is its stored payload without TRANSCRIPT_KEYS. A slimmed one says `part.text` instead of all
-        that it said, inside its first tool result where it answers calls; calls and further results stay, the latter
-        empty. A part made by squidbot is `part.text` said in its role. A notice follows the content: as a text block
-        of its own where the content is a list, else fenced behind the string.
+    def _parts(self, obj: Block) -> list[Block]:
+        return _blocks(obj.get("content"))
 
-        Raises:
-            ValueError: the stored payload is not a message of this form.
-        """
-        if part.payload is None:
-            sent: dict[str, object] = {"role": part.role, "content": part.text or ""}
-        else:
-            sent = _sendable(part.payload)
-            if part.drop_thinking:
-                sent["content"] = _without_thinking(sent.get("content"))
-            if part.text is not None:
-                sent["content"] = _slimmed(sent.get("content"), part.text)
-            if part.arguments is not None:
-                sent["content"] = _with_inputs(sent.get("content"), part.arguments)
+    def _role(self, obj: Block, parts: list[Block]) -> Role:
+        said_by = self._known_role(obj)
+        return "tool" if any(map(self._is_result, parts)) else said_by
+
+    def _failed(self, obj: Block, parts: list[Block]) -> bool:
+        """Return whether every result that says anything is an error."""
+        results = list(filter(self._is_result, parts))
+        return all(block.get("is_error") is True for block in [b for b in results if "content" in b] or results)
+
+    def _made(self, role: str, text: str) -> Block:
+        return {"role": role, "content": text}
+
+    def _sendable(self, payload: str) -> Block:
+        return {key: value for key, value in as_object(payload).items() if key not in TRANSCRIPT_KEYS}
+
+    def _cut(self, sent: Block, part: Part) -> Block:
+        content = sent.get("content")
+        if part.drop_thinking and isinstance(content, list) and content:
+            kept = [block for block in content if _type(block) not in self.thinking]
+            # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
+            content = kept or [_text_block(THOUGHT)]
+        if part.text is not None:
+            content = self._slimmed_content(_blocks(content), part.text)
+        if part.arguments is not None:
+            cut = iter(part.arguments)
+            content = [
+                {**block, "input": as_arguments(next(cut, "{}"), "cut")} if self._is_call(block) else block
+                for block in _blocks(content)
+            ]
         if part.label:
-            sent["content"] = with_label(sent.get("content"), part.label)
-        if part.notice is not None:
-            sent["content"] = with_notice(sent.get("content"), part.notice)
-        return jsontext.write(sent)
+            content = with_label(content, part.label)
+        return sent if content is sent.get("content") else {**sent, "content": content}
 
-    def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: its images and documents (R9), from above.
+    def _slimmed_content(self, blocks: list[Block], text: str) -> object:
+        kept = [block for block in blocks if self._is_call(block) or self._is_result(block)]
+        if not kept:
+            return text
+        if self._is_call(kept[0]):
+            return [_text_block(text), *kept]
+        # Anthropic refuses a result that is marked as an error and says nothing.
+        others = [{key: value for key, value in block.items() if key not in _SAID_OR_FAILED} for block in kept[1:]]
+        return [{**kept[0], "content": text}, *others]
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return sum(map(_media, _blocks(as_object(payload).get("content"))))
+    def _noticed(self, sent: Block, notice: str) -> Block:
+        return {**sent, "content": with_notice(sent.get("content"), notice)}
 
-    def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose inputs are empty objects.
+    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
+        mark = {"is_error": True} if self._role(obj, parts) == "tool" and self._failed(obj, parts) else {}
+        kept: list[Block] = []
+        for block in parts:
+            if self._is_call(block):
+                call = self._call(block)
+                kept.append({"type": "tool_use", "id": call.id, "name": call.name, "input": {}})
+            elif self._is_result(block):
+                kept.append({"type": "tool_result", "tool_use_id": self._answered(block), **mark})
+        return {"role": obj["role"], "content": self._slimmed_content(kept, text)}
 
-        It says so inside its first tool result where it answers calls; further results are empty. When it was said
-        stays, and that every tool failed; nothing else does.
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Block]:
+        content = _content([_block(piece) for piece in (*results, *words, *calls)])
+        return [{"role": "user" if role == "tool" else role, "content": content or NOTHING}]
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        _role(obj)
-        blocks = _blocks(obj.get("content"))
-        mark: dict[str, object] = {"is_error": True} if _failed(blocks) else {}
-        kept = [_emptied(block, mark) for block in blocks if block.get("type") in ("tool_use", "tool_result")]
-        left: dict[str, object] = {"role": obj["role"], "content": _slimmed(kept, text)}
-        if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
-            left["timestamp"] = stamp
-        return jsontext.write(left)
+    def _part_text(self, part: Block) -> str:
+        match part.get("type"):
+            case "text" | "thinking" as said:
+                return _string(part, said)
+            case "tool_result":
+                return self._said(part, self._parts(part))
+            case "tool_use" | "image":
+                return ""
+            case "document" if _type(part.get("source")) not in _TEXT_SOURCES:
+                return ""
+            case _:
+                return jsontext.write(part)
 
-    def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: thinking, signatures and ids of blocks stay behind.
+    def _part_tokens(self, part: Block) -> int:
+        match part.get("type"):
+            case "image":
+                return _IMAGE_TOKENS
+            case "tool_result":
+                return self._hidden_tokens(part, self._parts(part))
+            case "document" if _type(part.get("source")) not in _TEXT_SOURCES:
+                return media_tokens(len(jsontext.write(part)))
+            case _:
+                return 0
 
-        Blocks of an unknown type, and those of the provider's own tools, go as text.
+    def _call(self, part: Block) -> ToolCall:
+        name = as_name(part, "name", "a tool_use")
+        return ToolCall(as_name(part, "id", "a tool_use"), name, jsontext.write(part.get("input", {})))
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        blocks = [block for block in _blocks(obj.get("content")) if block.get("type") not in _THINKING]
-        answers = any(block.get("type") == "tool_result" for block in blocks)
-        return Portable("tool" if answers else _role(obj), tuple(map(_piece, blocks)))
+    def _answered(self, part: Block) -> str:
+        return as_name(part, "tool_use_id", "a tool_result")
 
-    def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said: results first, then words and calls."""
-        order = (Outcome, (Words, Media), ToolCall)
-        blocks = [_block(piece) for kinds in order for piece in said.pieces if isinstance(piece, kinds)]
-        blocks = [block for block in blocks if block.get("text") != ""]
-        content: object = blocks or NOTHING
-        if len(blocks) == 1 and blocks[0]["type"] == "text":
-            content = blocks[0]["text"]
-        return jsontext.write({"role": "user" if said.role == "tool" else said.role, "content": content})
+    def _carried(self, part: Block) -> list[Piece]:
+        match part.get("type"):
+            case "tool_result":
+                inner = self._pieces(part, self._parts(part))
+                said = tuple(piece for piece in inner if isinstance(piece, Words | Media))
+                return [Outcome(self._answered(part), said, part.get("is_error") is True)]
+            case "text":
+                return [Words(_string(part, "text"))]
+            case "image" | "document" as shown:
+                return [self._media_piece(part, "image/*" if shown == "image" else "application/pdf")]
+            case _:
+                return [Words(jsontext.write(bare(part)))]
 
-    def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
-        blocks = _blocks(obj.get("content"))
-        results = tuple(as_name(b, "tool_use_id", "a tool_result") for b in blocks if b.get("type") == "tool_result")
-        said_by = _role(obj)
-        role: Role = "tool" if results else said_by
-        return Message(
-            role=role,
-            text=_text(blocks),
-            payload=payload,
-            codec=self.tag,
-            calls=tuple(_call(block) for block in blocks if block.get("type") == "tool_use"),
-            results=results,
-            category=Category.ERROR if _failed(blocks) else _CATEGORIES.get(role, Category.DIALOG),
-            time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
-        )
-
-
-def _failed(blocks: Sequence[dict[str, object]]) -> bool:
-    """Return whether tools have answered, and every one of them that says anything with an error."""
-    results = [block for block in blocks if block.get("type") == "tool_result"]
-    told = [block for block in results if "content" in block] or results
-    return bool(told) and all(block.get("is_error") is True for block in told)
-
-
-def _sendable(payload: str) -> dict[str, object]:
-    return {key: value for key, value in as_object(payload).items() if key not in TRANSCRIPT_KEYS}
+    def _media_piece(self, block: Block, mime: str) -> Words | Media:
+        source = block.get("source")
+        source = source if isinstance(source, dict) else {}
+        title = block.get("title")
+        name = title if isinstance(title, str) else ""
+        match source.get("type"):
+            case "base64":
+                return Media(str(source.get("media_type", mime)), data=str(source.get("data", "")), name=name)
+            case "url":
+                return media_from(source.get("url", ""), mime, name)
+            case "text":
+                return Words(str(source.get("data", "")))
+            case "content":
+                return Words(self._said(source, self._parts(source)))
+            case _:
+                return Words(told(Media(mime, name=name)))
 
 
 def _type(block: object) -> object:
     return block.get("type") if isinstance(block, dict) else None
 
 
-def _role(obj: dict[str, object]) -> Role:
-    if "role" not in obj:
-        raise PayloadError(f"role is missing; it is one of {', '.join(_ROLES)}")
-    role = obj["role"]
-    if not isinstance(role, str) or role not in _ROLES:
-        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_ROLES)}")
-    return _ROLES[role]
-
-
-def _blocks(content: object) -> list[dict[str, object]]:
+def _blocks(content: object) -> list[Block]:
     if content is None:
         return []
     if isinstance(content, str):
@@ -249,147 +239,29 @@ def _blocks(content: object) -> list[dict[str, object]]:
     return [as_dict(block, "a block of content") for block in content]
 
 
-def _text(blocks: list[dict[str, object]]) -> str:
-    return "\n".join(filter(None, map(_block_text, blocks)))
-
-
-def _block_text(block: dict[str, object]) -> str:
-    match block.get("type"):
-        case "text":
-            return _string(block, "text")
-        case "thinking":
-            return _string(block, "thinking")
-        case "tool_result":
-            return _text(_blocks(block.get("content")))
-        case "tool_use" | "image":
-            return ""
-        case "document" if _type(block.get("source")) not in _TEXT_SOURCES:
-            return ""
-        case _:
-            return jsontext.write(block)
-
-
-def _string(block: dict[str, object], key: str) -> str:
+def _string(block: Block, key: str) -> str:
     value = block.get(key, "")
     if not isinstance(value, str):
         raise PayloadError(f"{key} of a {block['type']} block is {kind(value)}; it is a string")
     return value
 
 
-def _media(block: dict[str, object]) -> int:
-    match block.get("type"):
-        case "image":
-            return _IMAGE_TOKENS
-        case "tool_result":
-            return sum(map(_media, _blocks(block.get("content"))))
-        case "document" if _type(block.get("source")) not in _TEXT_SOURCES:
-            return media_tokens(len(jsontext.write(block)))
-        case _:
-            return 0
-
-
-def _call(block: dict[str, object]) -> ToolCall:
-    name = as_name(block, "name", "a tool_use")
-    return ToolCall(as_name(block, "id", "a tool_use"), name, jsontext.write(block.get("input", {})))
-
-
-def _emptied(block: dict[str, object], mark: Mapping[str, object]) -> dict[str, object]:
-    if block["type"] == "tool_result":
-        return {"type": "tool_result", "tool_use_id": as_name(block, "tool_use_id", "a tool_result"), **mark}
-    call = _call(block)
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
-
-
-def _slimmed(content: object, digest: str) -> object:
-    blocks = _blocks(content)
-    kept = [block for block in blocks if block.get("type") in ("tool_use", "tool_result")]
-    if not kept:
-        return digest
-    if kept[0]["type"] == "tool_use":
-        return [{"type": "text", "text": digest}, *kept]
-    # Anthropic refuses a result that is marked as an error and says nothing.
-    others = [{key: value for key, value in block.items() if key not in _SAID_OR_FAILED} for block in kept[1:]]
-    return [{**kept[0], "content": digest}, *others]
-
-
-def _without_thinking(content: object) -> object:
-    if not isinstance(content, list):
-        return content
-    kept = [block for block in content if _type(block) not in _THINKING]
-    # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
-    return kept if kept or not content else [{"type": "text", "text": "(thinking)"}]
-
-
-def _with_inputs(content: object, arguments: tuple[str, ...]) -> object:
-    cut = iter(arguments)
-    return [
-        {**block, "input": _input(next(cut, "{}"))} if block.get("type") == "tool_use" else block
-        for block in _blocks(content)
-    ]
-
-
-def _input(arguments: str, name: str = "cut") -> object:
-    try:
-        value = jsontext.parse(arguments)
-    except jsontext.JsonTextError:
-        value = None
-    return value if isinstance(value, dict) else {name: arguments}
-
-
-# -- crossing ---------------------------------------------------------------------------------------------------------
-
-
-def _piece(block: dict[str, object]) -> Piece:
-    match block.get("type"):
-        case "tool_use":
-            return _call(block)
-        case "tool_result":
-            inner = _blocks(block.get("content"))
-            said = (piece for piece in map(_piece, inner) if isinstance(piece, Words | Media))
-            return Outcome(as_name(block, "tool_use_id", "a tool_result"), tuple(said), block.get("is_error") is True)
-        case "text":
-            return Words(_string(block, "text"))
-        case "image" | "document" as shown:
-            return _media_piece(block, "image/*" if shown == "image" else "application/pdf")
-        case _:
-            return Words(jsontext.write(bare(block)))
-
-
-def _media_piece(block: dict[str, object], mime: str) -> Words | Media:
-    source = block.get("source")
-    source = source if isinstance(source, dict) else {}
-    title = block.get("title")
-    name = title if isinstance(title, str) else ""
-    match source.get("type"):
-        case "base64":
-            return Media(str(source.get("media_type", mime)), data=str(source.get("data", "")), name=name)
-        case "url":
-            return media_from(source.get("url", ""), mime, name)
-        case "text":
-            return Words(str(source.get("data", "")))
-        case "content":
-            return Words(_text(_blocks(source.get("content"))))
-        case _:
-            return Words(told(Media(mime, name=name)))
-
-
-def _block(piece: Piece) -> dict[str, object]:
+def _block(piece: Piece) -> Block:
     match piece:
         case Words(text):
-            return {"type": "text", "text": text}
+            return _text_block(text)
         case ToolCall(identifier, name, arguments):
-            given = _input(arguments, "input")
+            given = as_arguments(arguments)
             return {"type": "tool_use", "id": portable_id(identifier), "name": name, "input": given}
         case Outcome(identifier, said, failed):
-            kept = [block for block in map(_block, said) if block.get("text") != ""]
-            content = kept[0]["text"] if len(kept) == 1 and kept[0]["type"] == "text" else kept
+            content = _content(map(_block, said))
             answer = {"type": "tool_result", "tool_use_id": portable_id(identifier), "content": content}
             return {**answer, "is_error": True} if failed else answer
         case _:
             return _shown(piece)
 
 
-def _shown(media: Media) -> dict[str, object]:
+def _shown(media: Media) -> Block:
     source = (
         {"type": "url", "url": media.url}
         if media.url
@@ -400,3 +272,13 @@ def _shown(media: Media) -> dict[str, object]:
     if media.mime == "application/pdf":
         return {"type": "document", "source": source, **({"title": media.name} if media.name else {})}
     return {"type": "text", "text": told(media)}
+
+
+def _content(blocks: Iterable[Block]) -> object:
+    """Return blocks as a content, without those that say nothing; one text as a string."""
+    kept = [block for block in blocks if block.get("text") != ""]
+    return kept[0]["text"] if len(kept) == 1 and kept[0]["type"] == "text" else kept
+
+
+def _text_block(text: str) -> Block:
+    return {"type": "text", "text": text}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
 from squidbot.core.errors import TranscriptError
-from squidbot.core.messages import Media, Usage, labelled
+from squidbot.core.messages import Media, Usage, Words, labelled
 
 if TYPE_CHECKING:
     import pathlib
@@ -78,13 +78,6 @@ def adopted(codec: Codec, said: Portable) -> list[dict[str, object]]:
     """Return what was said as messages of a form: one, or one for each result where the form has it so."""
     made = jsontext.parse(codec.adopt(said))
     return [dict(as_dict(each, "a message")) for each in (made if isinstance(made, list) else [made])]
-
-
-def as_told(obj: Mapping[str, object], made: Callable[[str, str], dict[str, object]]) -> dict[str, object]:
-    """Return a host's own dict as it is; one of `role` and `content`, as texts come to a session, as `made` says."""
-    if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
-        return made(str(obj["role"]), content)
-    return dict(obj)
 
 
 def as_list(value: object, what: str) -> list[object]:
@@ -179,6 +172,20 @@ def told(media: Media) -> str:
     return f"[{media.mime}{f' {media.name}' if media.name else ''}, not sent along]"
 
 
+def joined(pieces: Iterable[Words | Media]) -> str:
+    """Return what is said as one text."""
+    return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
+
+
+def content_of(
+    pieces: Sequence[Words | Media], part: Callable[[Words | Media], dict[str, object]]
+) -> str | list[dict[str, object]]:
+    """Return what is said as a content of OpenAI's: words alone as a string, else a list of what `part` makes."""
+    if len(pieces) < 2 and not any(isinstance(piece, Media) for piece in pieces):
+        return joined(pieces)
+    return [part(piece) for piece in pieces]
+
+
 def bare(value: object) -> object:
     """Return a JSON value without what only its own provider can read: ids, signatures, sealed content, cache marks."""
     if isinstance(value, dict):
@@ -260,7 +267,7 @@ class Pictures:
     def _without(self, value: object, gone: Mapping[int, str], depth: int = 0) -> object:
         """Return a value with texts in the place of what is named by its identity."""
         if id(value) in gone:
-            return self._said(gone[id(value)])
+            return self._placeholder(gone[id(value)])
         if depth > _MOST_DEEP:
             return value
         if isinstance(value, list):
@@ -272,7 +279,7 @@ class Pictures:
     def _is_image(self, one: Mapping[str, object]) -> bool:
         return one.get("type") in self.image_types
 
-    def _said(self, text: str) -> object:
+    def _placeholder(self, text: str) -> object:
         return {"type": self.text_type, "text": text}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from squidbot.codecs import jsontext
@@ -10,9 +9,8 @@ from squidbot.codecs.fields import as_object
 from squidbot.codecs.openai_chat import OpenAIChat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from squidbot.core.messages import Message, Part, Portable
+    from squidbot.codecs.form import Block
+    from squidbot.core.messages import Part
 
 __all__ = ["KEPT_KEYS", "Hermes"]
 
@@ -37,41 +35,13 @@ SENT_KEY: Final = "api_content"
 _BESIDE: Final = tuple(f'"{key}"' for key in (*KEPT_KEYS, SENT_KEY))
 
 
-class Hermes:
+class Hermes(OpenAIChat):
     """The codec of hermes-agent's messages. What is sent as it was said is sent with all that hermes keeps beside it.
 
-    The plugin takes off what a provider would refuse, as hermes does.
+    The plugin takes off what a provider would refuse, as hermes does. All else is said of the OpenAI-style message.
     """
 
-    tag: Final = "hermes/1"
-
-    def __init__(self) -> None:
-        self._chat = OpenAIChat()
-
-    def text(self, payload: str) -> str:
-        """Return the words that are sent of a payload.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return self._chat.text(_plain(payload))
-
-    def decode(self, payload: str) -> Message:
-        """Return the message with its index. `time` is the payload's `timestamp`, in seconds since 1970.
-
-        Raises:
-            ValueError: the payload is not a message of this form; the text says why.
-        """
-        return self._named(self._chat.decode(_plain(payload)), payload)
-
-    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for hermes's own dict. `time` in seconds since 1970 wins over its `timestamp`.
-
-        Raises:
-            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
-        """
-        payload = jsontext.write(dict(obj))
-        return self._named(self._chat.to_message(as_object(_plain(payload)), time), payload)
+    tag = "hermes/1"
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request: the stored one where nothing of it is cut or added.
@@ -82,49 +52,17 @@ class Hermes:
             ValueError: the stored payload is not a message of this form.
         """
         if part.payload is None:
-            return self._chat.encode(part)
+            return super().encode(part)
         if part.is_uncut:
             return part.payload
-        return self._chat.encode(part._replace(payload=_plain(part.payload)))
-
-    def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show; what hermes does not send costs none.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return self._chat.extra_tokens(_plain(payload))
-
-    def images(self, payload: str) -> int:
-        """Return how many pictures a payload shows; 0 for what is no JSON."""
-        return self._chat.images(payload)
+        return super().encode(part._replace(payload=_plain(part.payload)))
 
     def without_images(self, payload: str, most: int, handle: str) -> str:
         """Return an OpenAI-style message in which a text stands in the place of each of its first `most` pictures."""
-        return self._chat.without_images(_plain(payload), most, handle)
+        return super().without_images(_plain(payload), most, handle)
 
-    def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose arguments are "{}".
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return self._chat.tombstone(_plain(payload), text)
-
-    def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return self._chat.portable(_plain(payload))
-
-    def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said; a list where it answers several calls."""
-        return self._chat.adopt(said)
-
-    def _named(self, message: Message, payload: str) -> Message:
-        return replace(message, payload=payload, codec=self.tag)
+    def _read(self, payload: str) -> Block:
+        return as_object(_plain(payload))
 
 
 def _plain(payload: str) -> str:

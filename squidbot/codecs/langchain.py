@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
-    Pictures,
     as_dict,
     as_list,
     as_name,
-    as_object,
-    as_told,
     bare,
     data_url,
     kind,
@@ -23,18 +20,18 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
+from squidbot.codecs.form import THOUGHT, Block, MessageForm, as_arguments
+from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from squidbot.core.messages import Part
+    from squidbot.core.messages import Part, Piece
 
 __all__ = ["LangChain"]
 
 _ROLES: Final[dict[str, Role]] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
 _TYPES: Final[dict[str, str]] = {role: what for what, role in _ROLES.items()}
-_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 _THINKING: Final = ("reasoning", "reasoning_content", "redacted_thinking", "thinking")
 # Calls stand among the blocks of some providers, too; they are read where LangChain puts those of all.
 _CALLS: Final = ("function_call", "tool_call", "tool_use")
@@ -42,139 +39,103 @@ _IMAGES: Final = ("image", "image_url", "input_image")
 _MEDIA: Final = (*_IMAGES, "audio", "document", "file", "input_audio", "input_file", "video")
 
 
-class LangChain(Pictures):
+class LangChain(MessageForm):
     """The codec of LangChain's messages. Blocks of unknown types stay in the payload and count as their JSON text."""
 
-    tag: Final = "lc/1"
+    tag = "lc/1"
+    roles = _ROLES
     image_types = ("image", "image_url")
 
-    def text(self, payload: str) -> str:
-        """Return what the model reads of a payload except tool calls: its blocks, one below the other.
+    def _stamp(self, obj: Block) -> object:
+        return None
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return _text(_data(as_object(payload)).get("content"))
+    def _parts(self, obj: Block) -> list[Block]:
+        return _blocks(_data(obj).get("content"))
 
-    def decode(self, payload: str) -> Message:
-        """Return the message with its index.
+    def _role(self, obj: Block, parts: list[Block]) -> Role:
+        """Return whose a message is; a piece of a stream is what it is a piece of."""
+        what = obj.get("type")
+        name = what.removesuffix("MessageChunk").lower() if isinstance(what, str) else what
+        return self._known_role({"type": name}, "type")
 
-        Raises:
-            ValueError: the payload is not a message of this form; the text says why.
-        """
-        return self._index(payload, as_object(payload), None)
+    def _said(self, obj: Block, parts: list[Block]) -> str:
+        return "\n".join(filter(None, map(_block_text, parts)))
 
-    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a dict of LangChain's, or one of `role` and `content`, as texts come to a session.
+    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
+        return map(_call, _calls(_data(obj))) if self._role(obj, parts) == "assistant" else ()
 
-        Raises:
-            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
-        """
-        payload = jsontext.write(as_told(obj, _made))
-        return self._index(payload, as_object(payload), time)
+    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
+        return [as_name(_data(obj), "tool_call_id", "a tool message")] if self._role(obj, parts) == "tool" else []
 
-    def encode(self, part: Part) -> str:
-        """Return the payload to send for a part of a request: the stored one where nothing of it is cut or added.
+    def _failed(self, obj: Block, parts: list[Block]) -> bool:
+        return self._role(obj, parts) == "tool" and _data(obj).get("status") == "error"
 
-        A slimmed one says `part.text` instead of all that it said. A notice is a text block behind the others.
+    def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
+        return sum(map(_media_tokens, parts))
 
-        Raises:
-            ValueError: the stored payload is not a message of this form.
-        """
-        if part.payload is None:
-            sent = _made(part.role, part.text or "")
-        elif part.is_uncut:
-            return part.payload
-        else:
-            sent = as_object(part.payload)
-            sent["data"] = data = _changed(_data(sent), part)
-            if part.label:
-                sent["data"] = {**data, "content": with_label(data.get("content"), part.label)}
-        if part.notice is not None:
-            data = _data(sent)
-            sent["data"] = {**data, "content": [*_blocks(data.get("content")), {"type": "text", "text": part.notice}]}
-        return jsontext.write(sent)
+    def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
+        kept = (block for block in parts if block.get("type") not in (*_THINKING, *_CALLS))
+        said = [piece for block in kept if (piece := _piece(block)) != Words("")]
+        if answered := [*self._results(obj, parts)]:
+            return [Outcome(answered[0], tuple(said), self._failed(obj, parts))]
+        return [*said, *map(_call, _calls(_data(obj)))]
 
-    def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: its images, recordings and documents, from above.
+    def _made(self, role: str, text: str) -> Block:
+        if role not in _TYPES:
+            raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_TYPES)}")
+        # A result by itself answers nothing: what squidbot says beside tools it says to the model as the user.
+        what = "human" if role == "tool" else _TYPES[role]
+        return {"type": what, "data": {"content": text, "type": what}}
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return sum(map(_media_tokens, _blocks(_data(as_object(payload)).get("content"))))
+    def _cut(self, sent: Block, part: Part) -> Block:
+        data = _data(sent)
+        if part.drop_thinking and isinstance(data.get("content"), list):
+            kept = [each for each in _blocks(data["content"]) if each.get("type") not in _THINKING]
+            data = {**data, "content": kept or ([] if _calls(data) else THOUGHT)}
+        if part.text is not None:
+            data = {key: value for key, value in data.items() if key not in ("additional_kwargs", "artifact")}
+            data["content"] = part.text
+        if part.arguments is not None:
+            calls = zip(_calls(data), part.arguments, strict=False)
+            made = [{**call, "args": as_arguments(arguments)} for call, arguments in calls]
+            blocks = [each for each in _blocks(data.get("content")) if each.get("type") not in _CALLS]
+            data = {**data, "tool_calls": made, "content": _plain(blocks)}
+        if part.label:
+            data = {**data, "content": with_label(data.get("content"), part.label)}
+        return {**sent, "data": data}
 
-    def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose arguments are empty.
+    def _noticed(self, sent: Block, notice: str) -> Block:
+        content = [*self._parts(sent), {"type": "text", "text": notice}]
+        return {**sent, "data": {**_data(sent), "content": content}}
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
+    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
         data = _data(obj)
-        left: dict[str, object] = {"content": text, "type": obj["type"]}
+        left: Block = {"content": text, "type": obj["type"]}
         if "tool_call_id" in data:
             left["tool_call_id"] = data["tool_call_id"]
-        if _failed(_role(obj), data):
+        if self._failed(obj, parts):
             left["status"] = data["status"]
         if calls := [_call(each) for each in _calls(data)]:
-            left["tool_calls"] = [_called(ToolCall(call.id, call.name, "{}")) for call in calls]
-        return jsontext.write({"type": obj["type"], "data": left})
+            left["tool_calls"] = [_called(call._replace(arguments="{}")) for call in calls]
+        return {"type": obj["type"], "data": left}
 
-    def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: thinking, signatures and artifacts stay behind.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        role, data = _role(obj), _data(obj)
-        kept = (block for block in _blocks(data.get("content")) if block.get("type") not in (*_THINKING, *_CALLS))
-        said = [piece for block in kept if (piece := _piece(block)) != Words("")]
-        if role == "tool":
-            failed = _failed(role, data)
-            return Portable(role, (Outcome(as_name(data, "tool_call_id", "a tool message"), tuple(said), failed),))
-        return Portable(role, (*said, *(_call(each) for each in _calls(data))))
-
-    def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said, a message for each result."""
-        made = [_result(piece) for piece in said.pieces if isinstance(piece, Outcome)]
-        left = Portable(said.role, tuple(piece for piece in said.pieces if not isinstance(piece, Outcome)))
-        if left.pieces or not made:
-            made.append(_spoken(left))
-        return jsontext.write(made[0] if len(made) == 1 else made)
-
-    def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
-        data, role = _data(obj), _role(obj)
-        return Message(
-            role=role,
-            text=_text(data.get("content")),
-            payload=payload,
-            codec=self.tag,
-            calls=tuple(map(_call, _calls(data))) if role == "assistant" else (),
-            results=(as_name(data, "tool_call_id", "a tool message"),) if role == "tool" else (),
-            category=Category.ERROR if _failed(role, data) else _CATEGORIES.get(role, Category.DIALOG),
-            time=time,
-        )
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Block]:
+        made: list[Block] = [{"type": "tool", "data": _result(each)} for each in results]
+        if words or calls or not results:
+            last = self._made(role, "")
+            called = {"tool_calls": [_called(call) for call in calls]} if calls else {}
+            content = _plain([_block(piece) for piece in words])
+            made.append({**last, "data": {**_data(last), "content": content, **called}})
+        return made
 
 
-def _data(obj: Mapping[str, object]) -> dict[str, object]:
+def _data(obj: Mapping[str, object]) -> Block:
     return as_dict(obj.get("data"), "data")
 
 
-def _role(obj: Mapping[str, object]) -> Role:
-    """Return whose a message is; a piece of a stream is what it is a piece of.
-
-    Raises:
-        PayloadError: nobody's.
-    """
-    what = obj.get("type")
-    name = what.removesuffix("MessageChunk").lower() if isinstance(what, str) else ""
-    if name not in _ROLES:
-        raise PayloadError(f"type is {what!r:.60}; it is one of {', '.join(_ROLES)}")
-    return _ROLES[name]
-
-
-def _blocks(content: object) -> list[dict[str, object]]:
+def _blocks(content: object) -> list[Block]:
     if content is None or content == "":
         return []
     if isinstance(content, str):
@@ -182,10 +143,6 @@ def _blocks(content: object) -> list[dict[str, object]]:
     if not isinstance(content, list):
         raise PayloadError(f"content is {kind(content)}; it is a string or a list of blocks")
     return [{"type": "text", "text": each} if isinstance(each, str) else as_dict(each, "a block") for each in content]
-
-
-def _text(content: object) -> str:
-    return "\n".join(filter(None, map(_block_text, _blocks(content))))
 
 
 def _block_text(block: Mapping[str, object]) -> str:
@@ -207,11 +164,11 @@ def _media_tokens(block: Mapping[str, object]) -> int:
     return media_tokens(len(jsontext.write(block))) if what in _MEDIA else 0
 
 
-def _calls(data: Mapping[str, object]) -> list[dict[str, object]]:
+def _calls(data: Mapping[str, object]) -> list[Block]:
     return [as_dict(each, "a tool call") for each in as_list(data.get("tool_calls"), "tool_calls")]
 
 
-def _call(call: dict[str, object]) -> ToolCall:
+def _call(call: Block) -> ToolCall:
     given = call.get("args")
     return ToolCall(
         as_name(call, "id", "a tool call"),
@@ -220,81 +177,28 @@ def _call(call: dict[str, object]) -> ToolCall:
     )
 
 
-def _called(call: ToolCall) -> dict[str, object]:
-    try:
-        given = jsontext.parse(call.arguments)
-    except jsontext.JsonTextError:
-        given = None
-    args = given if isinstance(given, dict) else {"input": call.arguments}
+def _called(call: ToolCall) -> Block:
+    args = as_arguments(call.arguments)
     return {"name": call.name, "args": args, "id": portable_id(call.id), "type": "tool_call"}
 
 
-# -- what squidbot says, and what it leaves ---------------------------------------------------------------------------
+def _result(outcome: Outcome) -> Block:
+    return {
+        "content": _plain([_block(each) for each in outcome.said]),
+        "type": "tool",
+        "tool_call_id": portable_id(outcome.call_id),
+        "status": "error" if outcome.failed else "success",
+    }
 
 
-def _made(role: str, text: str) -> dict[str, object]:
-    """Return a message that says a text.
-
-    Raises:
-        PayloadError: nobody has that role.
-    """
-    if role not in _TYPES:
-        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_TYPES)}")
-    # A result by itself answers nothing: what squidbot says beside tools it says to the model as the user.
-    what = "human" if role == "tool" else _TYPES[role]
-    return {"type": what, "data": {"content": text, "type": what}}
-
-
-def _changed(data: dict[str, object], sent: Part) -> dict[str, object]:
-    if sent.drop_thinking and isinstance(data.get("content"), list):
-        kept = [each for each in _blocks(data["content"]) if each.get("type") not in _THINKING]
-        data = {**data, "content": kept or ([] if _calls(data) else "(thinking)")}
-    if sent.text is not None:
-        data = {key: value for key, value in data.items() if key not in ("additional_kwargs", "artifact")}
-        data["content"] = sent.text
-    return data if sent.arguments is None else _with_arguments(data, sent.arguments)
-
-
-def _with_arguments(data: dict[str, object], given: tuple[str, ...]) -> dict[str, object]:
-    calls = zip(_calls(data), given, strict=False)
-    made = [{**call, "args": _called(ToolCall("x", "x", arguments))["args"]} for call, arguments in calls]
-    blocks = [each for each in _blocks(data.get("content")) if each.get("type") not in _CALLS]
-    return {**data, "tool_calls": made, "content": _plain(blocks)}
-
-
-def _plain(blocks: list[dict[str, object]]) -> object:
+def _plain(blocks: list[Block]) -> object:
     """Return blocks as a content: one text as a string."""
     if not blocks:
         return ""
     return blocks[0]["text"] if len(blocks) == 1 and set(blocks[0]) == {"type", "text"} else blocks
 
 
-# -- crossing ---------------------------------------------------------------------------------------------------------
-
-
-def _result(outcome: Outcome) -> dict[str, object]:
-    data: dict[str, object] = {
-        "content": _plain([_block(each) for each in outcome.said]),
-        "type": "tool",
-        "tool_call_id": portable_id(outcome.call_id),
-        "status": "error" if outcome.failed else "success",
-    }
-    return {"type": "tool", "data": data}
-
-
-def _spoken(said: Portable) -> dict[str, object]:
-    words = [_block(piece) for piece in said.pieces if isinstance(piece, Words | Media)]
-    calls = [_called(piece) for piece in said.pieces if isinstance(piece, ToolCall)]
-    made = _made(said.role, "")
-    data = {**_data(made), "content": _plain(words)}
-    return {**made, "data": {**data, "tool_calls": calls} if calls else data}
-
-
-def _failed(role: Role, data: Mapping[str, object]) -> bool:
-    return role == "tool" and data.get("status") == "error"
-
-
-def _piece(block: dict[str, object]) -> Words | Media:
+def _piece(block: Block) -> Words | Media:
     what = block.get("type")
     if what == "text":
         return Words(_string(block, "text"))
@@ -316,7 +220,7 @@ def _string(block: Mapping[str, object], key: str) -> str:
     return str(block.get(key) or "")
 
 
-def _block(piece: Words | Media) -> dict[str, object]:
+def _block(piece: Words | Media) -> Block:
     if isinstance(piece, Words):
         return {"type": "text", "text": piece.text}
     if piece.mime.startswith("image/"):

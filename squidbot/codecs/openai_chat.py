@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
-    Pictures,
     as_dict,
     as_list,
     as_name,
-    as_object,
     bare,
+    content_of,
     data_url,
+    joined,
     kind,
     media_from,
     media_tokens,
@@ -23,12 +23,13 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
+from squidbot.codecs.form import Block, MessageForm
+from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from squidbot.core.messages import Part
+    from squidbot.core.messages import Part, Piece
 
 __all__ = ["TRANSCRIPT_KEYS", "OpenAIChat"]
 
@@ -57,47 +58,21 @@ _ROLES: Final[dict[str, Role]] = {
 _IMAGES: Final = ("image_url", "input_image", "image")
 _MEDIA: Final = ("file", "input_file", "input_audio")
 
-_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
-
-class OpenAIChat(Pictures):
+class OpenAIChat(MessageForm):
     """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent as they came."""
 
-    tag: Final = "openai.chat"
+    tag = "openai.chat"
+    roles = _ROLES
     image_types = _IMAGES
 
-    def text(self, payload: str) -> str:
-        """Return the content of a payload: the string, or its text parts joined without anything between them.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return _text(as_object(payload).get("content"))
-
-    def decode(self, payload: str) -> Message:
-        """Return the message with its index. `time` is the payload's `timestamp`, in seconds since 1970.
-
-        Raises:
-            ValueError: the payload is not a message of this form; the text says why.
-        """
-        return self._index(payload, as_object(payload), None)
-
-    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a host's own dict. `time` in seconds since 1970 wins over its `timestamp`.
-
-        Raises:
-            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
-        """
-        payload = jsontext.write(dict(obj))
-        return self._index(payload, as_object(payload), time)
-
-    def to_dict(self, message: Message) -> dict[str, object]:
+    def to_dict(self, message: Message) -> Block:
         """Return the message as a host's dict, without what only recordings have (TRANSCRIPT_KEYS).
 
         Raises:
             ValueError: the payload is not a message of this form.
         """
-        return _sendable(message.payload)
+        return self._sendable(message.payload)
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request.
@@ -109,97 +84,96 @@ class OpenAIChat(Pictures):
         Raises:
             ValueError: the stored payload is not a message of this form.
         """
-        if _goes_as_stored(part):
-            return part.payload or ""
-        if part.payload is None:
-            sent: dict[str, object] = {"role": part.role, "content": part.text or ""}
-        else:
-            sent = _sendable(part.payload)
-            if part.text is not None:
-                sent["content"] = part.text
-            if part.arguments is not None:
-                _cut_arguments(sent, part.arguments)
-            if part.drop_thinking:
-                sent = {key: value for key, value in sent.items() if key not in _THINKING_KEYS}
-        return jsontext.write(_surrounded(sent, part))
+        return (part.payload or "") if _goes_as_stored(part) else super().encode(part)
 
-    def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: images, other parts, unknown keys.
+    # Only a payload with nothing to leave out goes as it is stored: see above.
+    sent_as_stored = False
 
-        An image costs a fixed number by its `detail` (R9). Any other part or key is sent as it is and costs at most
-        the UTF-8 bytes of its JSON text; a key without a value costs nothing.
+    def _given(self, obj: Mapping[str, object]) -> Block:
+        return dict(obj)
 
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
+    def _parts(self, obj: Block) -> list[Block]:
+        return []
+
+    def _said(self, obj: Block, parts: list[Block]) -> str:
         content = obj.get("content")
-        parts = content if isinstance(content, list) else []
+        if content is None or isinstance(content, str):
+            return content or ""
+        if not isinstance(content, list):
+            raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
+        return "".join(map(_part_text, content))
+
+    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
+        return _calls(obj)
+
+    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
+        return _results(obj)
+
+    def _sender(self, obj: Block) -> str:
+        return str(obj.get("name") or "") if obj["role"] == "user" else ""
+
+    def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
+        """Return the tokens of images, other parts and unknown keys.
+
+        An image costs a fixed number by its `detail`. Any other part or key costs at most the bytes of its JSON text; a
+        key without a value costs nothing.
+        """
+        content = obj.get("content")
         keys = {
             key: value for key, value in obj.items() if key not in _COUNTED_KEYS and value not in (None, "", [], {})
         }
-        return sum(map(_part_tokens, parts)) + (jsontext.utf8_bytes(jsontext.write(keys)) if keys else 0)
+        spelled = jsontext.utf8_bytes(jsontext.write(keys)) if keys else 0
+        return spelled + sum(map(_part_tokens, content if isinstance(content, list) else []))
 
-    def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose arguments are "{}".
-
-        What it answers and when it was said stay; nothing else does.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        _role(obj)
-        left: dict[str, object] = {"role": obj["role"], "content": text}
+    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
+        self._known_role(obj)
+        left: Block = {"role": obj["role"], "content": text}
         for answered in _results(obj):
             left["tool_call_id" if obj["role"] == "tool" else "name"] = answered
         if calls := [_emptied(call) for call in as_list(obj.get("tool_calls"), "tool_calls")]:
             left["tool_calls"] = calls
         if obj.get("function_call") is not None:
             left["function_call"] = {"name": _function(obj["function_call"], "function_call")[0], "arguments": "{}"}
-        if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
-            left["timestamp"] = stamp
-        return jsontext.write(left)
+        return left
 
-    def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: reasoning and keys of its own stay behind.
-
-        Parts of an unknown type go as text.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        role, content = _role(obj), obj.get("content")
-        parts = [content] if isinstance(content, str) else as_list(content, "content")
-        said = tuple(_piece(part) for part in parts)
+    def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
+        content = obj.get("content")
+        given = [content] if isinstance(content, str) else as_list(content, "content")
+        said = tuple(map(_piece, given))
         if isinstance(refusal := obj.get("refusal"), str):
             said = (*said, Words(refusal))
-        answered = tuple(Outcome(identifier, said) for identifier in _results(obj))
-        return Portable(role, answered or (*said, *_calls(obj)))
+        return tuple(Outcome(identifier, said) for identifier in _results(obj)) or (*said, *_calls(obj))
 
-    def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said; a list where it answers several calls."""
-        answers = [_adopted_answer(piece) for piece in said.pieces if isinstance(piece, Outcome)]
-        calls = [_adopted_call(piece) for piece in said.pieces if isinstance(piece, ToolCall)]
-        words = [piece for piece in said.pieces if isinstance(piece, Words | Media)]
-        beside = [_adopted_words(said.role, words, calls)] if words or calls or not answers else []
-        sent = [*answers, *beside]
-        return jsontext.write(sent[0] if len(sent) == 1 else sent)
+    def _made(self, role: str, text: str) -> Block:
+        return {"role": role, "content": text}
 
-    def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
-        role = _role(obj)
-        return Message(
-            role=role,
-            text=_text(obj.get("content")),
-            payload=payload,
-            codec=self.tag,
-            calls=_calls(obj),
-            results=_results(obj),
-            category=_CATEGORIES.get(role, Category.DIALOG),
-            sender=str(obj.get("name") or "") if role == "user" else "",
-            time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
-        )
+    def _sendable(self, payload: str) -> Block:
+        return {key: value for key, value in self._read(payload).items() if key not in TRANSCRIPT_KEYS}
+
+    def _cut(self, sent: Block, part: Part) -> Block:
+        if part.text is not None:
+            sent["content"] = part.text
+        if part.arguments is not None:
+            _cut_arguments(sent, part.arguments)
+        if part.drop_thinking:
+            sent = {key: value for key, value in sent.items() if key not in _THINKING_KEYS}
+        if part.label:
+            sent["content"] = with_label(sent.get("content"), part.label)
+        return sent
+
+    def _noticed(self, sent: Block, notice: str) -> Block:
+        return {**sent, "content": with_notice(sent.get("content"), notice)}
+
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Block]:
+        made = [_adopted_answer(each) for each in results]
+        if words or calls or not results:
+            content = content_of(words, _part) if role in {"user", "tool"} else joined(words)
+            called = {"content": content or None, "tool_calls": [_adopted_call(each) for each in calls]}
+            said: Block = {"role": "user" if role == "tool" else role, "content": content}
+            made.append({**said, **called} if calls else said)
+        return made
 
 
 def _goes_as_stored(part: Part) -> bool:
@@ -212,38 +186,6 @@ def _goes_as_stored(part: Part) -> bool:
         return False
     left_out = _ALL_LEFT_OUT if part.drop_thinking else _LEFT_OUT
     return not any(name in payload for name in left_out)
-
-
-def _surrounded(sent: dict[str, object], part: Part) -> dict[str, object]:
-    """Return a message with what was frozen in front of its content and behind it."""
-    if part.label:
-        sent["content"] = with_label(sent.get("content"), part.label)
-    if part.notice is not None:
-        sent["content"] = with_notice(sent.get("content"), part.notice)
-    return sent
-
-
-def _sendable(payload: str) -> dict[str, object]:
-    return {key: value for key, value in as_object(payload).items() if key not in TRANSCRIPT_KEYS}
-
-
-def _role(obj: dict[str, object]) -> Role:
-    if "role" not in obj:
-        raise PayloadError(f"role is missing; it is one of {', '.join(_ROLES)}")
-    role = obj["role"]
-    if not isinstance(role, str) or role not in _ROLES:
-        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_ROLES)}")
-    return _ROLES[role]
-
-
-def _text(content: object) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
-    return "".join(map(_part_text, content))
 
 
 def _part_text(part: object) -> str:
@@ -267,7 +209,7 @@ def _part_tokens(part: object) -> int:
     return media_tokens(spelled) if part.get("type") in _MEDIA else spelled
 
 
-def _calls(obj: dict[str, object]) -> tuple[ToolCall, ...]:
+def _calls(obj: Block) -> tuple[ToolCall, ...]:
     calls = tuple(map(_call, as_list(obj.get("tool_calls"), "tool_calls")))
     if obj.get("function_call") is None:
         return calls
@@ -283,7 +225,7 @@ def _call(value: object) -> ToolCall:
     return ToolCall(identifier, *_function(call.get(kept), f"{kept} of tool call {identifier:.80}"))
 
 
-def _emptied(value: object) -> dict[str, object]:
+def _emptied(value: object) -> Block:
     call = _call(value)
     kept, key = ("custom", "input") if "custom" in as_dict(value, "a tool call") else ("function", "arguments")
     return {"id": call.id, "type": kept, kept: {"name": call.name, key: "{}"}}
@@ -298,7 +240,7 @@ def _function(value: object, what: str) -> tuple[str, str]:
     return as_name(function, "name", what), arguments
 
 
-def _cut_arguments(sent: dict[str, object], arguments: tuple[str, ...]) -> None:
+def _cut_arguments(sent: Block, arguments: tuple[str, ...]) -> None:
     calls = [dict(as_dict(call, "a tool call")) for call in as_list(sent.get("tool_calls"), "tool_calls")]
     for call, cut in zip(calls, arguments, strict=False):
         kept, key = ("custom", "input") if "custom" in call else ("function", "arguments")
@@ -309,15 +251,12 @@ def _cut_arguments(sent: dict[str, object], arguments: tuple[str, ...]) -> None:
         sent["function_call"] = {**as_dict(sent["function_call"], "function_call"), "arguments": arguments[-1]}
 
 
-def _results(obj: dict[str, object]) -> tuple[str, ...]:
+def _results(obj: Block) -> tuple[str, ...]:
     if obj["role"] == "tool":
         return (as_name(obj, "tool_call_id", "a tool message"),)
     if obj["role"] == "function":
         return (as_name(obj, "name", "a function message"),)
     return ()
-
-
-# -- crossing ---------------------------------------------------------------------------------------------------------
 
 
 def _piece(part: object) -> Words | Media:
@@ -336,7 +275,7 @@ def _piece(part: object) -> Words | Media:
             return Words(jsontext.write(bare(given)))
 
 
-def _media_piece(shown: str, inner: dict[str, object]) -> Words | Media:
+def _media_piece(shown: str, inner: Block) -> Words | Media:
     if shown == "image_url":
         return media_from(inner.get("url"), "image/*")
     if shown == "input_audio":
@@ -346,34 +285,18 @@ def _media_piece(shown: str, inner: dict[str, object]) -> Words | Media:
     return Words(told(Media("file")))
 
 
-def _adopted_call(call: ToolCall) -> dict[str, object]:
+def _adopted_call(call: ToolCall) -> Block:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": portable_id(call.id), "type": "function", "function": function}
 
 
-def _adopted_answer(outcome: Outcome) -> dict[str, object]:
-    said = _joined(outcome.said)
+def _adopted_answer(outcome: Outcome) -> Block:
+    said = joined(outcome.said)
     content = f"[error]\n{said}" if outcome.failed else said
     return {"role": "tool", "tool_call_id": portable_id(outcome.call_id), "content": content}
 
 
-def _adopted_words(role: Role, words: Sequence[Words | Media], calls: list[dict[str, object]]) -> dict[str, object]:
-    content = _content(words, role)
-    made: dict[str, object] = {"role": "user" if role == "tool" else role, "content": content}
-    return {**made, "content": content or None, "tool_calls": calls} if calls else made
-
-
-def _joined(pieces: Sequence[Words | Media]) -> str:
-    return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
-
-
-def _content(pieces: Sequence[Words | Media], role: Role) -> object:
-    if role not in {"user", "tool"} or (len(pieces) < 2 and not any(isinstance(one, Media) for one in pieces)):
-        return _joined(pieces)
-    return [_part(piece) for piece in pieces]
-
-
-def _part(piece: Words | Media) -> dict[str, object]:
+def _part(piece: Words | Media) -> Block:
     if isinstance(piece, Words):
         return {"type": "text", "text": piece.text}
     if piece.mime.startswith("image/"):

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
-    Pictures,
     as_dict,
     as_list,
     as_name,
     as_object,
     bare,
+    content_of,
     data_url,
     fenced,
+    joined,
     kind,
     media_from,
     media_tokens,
@@ -23,7 +24,8 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
+from squidbot.codecs.form import MessageForm
+from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,22 +51,26 @@ def type_of(item: Item) -> str:
     return str(item.get("type") or "message")
 
 
-def items_of(obj: Item) -> tuple[list[Item], bool]:
-    """Return the items of a payload, and whether it is a step: an object whose `output` is a list of them.
+def is_step(obj: Item) -> bool:
+    """Return whether a payload is a step of the model: an object whose `output` is a list of items."""
+    return "call_id" not in obj and isinstance(obj.get("output"), list)
+
+
+def items_of(obj: Item) -> list[Item]:
+    """Return the items of a payload.
 
     Raises:
         PayloadError: it is none, or names an item that only the provider holds.
     """
-    if "call_id" in obj or not isinstance(obj.get("output"), list):
-        items, step = [obj], False
-    else:
-        items, step = [as_dict(item, "an item of output") for item in as_list(obj["output"], "output")], True
+    items = [obj]
+    if is_step(obj):
+        items = [as_dict(item, "an item of output") for item in as_list(obj["output"], "output")]
     for item in items:
         if type_of(item) == "item_reference":
             raise PayloadError("an item_reference names what only the provider holds; record the item itself")
         if type_of(item) == "message" and "role" not in item:
             raise PayloadError("role of a message is missing; an item is a message, or has a type")
-    return items, step
+    return items
 
 
 def text_of(items: Sequence[Item]) -> str:
@@ -82,9 +88,8 @@ def _text(item: Item) -> str:
             return "\n".join(filter(None, (_said([part], "a part of reasoning") for part in (*summary, *content))))
         case _ if answers(item):
             output = item.get("output")
-            return (
-                _said(output, "output") if isinstance(output, str | list) or output is None else jsontext.write(output)
-            )
+            known = isinstance(output, str | list) or output is None
+            return _said(output, "output") if known else jsontext.write(output)
         case _:
             return jsontext.write(item)
 
@@ -98,7 +103,7 @@ def _said(content: object, what: str) -> str:
 
 
 def _part_text(part: Item) -> str:
-    name = {"refusal": "refusal"}.get(str(part.get("type")), "text")
+    name = "refusal" if part.get("type") == "refusal" else "text"
     if part.get("type") in _SHOWN:
         return ""
     if part.get("type") not in {*_WORDS, "refusal"}:
@@ -138,21 +143,17 @@ def emptied(item: Item, text: str = "") -> Item:
     identifier = as_name(item, "call_id", f"a {type_of(item)}")
     if answers(item):
         return {"type": type_of(item), "call_id": identifier, "output": text}
-    if type_of(item) == "custom_tool_call":
-        return {"type": "custom_tool_call", "call_id": identifier, "name": call_of(item).name, "input": "{}"}
-    return {"type": "function_call", "call_id": identifier, "name": call_of(item).name, "arguments": "{}"}
+    custom = type_of(item) == "custom_tool_call"
+    named = {"type": "custom_tool_call" if custom else "function_call", "call_id": identifier}
+    return {**named, "name": call_of(item).name, "input" if custom else "arguments": "{}"}
 
 
 def with_arguments(items: Sequence[Item], arguments: Sequence[str]) -> list[Item]:
     """Return items whose calls are given other arguments, one string for each, in order."""
     given = iter(arguments)
-    asked = {id(item) for item in calls_of(items)}
-    return [_given(item, next(given, "{}")) if id(item) in asked else item for item in items]
-
-
-def _given(item: Item, arguments: str) -> Item:
-    name = next((name for name in ("arguments", "input") if name in item), None)
-    return item if name is None else {**item, name: arguments}
+    made = {id(item): next(given, "{}") for item in calls_of(items)}
+    keys = ((item, next((key for key in ("arguments", "input") if key in item), "")) for item in items)
+    return [{**item, key: made[id(item)]} if key and id(item) in made else item for item, key in keys]
 
 
 # -- cuts -------------------------------------------------------------------------------------------------------------
@@ -180,22 +181,18 @@ def cut(items: Sequence[Item], role: Role, text: str) -> list[Item]:
     return [{"role": role, "content": text}, *calls_of(items)]
 
 
-def extra_tokens(item: Item) -> int:
+def _tokens_beside(item: Item) -> int:
     """Return the tokens of what an item's text does not show: pictures, files, encrypted reasoning."""
-    sealed = item.get("encrypted_content")
-    tokens = len(sealed) // _SEALED_CHARS_PER_TOKEN if isinstance(sealed, str) and type_of(item) == "reasoning" else 0
-    return tokens + sum(map(_shown_tokens, _parts(item)))
-
-
-def _parts(item: Item) -> list[Item]:
+    sealed = item.get("encrypted_content") if type_of(item) == "reasoning" else None
+    tokens = len(sealed) // _SEALED_CHARS_PER_TOKEN if isinstance(sealed, str) else 0
     content = item.get("output" if answers(item) else "content")
-    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-
-
-def _shown_tokens(part: Item) -> int:
-    if part.get("type") == "input_image":
-        return openai_image_tokens(part.get("detail"))
-    return media_tokens(len(jsontext.write(part))) if part.get("type") in _SHOWN else 0
+    for part in content if isinstance(content, list) else []:
+        shown = part.get("type") if isinstance(part, dict) else None
+        if shown == "input_image":
+            tokens += openai_image_tokens(part.get("detail"))
+        elif shown in _SHOWN:
+            tokens += media_tokens(len(jsontext.write(part)))
+    return tokens
 
 
 # -- crossing ---------------------------------------------------------------------------------------------------------
@@ -210,16 +207,11 @@ def pieces_of(items: Sequence[Item]) -> Iterator[Piece]:
         elif type_of(item) == "message":
             yield from _carried(item.get("content"))
         elif answers(item) and len(items) == 1:
-            yield outcome_of(item)
+            output = item.get("output")
+            said = jsontext.write(bare(output)) if isinstance(output, dict) else output
+            yield Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
         elif type_of(item) != "reasoning":
             yield Words(jsontext.write(bare(item)))
-
-
-def outcome_of(item: Item) -> Outcome:
-    """Return what an output says."""
-    output = item.get("output")
-    said = jsontext.write(bare(output)) if isinstance(output, dict) else output
-    return Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
 
 
 def _carried(content: object) -> Iterator[Words | Media]:
@@ -239,38 +231,11 @@ def _piece(part: Item) -> Words | Media:
     return Words(_part_text(part) if part.get("type") in {*_WORDS, "refusal"} else jsontext.write(bare(part)))
 
 
-def adopted(said: Portable) -> list[Item]:
-    """Return items that say what came from another provider."""
-    outcomes = [piece for piece in said.pieces if isinstance(piece, Outcome)]
-    calls = [piece for piece in said.pieces if isinstance(piece, ToolCall)]
-    words = [piece for piece in said.pieces if isinstance(piece, Words | Media)]
-    items: list[Item] = [
-        {"type": "function_call_output", "call_id": portable_id(one.call_id), "output": _output(one)}
-        for one in outcomes
-    ]
-    if words or not (calls or outcomes):
-        role = "user" if said.role == "tool" else said.role
-        items.append({"role": role, "content": _content(words, only_words=role != "user")})
-    items += [
-        {"type": "function_call", "call_id": portable_id(call.id), "name": call.name, "arguments": call.arguments}
-        for call in calls
-    ]
-    return items
-
-
 def _output(outcome: Outcome) -> object:
-    said = _content(outcome.said, only_words=False)
+    said = content_of(outcome.said, _part)
     if not outcome.failed:
         return said
-    return (
-        f"[error]\n{said}" if isinstance(said, str) else [{"type": "input_text", "text": "[error]"}, *as_list(said, "")]
-    )
-
-
-def _content(pieces: Sequence[Words | Media], *, only_words: bool) -> object:
-    if only_words or (len(pieces) < 2 and not any(isinstance(piece, Media) for piece in pieces)):
-        return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
-    return [_part(piece) for piece in pieces]
+    return f"[error]\n{said}" if isinstance(said, str) else [{"type": "input_text", "text": "[error]"}, *said]
 
 
 def _part(piece: Words | Media) -> Item:
@@ -292,49 +257,18 @@ KEPT_KEYS: Final = frozenset(
 TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
 
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 
 
-class OpenAIResponses(Pictures):
+class OpenAIResponses(MessageForm):
     """The codec of Responses items. Items of unknown types stay in the payload, count as JSON text and are sent back.
 
-    A step keeps reasoning with what it led to, and parallel calls together (R1, R2): record a response whole, as
-    `to_message` takes it. What is sent for a step is a list of items.
+    A step keeps reasoning with what it led to, and parallel calls together: record a response whole, as `to_message`
+    takes it. What is sent for a step is a list of items.
     """
 
-    tag: Final = "openai.responses"
+    tag = "openai.responses"
+    roles = _ROLES
     image_types, text_type = ("input_image",), "input_text"
-
-    def text(self, payload: str) -> str:
-        """Return what the model reads of a payload except tool calls: words, summaries of reasoning, tool output.
-
-        Items of an unknown type are their JSON text; pictures, files and encrypted reasoning are no text.
-
-        Raises:
-            ValueError: the payload is not of this form.
-        """
-        return text_of(items_of(as_object(payload))[0])
-
-    def decode(self, payload: str) -> Message:
-        """Return the message with its index. `time` is the payload's `timestamp`, or when the response was made.
-
-        Raises:
-            ValueError: the payload is not of this form; the text says why.
-        """
-        return self._index(payload, as_object(payload), None)
-
-    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for an item, or for a response: an object with `output`, of which KEPT_KEYS are stored.
-
-        `time` in seconds since 1970 wins over what the object says.
-
-        Raises:
-            ValueError: the object is neither, or holds what JSON can't; the text says why.
-        """
-        whole = dict(obj)
-        _, step = items_of(whole)
-        payload = jsontext.write({key: value for key, value in whole.items() if not step or key in KEPT_KEYS})
-        return self._index(payload, as_object(payload), time)
 
     def to_items(self, message: Message) -> list[Item]:
         """Return the items that a message stands for, as they are sent.
@@ -367,8 +301,8 @@ class OpenAIResponses(Pictures):
         Raises:
             PayloadError: it is neither.
         """
-        items, step = items_of(dict(item))
-        return not step and _role(items, step=False) == "assistant"
+        items = items_of(dict(item))
+        return not is_step(dict(item)) and self._role(dict(item), items) == "assistant"
 
     def thoughts(self, payload: str) -> int:
         """Return how many items of reasoning a payload has.
@@ -376,7 +310,7 @@ class OpenAIResponses(Pictures):
         Raises:
             ValueError: the payload is not of this form.
         """
-        return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload))[0])
+        return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload)))
 
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request: an item, or a list of them for a step.
@@ -384,8 +318,8 @@ class OpenAIResponses(Pictures):
         A verbatim part is its stored items without TRANSCRIPT_KEYS. A slimmed one says `part.text` in place of all that
         it said, inside its output where it answers a call; calls and outputs stay. Where a step's words or arguments
         are cut, or `part.drop_thinking` is set, its reasoning goes, and with it the ids of all its items, which would
-        ask for it (R2). A part made by squidbot is `part.text` said in its role. A notice follows the content: as a
-        part of its own where the content is a list, else fenced behind the string.
+        ask for it. A part made by squidbot is `part.text` said in its role. A notice follows the content: as a part of
+        its own where the content is a list, else fenced behind the string.
 
         Raises:
             ValueError: the stored payload is not of this form.
@@ -393,8 +327,7 @@ class OpenAIResponses(Pictures):
         if part.payload is None:
             sent: list[Item] = [{"role": part.role, "content": part.text or ""}]
         else:
-            obj = as_object(part.payload)
-            sent = _sendable(obj)
+            sent = _sendable(as_object(part.payload))
             if part.role == "assistant" and (part.drop_thinking or part.text is not None or part.arguments is not None):
                 sent = without_reasoning(sent)
             if part.arguments is not None:
@@ -404,89 +337,67 @@ class OpenAIResponses(Pictures):
             sent = _with_label(sent, part.label)
         if part.notice is not None:
             sent = [*sent[:-1], _with_notice(sent[-1], part.notice)]
-        return _written(sent)
+        return jsontext.write(sent[0] if len(sent) == 1 else sent)
 
-    def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: pictures, files, encrypted reasoning (R9).
+    def _given(self, obj: Mapping[str, object]) -> Item:
+        """Return an item as it is; of a response, an object with `output`, what KEPT_KEYS names."""
+        whole = dict(obj)
+        items_of(whole)
+        return {key: value for key, value in whole.items() if key in KEPT_KEYS} if is_step(whole) else whole
 
-        Raises:
-            ValueError: the payload is not of this form.
-        """
-        return sum(map(extra_tokens, items_of(as_object(payload))[0]))
+    def _parts(self, obj: Item) -> list[Item]:
+        return items_of(obj)
 
-    def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose arguments are "{}".
+    def _role(self, obj: Item, parts: list[Item]) -> Role:
+        if is_step(obj):
+            return "assistant"
+        return "tool" if answers(obj) else self._known_role({"role": obj.get("role", "assistant")})
 
-        What it answers and when it was said stay; nothing else does.
+    def _said(self, obj: Item, parts: list[Item]) -> str:
+        return text_of(parts)
 
-        Raises:
-            ValueError: the payload is not of this form.
-        """
-        obj = as_object(payload)
-        items, step = items_of(obj)
-        calls = calls_of(items)
-        if step or calls:
-            left: Item = {"output": [{"role": "assistant", "content": text}, *map(emptied, calls)]}
-        elif _role(items, step=step) == "tool":
-            left = emptied(items[0], text)
-        else:
-            left = {"role": obj.get("role", "assistant"), "content": text}
-        if (stamp := jsontext.stamp_alone(_stamp(obj, step=step))) is not None:
-            left["timestamp"] = stamp
-        return jsontext.write(left)
+    def _calls(self, obj: Item, parts: list[Item]) -> Iterable[ToolCall]:
+        return map(call_of, calls_of(parts))
 
-    def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: reasoning, ids and sealed content stay behind.
+    def _results(self, obj: Item, parts: list[Item]) -> Iterable[str]:
+        answered = not is_step(obj) and answers(obj)
+        return [as_name(obj, "call_id", f"a {type_of(obj)}")] if answered else []
 
-        What the provider's own tools did goes as text.
+    def _stamp(self, obj: Item) -> object:
+        return obj.get("timestamp", obj.get("created_at") if is_step(obj) else None)
 
-        Raises:
-            ValueError: the payload is not of this form.
-        """
-        items, step = items_of(as_object(payload))
-        return Portable(_role(items, step=step), tuple(pieces_of(items)))
+    def _hidden_tokens(self, obj: Item, parts: list[Item]) -> int:
+        return sum(map(_tokens_beside, parts))
 
-    def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said: an item, or a list of them."""
-        return _written(adopted(said))
+    def _emptied(self, obj: Item, parts: list[Item], text: str) -> Item:
+        calls = calls_of(parts)
+        if is_step(obj) or calls:
+            return {"output": [{"role": "assistant", "content": text}, *map(emptied, calls)]}
+        if self._role(obj, parts) == "tool":
+            return emptied(obj, text)
+        return {"role": obj.get("role", "assistant"), "content": text}
 
-    def _index(self, payload: str, obj: Item, time: float | None) -> Message:
-        items, step = items_of(obj)
-        role = _role(items, step=step)
-        return Message(
-            role=role,
-            text=text_of(items),
-            payload=payload,
-            codec=self.tag,
-            calls=tuple(map(call_of, calls_of(items))),
-            results=(as_name(items[0], "call_id", f"a {type_of(items[0])}"),) if role == "tool" else (),
-            category=_CATEGORIES.get(role, Category.DIALOG),
-            time=jsontext.seconds(_stamp(obj, step=step)) if time is None else time,
-        )
+    def _pieces(self, obj: Item, parts: list[Item]) -> Iterable[Piece]:
+        return pieces_of(parts)
 
-
-def _role(items: Sequence[Item], *, step: bool) -> Role:
-    if step:
-        return "assistant"
-    if answers(items[0]):
-        return "tool"
-    role = items[0].get("role", "assistant")
-    if not isinstance(role, str) or role not in _ROLES:
-        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_ROLES)}")
-    return _ROLES[role]
-
-
-def _stamp(obj: Item, *, step: bool) -> object:
-    return obj.get("timestamp", obj.get("created_at") if step else None)
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Item]:
+        made: list[Item] = [
+            {"type": "function_call_output", "call_id": portable_id(one.call_id), "output": _output(one)}
+            for one in results
+        ]
+        if words or not (calls or results):
+            said_by = "user" if role == "tool" else role
+            made.append({"role": said_by, "content": content_of(words, _part) if said_by == "user" else joined(words)})
+        return made + [
+            {"type": "function_call", "call_id": portable_id(call.id), "name": call.name, "arguments": call.arguments}
+            for call in calls
+        ]
 
 
 def _sendable(obj: Item) -> list[Item]:
-    items, _ = items_of(obj)
-    return [{key: value for key, value in item.items() if key not in TRANSCRIPT_KEYS} for item in items]
-
-
-def _written(items: Sequence[Item]) -> str:
-    return jsontext.write(items[0] if len(items) == 1 else list(items))
+    return [{key: value for key, value in item.items() if key not in TRANSCRIPT_KEYS} for item in items_of(obj)]
 
 
 def _with_label(items: Sequence[Item], label: str) -> list[Item]:

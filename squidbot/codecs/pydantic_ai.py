@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
     PayloadError,
-    Pictures,
-    as_dict,
-    as_list,
     as_name,
-    as_object,
-    as_told,
     bare,
     is_image_type,
     media_from,
@@ -21,18 +16,18 @@ from squidbot.codecs.fields import (
     portable_id,
     with_label,
 )
-from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
+from squidbot.codecs.form import Block, PartsForm
+from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from squidbot.core.messages import Part, Piece
+    from squidbot.core.messages import Piece
 
 __all__ = ["PydanticAI"]
 
 # When what squidbot says itself was said: pydantic-ai would write the time of reading, another in each request.
 _ALWAYS: Final = "1970-01-01T00:00:00Z"
-_CATEGORIES: Final[dict[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
 # Parts that are text to the model, and say so in `content`.
 _SAID: Final = ("retry-feedback", "retry-prompt", "system-prompt", "text", "tool-return", "user-prompt")
 # What a result is called where its tool could not do it.
@@ -44,128 +39,8 @@ _ADDRESSES: Final = {
     "document-url": "application/pdf",
 }
 _MARKS: Final = ("cache-point",)
-# What a response has of its run and of its provider's answer goes to no model.
-_KEPT: Final = ("kind", "timestamp")
-
-
-class PydanticAI(Pictures):
-    """The codec of pydantic-ai's messages, as `ModelMessagesTypeAdapter` writes them.
-
-    Parts of unknown kinds stay in the payload and count as their JSON text.
-    """
-
-    tag: Final = "pydantic_ai/2"
-
-    def text(self, payload: str) -> str:
-        """Return what the model reads of a payload except tool calls: its parts, one below the other.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return _text(_parts(as_object(payload)))
-
-    def decode(self, payload: str) -> Message:
-        """Return the message with its index. Its role is "tool" where it answers a call, whatever else it says.
-
-        Raises:
-            ValueError: the payload is not a message of this form; the text says why.
-        """
-        return self._index(payload, as_object(payload), None)
-
-    def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a dict of pydantic-ai's, or one of `role` and `content`, as texts come to a session.
-
-        Raises:
-            ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
-        """
-        payload = jsontext.write(as_told(obj, _made))
-        return self._index(payload, as_object(payload), time)
-
-    def encode(self, part: Part) -> str:
-        """Return the payload to send for a part of a request: the stored one where nothing of it is cut or added.
-
-        A slimmed one says `part.text` instead of all that it said, inside its first result where it answers calls. A
-        notice is a user's part behind the others of a request.
-
-        Raises:
-            ValueError: the stored payload is not a message of this form.
-        """
-        if part.payload is None:
-            sent = _made(part.role, part.text or "")
-        elif part.is_uncut:
-            return part.payload
-        else:
-            sent = as_object(part.payload)
-            sent["parts"] = _labelled(_changed(_parts(sent), part), part.label)
-        if part.notice is not None:
-            sent["parts"] = [*_parts(sent), _said("user-prompt", part.notice)]
-        return jsontext.write(sent)
-
-    def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: its images, recordings and documents, from above.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        return sum(_media_tokens(item) for part in _parts(as_object(payload)) for item in _items(part.get("content")))
-
-    def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose arguments are empty.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        role, parts = _role(obj), _parts(obj)
-        calls = [_emptied(part) for part in parts if part.get("part_kind") == "tool-call"]
-        answers = [_answer(part, "") for part in parts if _answers(part)]
-        if answers:
-            answers[0]["content"] = text
-        said = [] if answers else [_said(_KINDS[role], text)]
-        left: dict[str, object] = {"parts": [*answers, *said, *calls], "kind": obj["kind"]}
-        if (stamp := jsontext.stamp_alone(obj.get("timestamp"))) is not None:
-            left["timestamp"] = stamp
-        return jsontext.write(left)
-
-    def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: thinking and signatures stay behind.
-
-        Raises:
-            ValueError: the payload is not a message of this form.
-        """
-        obj = as_object(payload)
-        pieces = (piece for part in _parts(obj) if part.get("part_kind") != "thinking" for piece in _pieces(part))
-        return Portable(_role(obj), tuple(pieces))
-
-    def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said: results first, then words and calls."""
-        order = (Outcome, (Words, Media), ToolCall)
-        parts = [_part(piece, said.role) for kinds in order for piece in said.pieces if isinstance(piece, kinds)]
-        made = _made(said.role, "")
-        return jsontext.write({**made, "parts": parts or made["parts"]})
-
-    def _is_image(self, one: Mapping[str, object]) -> bool:
-        return one.get("kind") == "image-url" or (one.get("kind") == "binary" and is_image_type(one.get("media_type")))
-
-    def _said(self, text: str) -> object:
-        return text
-
-    def _index(self, payload: str, obj: dict[str, object], time: float | None) -> Message:
-        parts, role = _parts(obj), _role(obj)
-        return Message(
-            role=role,
-            text=_text(parts),
-            payload=payload,
-            codec=self.tag,
-            calls=tuple(_call(part) for part in parts if part.get("part_kind") == "tool-call"),
-            results=tuple(as_name(part, "tool_call_id", "a result") for part in parts if _answers(part)),
-            category=Category.ERROR
-            if role == "tool" and all(map(_failed, parts))
-            else _CATEGORIES.get(role, Category.DIALOG),
-            time=jsontext.seconds(obj.get("timestamp")) if time is None else time,
-        )
-
-
+# Parts that are words of a user or of the model.
+_SPOKEN: Final = ("text", "user-prompt")
 _KINDS: Final[dict[Role, str]] = {
     "system": "system-prompt",
     "user": "user-prompt",
@@ -174,51 +49,123 @@ _KINDS: Final[dict[Role, str]] = {
 }
 
 
-def _parts(obj: Mapping[str, object]) -> list[dict[str, object]]:
-    return [as_dict(part, "a part") for part in as_list(obj.get("parts"), "parts")]
+class PydanticAI(PartsForm):
+    """The codec of pydantic-ai's messages, as `ModelMessagesTypeAdapter` writes them.
 
-
-def _role(obj: Mapping[str, object]) -> Role:
-    """Return whose a message is: of a request a tool's where it answers a call, the system's where nothing else is in.
-
-    Raises:
-        PayloadError: it is neither a request nor a response.
+    Parts of unknown kinds stay in the payload and count as their JSON text.
     """
-    if (what := obj.get("kind")) == "response":
-        return "assistant"
-    if what != "request":
-        raise PayloadError(f"kind is {what!r:.60}; it is request or response")
-    parts = _parts(obj)
-    if any(map(_answers, parts)):
-        return "tool"
-    kinds = {part.get("part_kind") for part in parts}
-    return "system" if kinds == {"system-prompt"} else "user"
+
+    tag = "pydantic_ai/2"
+    type_key, call_type, thinking = "part_kind", "tool-call", ("thinking",)
+
+    def _is_image(self, one: Mapping[str, object]) -> bool:
+        return one.get("kind") == "image-url" or (one.get("kind") == "binary" and is_image_type(one.get("media_type")))
+
+    def _placeholder(self, text: str) -> object:
+        return text
+
+    def _role(self, obj: Block, parts: list[Block]) -> Role:
+        """Return whose a message is: a tool's where it answers a call, the system's where nothing else is in it.
+
+        Raises:
+            PayloadError: it is neither a request nor a response.
+        """
+        if (what := obj.get("kind")) == "response":
+            return "assistant"
+        if what != "request":
+            raise PayloadError(f"kind is {what!r:.60}; it is request or response")
+        if any(map(self._is_result, parts)):
+            return "tool"
+        return "system" if {part.get("part_kind") for part in parts} == {"system-prompt"} else "user"
+
+    def _failed(self, obj: Block, parts: list[Block]) -> bool:
+        return all(self._is_result(part) and _has_failed(part) for part in parts)
+
+    def _made(self, role: str, text: str) -> Block:
+        if role not in _KINDS:
+            raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_KINDS)}")
+        kind = "response" if role == "assistant" else "request"
+        return {"parts": [_said(_KINDS[role], text)], "timestamp": _ALWAYS, "kind": kind}
+
+    def _noticed(self, sent: Block, notice: str) -> Block:
+        return {**sent, "parts": [*self._parts(sent), _said("user-prompt", notice)]}
+
+    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
+        left = super()._emptied({"kind": obj.get("kind")}, parts, text)
+        return {"parts": left["parts"], "kind": left["kind"]}
+
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Block]:
+        parts = [_part(piece, role) for piece in (*results, *words, *calls)]
+        made = self._made(role, "")
+        return [{**made, "parts": parts or made["parts"]}]
+
+    def _is_result(self, part: Mapping[str, object]) -> bool:
+        """Say whether a part is the result of a call; a retry is where it names a tool."""
+        what = part.get("part_kind")
+        return what == "tool-return" or (what == "retry-prompt" and part.get("tool_name") is not None)
+
+    def _labelled(self, parts: list[Block], label: str) -> list[Block]:
+        first = next((one for one in parts if one.get("part_kind") in _SPOKEN and one.get("content")), None)
+        return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in parts]
+
+    def _slimmed(self, parts: list[Block], text: str, role: Role) -> list[Block]:
+        if answers := self._cut_results(parts, text):
+            return answers
+        calls = [part for part in parts if self._is_call(part)]
+        spoken = (str(part["part_kind"]) for part in parts if part.get("part_kind") in _SPOKEN)
+        return [_said("text" if calls else next(spoken, "text"), text), *calls]
+
+    def _part_text(self, part: Block) -> str:
+        match part.get("part_kind"):
+            case "tool-call":
+                return ""
+            case "thinking":
+                return str(part.get("content") or "")
+            case what if what in _SAID:
+                return "\n".join(item for item in map(_item_text, _items(part.get("content"))) if item)
+            case _:
+                return jsontext.write(part)
+
+    def _part_tokens(self, part: Block) -> int:
+        return sum(map(_media_tokens, _items(part.get("content"))))
+
+    def _call(self, part: Block) -> ToolCall:
+        identifier, name = (as_name(part, key, "a tool-call") for key in ("tool_call_id", "tool_name"))
+        given = part.get("args")
+        return ToolCall(identifier, name, given if isinstance(given, str) else jsontext.write(given or {}))
+
+    def _called(self, call: ToolCall) -> Block:
+        return _called(call)
+
+    def _with_arguments(self, part: Block, arguments: str) -> Block:
+        return {**part, "args": arguments}
+
+    def _answered(self, part: Block) -> str:
+        return as_name(part, "tool_call_id", "a result")
+
+    def _words(self, role: Role, text: str) -> Block:
+        return _said(_KINDS[role], text)
+
+    def _cut_results(self, parts: list[Block], text: str) -> list[Block]:
+        answers: list[Block] = []
+        for part in filter(self._is_result, parts):
+            kept: Block = {key: part[key] for key in ("tool_name", "tool_call_id", "part_kind") if key in part}
+            outcome = {"outcome": part["outcome"]} if part.get("outcome") in _FAILED else {}
+            stamp = jsontext.stamp_alone(part.get("timestamp")) or _ALWAYS
+            answers.append({**kept, **outcome, "content": "" if answers else text, "timestamp": stamp})
+        return answers
+
+    def _carried(self, part: Block) -> list[Piece]:
+        said = [piece for item in _items(part.get("content")) for piece in _shown(item)]
+        if self._is_result(part):
+            return [Outcome(self._answered(part), tuple(said), _has_failed(part))]
+        return [*said] if part.get("part_kind") in _SAID else [Words(jsontext.write(bare(part)))]
 
 
-def _failed(part: Mapping[str, object]) -> bool:
-    return _answers(part) and (part.get("outcome") in _FAILED or part.get("part_kind") == "retry-prompt")
-
-
-def _answers(part: Mapping[str, object]) -> bool:
-    """Say whether a part is the result of a call; a retry is where it names a tool."""
-    what = part.get("part_kind")
-    return what == "tool-return" or (what == "retry-prompt" and part.get("tool_name") is not None)
-
-
-def _text(parts: Iterable[Mapping[str, object]]) -> str:
-    return "\n".join(filter(None, map(_part_text, parts)))
-
-
-def _part_text(part: Mapping[str, object]) -> str:
-    match part.get("part_kind"):
-        case "tool-call":
-            return ""
-        case "thinking":
-            return str(part.get("content") or "")
-        case what if what in _SAID:
-            return "\n".join(item for item in map(_item_text, _items(part.get("content"))) if item)
-        case _:
-            return jsontext.write(part)
+def _has_failed(result: Mapping[str, object]) -> bool:
+    return result.get("outcome") in _FAILED or result.get("part_kind") == "retry-prompt"
 
 
 def _items(content: object) -> list[object]:
@@ -251,93 +198,9 @@ def _media_tokens(item: object) -> int:
     return media_tokens(len(str(item.get("data", ""))))
 
 
-def _call(part: dict[str, object]) -> ToolCall:
-    return ToolCall(
-        as_name(part, "tool_call_id", "a tool-call"), as_name(part, "tool_name", "a tool-call"), _arguments(part)
-    )
-
-
-def _arguments(part: Mapping[str, object]) -> str:
-    given = part.get("args")
-    return given if isinstance(given, str) else "{}" if given is None else jsontext.write(given)
-
-
-# -- what squidbot says, and what it leaves ---------------------------------------------------------------------------
-
-
-def _made(role: str, text: str) -> dict[str, object]:
-    """Return a message that says a text.
-
-    Raises:
-        PayloadError: nobody has that role.
-    """
-    if role not in _KINDS:
-        raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_KINDS)}")
-    parts = [_said(_KINDS[role], text)]
-    return {"parts": parts, "timestamp": _ALWAYS, "kind": "response" if role == "assistant" else "request"}
-
-
-def _said(what: str, text: str) -> dict[str, object]:
+def _said(what: str, text: str) -> Block:
     stamp = {} if what == "text" else {"timestamp": _ALWAYS}
     return {"content": text, **stamp, "part_kind": what}
-
-
-def _emptied(part: dict[str, object]) -> dict[str, object]:
-    return {
-        "tool_name": part["tool_name"],
-        "args": "{}",
-        "tool_call_id": part["tool_call_id"],
-        "part_kind": "tool-call",
-    }
-
-
-def _answer(part: Mapping[str, object], text: str) -> dict[str, object]:
-    kept = {key: part[key] for key in ("tool_name", "tool_call_id", "part_kind") if key in part}
-    stamp = jsontext.stamp_alone(part.get("timestamp")) or _ALWAYS
-    outcome = {"outcome": part["outcome"]} if part.get("outcome") in _FAILED else {}
-    return {**kept, **outcome, "content": text, "timestamp": stamp}
-
-
-def _changed(parts: list[dict[str, object]], sent: Part) -> list[dict[str, object]]:
-    if sent.drop_thinking:
-        parts = [part for part in parts if part.get("part_kind") != "thinking"] or [_said("text", "(thinking)")]
-    if sent.text is not None:
-        parts = _slimmed(parts, sent.text)
-    if sent.arguments is not None:
-        cut = iter(sent.arguments)
-        parts = [{**part, "args": next(cut, "{}")} if part.get("part_kind") == "tool-call" else part for part in parts]
-    return parts
-
-
-def _labelled(parts: list[dict[str, object]], label: str) -> list[dict[str, object]]:
-    said = (part for part in parts if part.get("part_kind") in ("text", "user-prompt") and part.get("content"))
-    first = next(said, None) if label else None
-    return [{**part, "content": with_label(part["content"], label)} if part is first else part for part in parts]
-
-
-def _slimmed(parts: list[dict[str, object]], text: str) -> list[dict[str, object]]:
-    answers = [_answer(part, "") for part in parts if _answers(part)]
-    if answers:
-        answers[0]["content"] = text
-        return answers
-    calls = [part for part in parts if part.get("part_kind") == "tool-call"]
-    what = next((str(part["part_kind"]) for part in parts if part.get("part_kind") in ("text", "user-prompt")), "text")
-    return [_said("text" if calls else what, text), *calls]
-
-
-# -- crossing ---------------------------------------------------------------------------------------------------------
-
-
-def _pieces(part: dict[str, object]) -> list[Piece]:
-    what = part.get("part_kind")
-    if what == "tool-call":
-        return [_call(part)]
-    if _answers(part):
-        said = tuple(piece for item in _items(part.get("content")) for piece in _shown(item))
-        return [Outcome(as_name(part, "tool_call_id", "a result"), said, _failed(part))]
-    if what in _SAID:
-        return [piece for item in _items(part.get("content")) for piece in _shown(item)]
-    return [Words(jsontext.write(bare(part)))]
 
 
 def _shown(item: object) -> list[Words | Media]:
@@ -349,13 +212,12 @@ def _shown(item: object) -> list[Words | Media]:
     return [Media(str(item.get("media_type") or "application/octet-stream"), data=str(item.get("data", "")))]
 
 
-def _part(piece: Piece, role: Role) -> dict[str, object]:
+def _part(piece: Piece, role: Role) -> Block:
     match piece:
         case Words(text):
             return _said(_KINDS[role], text)
-        case ToolCall(identifier, name, arguments):
-            called = portable_id(identifier)
-            return {"tool_name": name, "args": arguments, "tool_call_id": called, "part_kind": "tool-call"}
+        case ToolCall():
+            return _called(piece._replace(id=portable_id(piece.id)))
         case Outcome(identifier, said, failed):
             content = [_item(each) for each in said]
             return {
@@ -380,3 +242,7 @@ def _item(piece: Words | Media) -> object:
         "document-url",
     )
     return {"url": piece.url, "media_type": piece.mime, "kind": what}
+
+
+def _called(call: ToolCall) -> Block:
+    return {"tool_name": call.name, "args": call.arguments, "tool_call_id": call.id, "part_kind": "tool-call"}

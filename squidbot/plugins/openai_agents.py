@@ -753,9 +753,3 @@ def _tool(squid: Squidbot, tool: OwnTool) -> FunctionTool:
 
     schema = json.loads(json.dumps(tool.schema))
     return FunctionTool(tool.name, tool.description, schema, call, strict_json_schema=False)
-
-
-try:
-    pass
-except ImportError as error:
-    raise ImportError(f"squidbot.plugins.openai_agents: {error}; {missing('openai-agents')}") from error

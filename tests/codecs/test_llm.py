@@ -147,7 +147,7 @@ def test_what_was_said_is_searched_and_nothing_else() -> None:
     ("wrong", "why"),
     [
         ("[]", "a message is a JSON object"),
-        ('{"role": "poet", "parts": []}', "role is 'poet'; it is one of system, user, assistant, tool"),
+        ('{"role": "poet", "parts": []}', "unknown role 'poet'; it is one of system, user, assistant, tool"),
         ('{"role": "user", "parts": 3}', "parts is a number; it is a list"),
         ('{"role": "user", "parts": ["x"]}', "a part is a string; it is an object"),
         ('{"role": "tool", "parts": [{"type": "tool_result", "output": "x"}]}', "name of a result is missing"),

@@ -115,7 +115,7 @@ def test_form_that_nobody_reads_is_said(copied: Callable[..., Result]) -> None:
     """A session of an extension that is not loaded: shown as it is stored, and one line where it must be read."""
 
     class Odd(OpenAIChat):
-        tag = "odd.chat"  # type: ignore[misc]  # the name of another form
+        tag = "odd.chat"
 
     class Brings:
         @squidbot.hookimpl

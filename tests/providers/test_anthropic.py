@@ -18,7 +18,7 @@ from .wire import KEY, Fault, Providers
 pytest.importorskip("anthropic", exc_type=ImportError)
 
 import squidbot  # behind the check that the SDK is there
-from squidbot.adapters.anthropic import Account, AnthropicModel, marked
+from squidbot.adapters.anthropic import AnthropicAccount, AnthropicModel, marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ ONCE = Patience(connect_seconds=1.0, answer_seconds=0.2, retries=0)
 
 def model(server: Providers, patience: Patience = ONCE, **more: object) -> AnthropicModel:
     """Return the adapter over a server."""
-    account = Account(server.url, patience=patience, environment={"ANTHROPIC_API_KEY": KEY})
+    account = AnthropicAccount(server.url, patience=patience, environment={"ANTHROPIC_API_KEY": KEY})
     return AnthropicModel("tiny", account=account, **more)  # type: ignore[arg-type]  # as the test says
 
 
@@ -140,7 +140,7 @@ def test_a_failed_request_is_tried_again(providers: Providers) -> None:
 def test_a_model_that_can_not_be_asked_is_a_wrong_setting(name: str, url: str) -> None:
     """No name, no address, no key."""
     with pytest.raises(ConfigError):
-        AnthropicModel(name, account=Account(url, environment={}))
+        AnthropicModel(name, account=AnthropicAccount(url, environment={}))
 
 
 def test_summaries_can_be_written_by_it_with_one_line(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:

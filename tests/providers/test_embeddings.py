@@ -11,7 +11,7 @@ pytest.importorskip("openai", reason="the extra openai", exc_type=ImportError)
 
 import squidbot
 from squidbot.adapters.common.providers import Patience
-from squidbot.adapters.openai import Account, OpenAIEmbedder
+from squidbot.adapters.openai import OpenAIAccount, OpenAIEmbedder
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.testing import check_embedder
 
@@ -38,7 +38,7 @@ def _sizes(providers: Providers) -> list[int]:
 
 
 def _embedder(providers: Providers, dimensions: int | None = None) -> OpenAIEmbedder:
-    account = Account(providers.openai_url, patience=QUICK)
+    account = OpenAIAccount(providers.openai_url, patience=QUICK)
     return OpenAIEmbedder("tiny", dimensions=dimensions, account=account)
 
 
@@ -59,7 +59,7 @@ def test_vectors_are_those_of_the_server_in_order(providers: Providers) -> None:
 def test_base64_is_asked_of_openai_alone(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own server knows it, and a vector is a quarter of the bytes; what others know is numbers."""
     plain = _embedder(providers).embed(["one"])
-    monkeypatch.setattr("squidbot.adapters.openai.Account.usual_url", providers.openai_url)
+    monkeypatch.setattr("squidbot.adapters.openai.OpenAIAccount.usual_url", providers.openai_url)
     assert _embedder(providers).embed(["one"]) == plain
     assert [body["encoding_format"] for body in providers.bodies("/v1/embeddings")] == ["float", "base64"]
 
@@ -146,14 +146,14 @@ def test_wrong_key_is_told_without_the_key(providers: Providers, monkeypatch: py
 def test_unknown_model_is_told(providers: Providers) -> None:
     """In the provider's words."""
     with pytest.raises(LLMError, match="The model `huge` does not exist"):
-        OpenAIEmbedder("huge", account=Account(providers.openai_url, patience=QUICK)).embed(["one"])
+        OpenAIEmbedder("huge", account=OpenAIAccount(providers.openai_url, patience=QUICK)).embed(["one"])
 
 
 def test_server_that_does_not_answer_is_given_up() -> None:
     """Nobody listens: unreachable, after the retries."""
     with Providers() as server:
         url = server.openai_url
-    account = Account(url, patience=Patience(1.0, 1.0, 0))
+    account = OpenAIAccount(url, patience=Patience(1.0, 1.0, 0))
     with pytest.raises(LLMError, match=r"unreachable: .* is not reached"):
         OpenAIEmbedder("tiny", account=account).embed(["one"])
 
@@ -161,7 +161,7 @@ def test_server_that_does_not_answer_is_given_up() -> None:
 def test_server_that_hangs_is_given_up(providers: Providers) -> None:
     """After its time, not before."""
     providers.faults = [Fault(hang_seconds=0.5)]
-    account = Account(providers.openai_url, patience=Patience(1.0, 0.1, 0))
+    account = OpenAIAccount(providers.openai_url, patience=Patience(1.0, 0.1, 0))
     with pytest.raises(LLMError, match=r"unreachable: .* did not answer in time"):
         OpenAIEmbedder("tiny", account=account).embed(["one"])
 

@@ -19,7 +19,7 @@ from .wire import KEY, Providers
 
 pytest.importorskip("openai", exc_type=ImportError)
 
-from squidbot.adapters.openai import Account, marked, takes_breakpoints
+from squidbot.adapters.openai import OpenAIAccount, marked, takes_breakpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ def form(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def usual(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> Providers:
     """OpenAI's own server, with a model that is cached at breakpoints and an older one."""
-    monkeypatch.setattr(Account, "usual_url", providers.openai_url)
+    monkeypatch.setattr(OpenAIAccount, "usual_url", providers.openai_url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     providers.world.models = {"gpt-5.6": Model(marks=True), "gpt-5.7-odd": Model(), "gpt-5.5": Model()}
     return providers
@@ -146,7 +146,7 @@ def share_read(form: str, turns: int, monkeypatch: pytest.MonkeyPatch, *, stable
     """Return the share of the input that the cache has, in a conversation through a window that is soon full."""
     count = functools.lru_cache(maxsize=None)(builtin_counter("classes").count)
     with Providers(models={"gpt-5.6": Model(window=WINDOW_TOKENS, marks=True)}, script=thinking, count=count) as server:
-        monkeypatch.setattr(Account, "usual_url", server.openai_url)
+        monkeypatch.setattr(OpenAIAccount, "usual_url", server.openai_url)
         given = settings("gpt-5.6", form, context_window=WINDOW_TOKENS)
         with squidbot.load({**given, "budget": {"reserved_output_tokens": 1_000}}) as engine:
             told: Chat = opened(engine)

@@ -19,9 +19,11 @@ from .wire import KEY, Fault, Providers
 pytest.importorskip("openai", exc_type=ImportError)
 pytest.importorskip("anthropic", exc_type=ImportError)
 
-from squidbot.adapters.anthropic import Account as AnthropicAccount
-from squidbot.adapters.anthropic import AnthropicModel  # behind the check that the SDK is there
-from squidbot.adapters.openai import Account, OpenAIChatModel, OpenAIResponsesModel
+from squidbot.adapters.anthropic import (
+    AnthropicAccount,
+    AnthropicModel,  # behind the check that the SDK is there
+)
+from squidbot.adapters.openai import OpenAIAccount, OpenAIChatModel, OpenAIResponsesModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +39,7 @@ def opened(server: Providers, way: str, patience: Patience = ONCE, **more: objec
     if way == "anthropic":
         given = AnthropicAccount(server.url, patience=patience, environment={"ANTHROPIC_API_KEY": KEY})
         return AnthropicModel("tiny", account=given, **more)  # type: ignore[arg-type]  # as the test says
-    account = Account(server.openai_url, patience=patience, environment={"OPENAI_API_KEY": KEY})
+    account = OpenAIAccount(server.openai_url, patience=patience, environment={"OPENAI_API_KEY": KEY})
     kind = OpenAIResponsesModel if way == "responses" else OpenAIChatModel
     return kind("tiny", account=account, **more)  # type: ignore[arg-type]  # as above
 

@@ -9,18 +9,26 @@ import hashlib
 import os
 import re
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from squidbot.adapters.common.files import OWN_FILE, open_own
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
+from squidbot.core.messages import Completion, Reply
+from squidbot.core.tokens.counters import builtin_counter
+from squidbot.core.vectors import unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import ModuleType
     from urllib.parse import SplitResult
 
+    from squidbot.core.ports import TokenCounter
+
+
+T = TypeVar("T")
 
 # Where the key of an adapter is, unless settings name another variable.
 USUAL_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
@@ -49,7 +57,7 @@ class Patience(NamedTuple):
     retries: int = 5
 
 
-class Words(NamedTuple):
+class RefusalPatterns(NamedTuple):
     """How a provider says what is wrong.
 
     Attributes:
@@ -63,25 +71,29 @@ class Words(NamedTuple):
     stale: re.Pattern[str] | None = None
 
 
-class Client(Protocol):
-    """What an SDK's client can do, whichever it is."""
-
-    def close(self) -> None:
-        """Close its connections."""
-
-    def is_closed(self) -> bool:
-        """Return whether they are."""
-
-
 class Account:
-    """Who asks whom: a server's address and a key. Threads may share it. `client` is made by who inherits from it."""
+    """A server's address and a key, and the SDK's client for them. Threads may share it.
 
+    `sdk` is the provider's package; its client is called `sdk_client`. The SDKs of Anthropic and OpenAI come from one
+    generator: clients and errors have the same names. `broken` are errors that an SDK lets through from below.
+    """
+
+    sdk: ClassVar[ModuleType]
+    sdk_client: ClassVar[str]
+    broken: ClassVar[tuple[type[Exception], ...]] = ()
     usual_url: ClassVar[str]
     usual_key: ClassVar[str]
-    words: ClassVar[Words]
-    client: Client
+    words: ClassVar[RefusalPatterns]
+    client: Any
 
-    def __init__(self, url: str = "", *, environment: Mapping[str, str] = os.environ, key_name: str = "") -> None:
+    def __init__(
+        self,
+        url: str = "",
+        *,
+        patience: Patience | None = None,
+        environment: Mapping[str, str] = os.environ,
+        key_name: str = "",
+    ) -> None:
         """Take the server's address; "" is `usual_url`.
 
         The key is `key_name` of the environment, "" `usual_key`. Servers on this machine need none.
@@ -100,29 +112,62 @@ class Account:
         self.refused_window_tokens: int | None = None
         # Where the options of requests stand in the settings, by their names: a refusal may be of one of them.
         self.places: Mapping[str, str] = {}
+        patience = patience or Patience()
+        self.client = getattr(self.sdk, self.sdk_client)(
+            api_key=self._key or NO_KEY,
+            base_url=self.url,
+            timeout=self.sdk.Timeout(patience.answer_seconds, connect=patience.connect_seconds),
+            max_retries=patience.retries,
+        )
 
     @property
     def is_usual(self) -> bool:
         """Whether the server is the provider's own."""
         return self.url == self.usual_url
 
-    @property
-    def sent_key(self) -> str:
-        """The key as it is sent."""
-        return self._key or NO_KEY
-
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
         self.client.close()
 
-    def check_open(self) -> None:
-        """Check that it was not closed.
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Let the SDK's failures out as ours.
 
         Raises:
-            LLMError: it was.
+            ContextOverflowError: the request is too long.
+            StaleThinkingError: reasoning in it is refused.
+            UnfitError: it was refused for something else that was in it.
+            LLMError: the server was not reached, is too busy, refused, or said what can't be used; or this is closed.
         """
         if self.client.is_closed():
             raise LLMError("unreachable", f"the connections to {self.url} are closed")
+        try:
+            yield
+        except (self.sdk.APIError, ValueError, *self.broken) as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> LLMError | ContextOverflowError:
+        sdk = self.sdk
+        if isinstance(error, sdk.APITimeoutError):
+            return LLMError("unreachable", f"{self.url} did not answer in time")
+        if isinstance(error, sdk.APIConnectionError):
+            return LLMError("unreachable", f"{self.url} is not reached: {self.said(error.__cause__ or error)}")
+        if isinstance(error, sdk.APIStatusError):
+            kind = f"{getattr(error, 'code', None) or ''} {error.type or ''}"
+            return self.refusal(error.status_code, kind, self.said(error))
+        if isinstance(error, self.broken):
+            return LLMError("unreachable", f"{self.url} broke off: {self.said(error)}")
+        return self.unusable(self.said(error))
+
+    def events(self, stream: Iterable[T]) -> Iterator[T]:
+        """Yield what a stream brings; what is done with it is not among the failures of the provider."""
+        coming = iter(stream)
+        while True:
+            with self.failures():
+                event = next(coming, None)
+            if event is None:
+                return
+            yield event
 
     def refusal(self, status: int, kind: str, said: str) -> LLMError | ContextOverflowError:
         """Return a server's refusal as ours.
@@ -159,14 +204,6 @@ class Account:
             return LLMError("refused", f"{self.url} {refuses}")
         return self.unusable(said)
 
-    def too_late(self) -> LLMError:
-        """Return that no answer came in time."""
-        return LLMError("unreachable", f"{self.url} did not answer in time")
-
-    def not_reached(self, cause: BaseException) -> LLMError:
-        """Return that there is no connection."""
-        return LLMError("unreachable", f"{self.url} is not reached: {self.said(cause)}")
-
     def unusable(self, said: str) -> LLMError:
         """Return that what came is no answer."""
         return LLMError("unusable", f"{self.url} answers something else: {said}")
@@ -177,6 +214,106 @@ class Account:
         told = getattr(error, "api_message", None) or (body.get("message") if isinstance(body, dict) else None)
         words = " ".join(str(told or error).split())[:MOST_SAID_CHARS]
         return words.replace(self._key, "***") if self._key else words
+
+
+class ModelAnswer(NamedTuple):
+    """A whole answer: the message as it was on the wire, its words, why it ended, and its tokens; 0 where unknown."""
+
+    message: dict[str, object]
+    text: str
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+    @property
+    def reply(self) -> Reply:
+        """The answer as the next message of a conversation."""
+        return Reply(self.message, self.finish, self.input_tokens, self.output_tokens, self.cached_tokens)
+
+
+class ProviderModel:
+    """A model behind an account: its name, its counter, and what a job must be answered. Threads may share it."""
+
+    # A name to show where one is wrong.
+    example: ClassVar[str]
+
+    def __init__(self, model: str, account: Account, counter: TokenCounter | None) -> None:
+        """Name a model. `counter` is what hosts count texts with, None: `classes`.
+
+        Raises:
+            ConfigError: no model is named.
+        """
+        if not model or model != model.strip() or not model.isprintable():
+            raise ConfigError(f"{model!r:.80} is no name of a model; write one such as {self.example}")
+        self._model = model
+        self._account = account
+        self._counter = counter or builtin_counter("classes")
+
+    @property
+    def name(self) -> str:
+        """The model's name at its provider."""
+        return self._model
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What texts are counted with."""
+        return self._counter
+
+    def close(self) -> None:
+        """Close its connections; a second call does nothing."""
+        self._account.close()
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the answer to a prompt; the model thinks as little as it can, since that takes the answer's room.
+
+        Raises:
+            ContextOverflowError: the prompt does not fit.
+            LLMError: there is no whole answer.
+        """
+        answer = self._job(system, prompt, max_output_tokens)
+        return completion(
+            self._model, answer.text, answer.finish, max_output_tokens, (answer.input_tokens, answer.output_tokens)
+        )
+
+    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
+        raise NotImplementedError
+
+
+def completion(model: str, text: str, finish: str, most: int, tokens: tuple[int, int]) -> Completion:
+    """Return the answer to a job of at most `most` tokens; `tokens` are those of the input and of the output.
+
+    Raises:
+        LLMError: it is not whole, or says nothing.
+    """
+    if finish == "length":
+        raise LLMError("cut", f"{model} reached {most} tokens, or its window, in mid-answer")
+    if not text.strip():
+        raise LLMError("empty", f"{model} answered nothing")
+    return Completion(text, *tokens)
+
+
+def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ...]:
+    """Return what a model made as a vector of length 1; `dimensions` is how many numbers it must have, 0: any.
+
+    Raises:
+        LLMError: it is no list of numbers, has another length, or no direction.
+    """
+    if not isinstance(numbers, list | tuple) or not numbers or not all(isinstance(one, int | float) for one in numbers):
+        raise LLMError("unusable", f"{model} made a vector that is no list of numbers")
+    if dimensions and len(numbers) != dimensions:
+        raise LLMError("unusable", f"{model} made a vector of {len(numbers)}, not {dimensions}, numbers")
+    try:
+        return unit([float(one) for one in numbers])
+    except (ValueError, OverflowError) as error:
+        raise LLMError("unusable", f"{model} made {error}") from error
+
+
+def number(table: object, *path: str) -> int:
+    """Return a whole number that stands in a table under keys, one below the other; 0 where there is none."""
+    for key in path:
+        table = table.get(key) if isinstance(table, dict) else None
+    return table if type(table) is int and table > 0 else 0
 
 
 def _among(names: tuple[str, ...], kind: str) -> bool:

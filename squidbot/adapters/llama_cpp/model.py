@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -22,6 +21,7 @@ import llama_cpp
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
 from squidbot.adapters.common.llama_log import read_buffers
+from squidbot.adapters.common.providers import completion, unit_vector
 from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params
 from squidbot.adapters.llama_cpp.verify import last_words, verify
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
@@ -634,10 +634,7 @@ class LlamaEmbedder:
             if not found:
                 raise LLMError("refused", f"llama.cpp embeds nothing ({failed}): {last_words(LOG.since(mark))}")
             values = [float(value) for value in found[: self._dimensions]]
-        length = math.hypot(*values)
-        if not 0 < length < math.inf:
-            raise LLMError("unusable", f"the vector that {self._name} made has the length {length}")
-        return tuple(value / length for value in values)
+        return unit_vector(self._name, values, 0)
 
 
 def _context(llama: llama_cpp.Llama, loading: Loading, pooling: int) -> llama_cpp.llama_context_p | None:
@@ -733,12 +730,9 @@ class LlamaModel:
         """
         messages = [{"role": "system", "content": system}] if system else []
         written = self._written([*messages, {"role": "user", "content": prompt}], max_output_tokens, (), temperature=0)
-        if not written.ended:
-            raise LLMError("cut", f"{self.name} had not ended its answer after {max_output_tokens} tokens")
-        text = _THOUGHT.sub("", written.text)
-        if not text.strip():
-            raise LLMError("empty", f"{self.name} answered nothing")
-        return Completion(text, written.input_tokens, written.output_tokens)
+        finish = "stop" if written.ended else "length"
+        tokens = written.input_tokens, written.output_tokens
+        return completion(self.name, _THOUGHT.sub("", written.text), finish, max_output_tokens, tokens)
 
     def reply(
         self,

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.common.providers import MOST_SAID_CHARS
-from squidbot.adapters.ollama import OllamaEmbedder, OllamaModel, Patience, open_model
+from squidbot.adapters.ollama import OllamaEmbedder, OllamaModel, OllamaPatience, open_model
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError, SquidbotError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.sizing.header import Definition, Loading
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ollama import Json
 
 TOOLS = [{"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}}]
-SHORT = Patience(connect_seconds=2.0, short_seconds=2.0, first_seconds=2.0, gap_seconds=0.2)
+SHORT = OllamaPatience(connect_seconds=2.0, short_seconds=2.0, first_seconds=2.0, gap_seconds=0.2)
 
 
 def defined(server: Ollama, window: int = 8_192, model: str = "tiny", layers: int = -1) -> Definition:

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.ollama import MOST_ITEMS, Facts, Patience, Wire, named, read_facts, read_pulled, read_version
+from squidbot.adapters.ollama import (
+    MOST_ITEMS,
+    Facts,
+    OllamaPatience,
+    Wire,
+    named,
+    read_facts,
+    read_pulled,
+    read_version,
+)
 from squidbot.core.errors import LLMError
 from squidbot.core.sizing.header import LongArray, Tensor
 
@@ -35,7 +44,7 @@ LLAMA = {
 
 def read(server: Ollama, model: str = "tiny", *, whole: bool = False) -> Facts:
     """Return what that server says of a model."""
-    return read_facts(Wire(server.url, Patience()), model, whole=whole)
+    return read_facts(Wire(server.url, OllamaPatience()), model, whole=whole)
 
 
 def test_facts_are_those_of_the_header() -> None:
@@ -110,7 +119,7 @@ def test_names_versions_and_models_are_read() -> None:
     assert named("Llama3.1") == named("llama3.1:latest") != named("llama3.1:8b")
     assert named("hf.co:443/me/x") == "hf.co:443/me/x:latest"
     with Ollama(models={"b:latest": Model(), "a:8b": Model()}) as server:
-        wire = Wire(f"{server.url}/v1/", Patience())
+        wire = Wire(f"{server.url}/v1/", OllamaPatience())
         assert read_pulled(wire) == ("b:latest", "a:8b")
         assert read_version(wire) == "0.34.0"
         with pytest.raises(LLMError, match="`ollama pull c`"):
@@ -121,7 +130,7 @@ class Saying(Wire):
     """A server that answers one thing."""
 
     def __init__(self, said: dict[str, object], url: str = "") -> None:
-        super().__init__(url, Patience())
+        super().__init__(url, OllamaPatience())
         self._said = said
 
     def ask(self, *_: object, **__: object) -> dict[str, object]:

@@ -28,8 +28,8 @@ xllamacpp = pytest.importorskip("xllamacpp")
 
 from squidbot.adapters import xllamacpp as logs  # noqa: E402  # needs the package
 from squidbot.adapters.xllamacpp import (  # noqa: E402
-    Answer,
     Runtime,
+    StreamedAnswer,
     XllamacppModel,
     for_vectors,
     overheard,
@@ -213,7 +213,7 @@ def test_answer_that_ends_within_a_character_is_an_answer() -> None:
     unread = {"code": 500, "message": "The model produced output that does not match the expected peg-native format"}
     call = {"index": 0, "id": "x", "function": {"name": "look", "arguments": "{"}}
     for delta, said in (({"content": "so far"}, "so far"), ({}, ""), ({"tool_calls": [call]}, None)):
-        answer = Answer(None, Usage(7, 16))
+        answer = StreamedAnswer(None, Usage(7, 16))
         assert not answer.take(json.dumps({"choices": [{"delta": delta, "finish_reason": None}]}).encode())
         answer.take(json.dumps({"error": unread}).encode())
         if said is None:
@@ -226,7 +226,7 @@ def test_answer_that_ends_within_a_character_is_an_answer() -> None:
 def test_prompt_that_is_too_long_is_not_asked(model: XllamacppModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is counted first, the answer's room included: one token less fits."""
     room = WINDOW_TOKENS - model.prompt_tokens(HELLO)
-    monkeypatch.setattr(Answer, "reply", lambda _: pytest.fail("the runtime was asked"))
+    monkeypatch.setattr(StreamedAnswer, "reply", lambda _: pytest.fail("the runtime was asked"))
     with pytest.raises(ContextOverflowError, match=f"{room + 1} for the answer .* window of 512 of tiny"):
         model.reply(HELLO, room + 1)
     monkeypatch.undo()
