@@ -243,8 +243,7 @@ COMPANIONS = {
     "anthropic": {"httpx2"},
     "faiss": {"numpy"},
     "lancedb": {"numpy", "pyarrow"},
-    "numpy": {"threadpoolctl"},
-    "onnxruntime": {"numpy"},
+    "onnxruntime": {"numpy", "tokenizers"},
 }
 # "common" is what several adapters share.
 PACKAGELESS = frozenset({"common", "stdlib", "gguf", "gpus", "hub", "ollama", "servers"})

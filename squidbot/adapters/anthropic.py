@@ -15,6 +15,7 @@ import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import (
     MOST_TEXTS,
     KeptCounts,
@@ -25,7 +26,6 @@ from squidbot.adapters.common.providers import (
     number,
     writable,
 )
-from squidbot.adapters.common.options import for_jobs, places
 from squidbot.core.errors import ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter

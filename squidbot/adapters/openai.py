@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, cast
 import openai
 
 from squidbot.adapters.common import providers
-from squidbot.adapters.common.providers import ModelAnswer, ProviderModel, UnfitError, number, unit_vector, writable
 from squidbot.adapters.common.options import for_jobs, places
+from squidbot.adapters.common.providers import ModelAnswer, ProviderModel, UnfitError, number, unit_vector, writable
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter

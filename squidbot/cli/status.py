@@ -136,12 +136,15 @@ class Package(NamedTuple):
 PACKAGES = (
     Package("xllamacpp", "xllamacpp", "opens model files", "a wheel, 10 to 35 MB"),
     Package("llama-cpp", "llama-cpp-python", "opens model files", "a C++ compiler, CMake, 5 to 30 minutes"),
-    Package("pynvml", "nvidia-ml-py", "looks for NVIDIA's GPUs", "a wheel, 60 kB"),
     Package("tiktoken", "tiktoken", "counts tokens exactly", "a wheel, 1 MB"),
     Package("faiss", "faiss-cpu", "finds the nearest vectors", "wheels, 65 MB on disk"),
     Package("lancedb", "lancedb", "finds the nearest vectors, on disk", "wheels, 345 MB on disk"),
-    Package("numpy", "numpy", "makes vectors by MiniLM", "a wheel, 17 MB, and MiniLM, 83 MB"),
-    Package("onnxruntime", "onnxruntime", "makes vectors by exported models", "wheels, 23 MB"),
+    Package(
+        "onnxruntime",
+        "onnxruntime",
+        "makes vectors by MiniLM and other exported models",
+        "wheels, 30 MB, and the model",
+    ),
     Package("anthropic", "anthropic", "asks Claude", "wheels, 27 MB on disk"),
     Package("openai", "openai", "asks models, and for vectors, by OpenAI's API", "wheels, 25 MB on disk"),
     Package("apscheduler", "APScheduler", "times summaries", "a wheel, 60 kB"),

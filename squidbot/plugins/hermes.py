@@ -19,14 +19,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
-from agent.agent_runtime_helpers import strip_think_blocks
-from agent.context_engine import ContextEngine
-from agent.prompt_caching import apply_anthropic_cache_control
-from agent.redact import redact_sensitive_text
-from agent.transports import get_transport
-from tools.skill_provenance import is_background_review
-
 from squidbot.adapters.common.packages import missing
+
+try:
+    from agent.agent_runtime_helpers import strip_think_blocks
+    from agent.context_engine import ContextEngine
+    from agent.prompt_caching import apply_anthropic_cache_control
+    from agent.redact import redact_sensitive_text
+    from agent.transports import get_transport
+    from hermes_cli.config import load_config
+    from hermes_constants import get_hermes_home
+    from tools.skill_provenance import is_background_review
+except ImportError as error:
+    raise ImportError(f"squidbot.plugins.hermes: {error}; {missing('hermes')}") from error
+
 from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
@@ -792,15 +798,6 @@ def _began(session_db: Any, session_id: str) -> str:  # noqa: ANN401  # hermes's
             break
         session_id = str(parent)
     return session_id
-
-
-try:
-    from hermes_cli.config import load_config
-    from hermes_constants import get_hermes_home
-
-
-except ImportError as error:
-    raise ImportError(f"squidbot.plugins.hermes: {error}; {missing('hermes')}") from error
 
 
 STORE: Final = "squidbot.db"
