@@ -70,7 +70,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
     "adapters.common.providers._blamed": [r"\bname\b"],
     "adapters.gpus.found_json": [r"^[ \t]*[\[{]"],
     "adapters.gpus._group_limits": [r"^cache ([0-9]{1,20})$"],
-    "adapters.sqlite3.index.__init__": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],
+    "adapters.sqlite3.index.generations": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],
     "chat.command._numbers": [re.compile(r"aa(?:-([1-9][0-9]{0,8}))?(?:@(?:user|team):.*)?", re.DOTALL)],
     "core.recall.search.has_phrase": [r"a[\W_]*b[\W_]*a", r"(?<![a-z0-9])a[\W_]+a(?![a-z0-9])"],
     "core.recall.search.may_have_phrase": [],  # tried below

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TextIO
 import llama_cpp
 
 from squidbot.adapters.common.llama_log import read_buffers
+from squidbot.adapters.llama_cpp.breakdown import read_breakdown
 from squidbot.adapters.llama_cpp.params import Log, context_params, model_params
-from squidbot.adapters.llama_cpp.verify import last_words, read_breakdown, read_caches
+from squidbot.adapters.llama_cpp.verify import last_words, read_caches
 from squidbot.core.sizing.header import Loading
 
 if TYPE_CHECKING:

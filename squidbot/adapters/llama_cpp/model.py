@@ -15,7 +15,6 @@ import weakref
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import uuid4
 
 import llama_cpp
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
@@ -30,12 +29,13 @@ from squidbot.core.sizing.header import Loading, Served
 from squidbot.core.tokens.counters import TemplateCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from typing import TextIO
 
     from squidbot.core.ports import Certificate, Embedder, TokenCounter
     from squidbot.core.sizing.header import Definition
 
+from squidbot.adapters.llama_cpp.calls import Said, Teller, read_calls
 
 # A model is loaded into this process: nothing is printed, and a failure leaves nothing behind.
 
@@ -107,117 +107,6 @@ class _Quiet(io.TextIOBase):
 
     def flush(self) -> None:
         self._other.flush()
-
-
-# Tool calls in what a model wrote: in the forms that models were taught.
-
-# Hermes and Qwen; Mistral; Llama 3 writes a bare object, at times behind its own mark.
-_TAGGED = re.compile(r"<tool_call>\s*+(\{(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>))*+\})\s*+</tool_call>")
-_LISTED, _MARKED = "[TOOL_CALLS]", "<|python_tag|>"
-_OPENERS = ("<tool_call>", _LISTED, _MARKED)
-
-
-class Said(NamedTuple):
-    """What a model wrote: its text without calls, and each call as (name, arguments as JSON text)."""
-
-    text: str
-    calls: tuple[tuple[str, str], ...]
-
-    def message(self) -> dict[str, object]:
-        """Return it as a message in OpenAI's form, with new ids."""
-        message: dict[str, object] = {
-            "role": "assistant",
-            "content": self.text if self.text or not self.calls else None,
-        }
-        if self.calls:
-            message["tool_calls"] = [
-                # Mistral's templates take ids of nine letters and digits only.
-                {"id": uuid4().hex[:9], "type": "function", "function": {"name": name, "arguments": arguments}}
-                for name, arguments in self.calls
-            ]
-        return message
-
-
-def read_calls(text: str, names: Collection[str]) -> Said:
-    """Return what is text and what are calls of tools with these names; a call that can't be read stays text."""
-    found = [_call(body, names) for body in _TAGGED.findall(text)]
-    calls = tuple(call for call in found if call is not None)
-    if calls and len(calls) == len(found):
-        return Said(_left(_TAGGED.sub("", text)), calls)
-    before, mark, after = text.partition(_LISTED)
-    if not mark:
-        before, mark, after = text.partition(_MARKED)
-    bare = _bare(after if mark else text, names)
-    return Said(_left(before) if mark else "", bare) if bare else Said(text, ())
-
-
-def _left(text: str) -> str:
-    """Return the text beside calls, without white space before them; a teller may have told its beginning."""
-    return text.rstrip()
-
-
-def _bare(text: str, names: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Return the calls that a text is, as an object or a list of them; () where it is anything else."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return ()
-    found = [_named(item, names) for item in (value if isinstance(value, list) else [value])]
-    calls = tuple(call for call in found if call is not None)
-    return calls if len(calls) == len(found) else ()
-
-
-def _call(body: str, names: Collection[str]) -> tuple[str, str] | None:
-    try:
-        return _named(json.loads(body), names)
-    except ValueError:
-        return None
-
-
-def _named(value: object, names: Collection[str]) -> tuple[str, str] | None:
-    if not isinstance(value, dict) or value.get("name") not in names:
-        return None
-    arguments = value.get("arguments", value.get("parameters"))
-    if isinstance(arguments, str):
-        return value["name"], arguments
-    return (value["name"], json.dumps(arguments, ensure_ascii=False)) if isinstance(arguments, dict) else None
-
-
-class Teller:
-    """Tells a text as it comes, and holds back what may become a tool call until that is decided."""
-
-    def __init__(self, told: Callable[[str], None], *, may_call: bool) -> None:
-        """Tell pieces to `told`; without `may_call` each at once."""
-        self._told = told
-        self._may_call = may_call
-        self._text = ""
-        self._shown = 0
-
-    def add(self, piece: str) -> None:
-        """Take a further piece of the text, and tell what is surely no call."""
-        self._text += piece
-        self._tell(self._sure() if self._may_call else len(self._text))
-
-    def end(self, text: str) -> None:
-        """Tell the rest of what turned out to be the text."""
-        self._text = text
-        self._tell(len(text))
-
-    def _tell(self, end: int) -> None:
-        if end > self._shown:
-            piece, self._shown = self._text[self._shown : end], end
-            self._told(piece)
-
-    def _sure(self) -> int:
-        """Return how many characters are text whatever comes."""
-        text = self._text
-        if text.lstrip()[:1] in {"", "{", "["}:
-            return 0
-        starts = [at for opener in _OPENERS if (at := text.find(opener)) >= 0]
-        partial = [
-            len(text) - size for opener in _OPENERS for size in range(1, len(opener)) if text.endswith(opener[:size])
-        ]
-        return len(_left(text[: min([*starts, *partial, len(text)])]))
 
 
 # Messages and tools as the text that a model reads, by the template in its file.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.llama_cpp.model import Said, Teller, read_calls
+from squidbot.adapters.llama_cpp.calls import Said, Teller, read_calls
 
 NAMES = {"depth", "tide"}
 DEPTH = '{"name": "depth", "arguments": {"sea": "Aral"}}'
