@@ -24,7 +24,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from squidbot.core.devices import Device, Look, MainMemory, Pressure, Probed, Tried, Unanswered, Vendor, looked, shown
+from squidbot.adapters.common.looks import Look, Unanswered, looked
+from squidbot.core.devices import Device, MainMemory, Pressure, Probed, Tried, Vendor, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

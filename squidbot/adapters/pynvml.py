@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pynvml
 
-from squidbot.core.devices import Device, Look, MainMemory, Probed, Unanswered, looked
+from squidbot.adapters.common.looks import Look, Unanswered, looked
+from squidbot.core.devices import Device, MainMemory, Probed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -174,42 +174,42 @@ class MessageForm(Pictures):
         return False
 
     def _parts(self, obj: Block) -> list[Block]:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _said(self, obj: Block, parts: list[Block]) -> str:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _made(self, role: str, text: str) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _sendable(self, payload: str) -> Block:
         return self._read(payload)
 
     def _cut(self, sent: Block, part: Part) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _noticed(self, sent: Block, notice: str) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _adopted(
         self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
 
 class PartsForm(MessageForm):
@@ -270,32 +270,32 @@ class PartsForm(MessageForm):
         return cast("list[Block]", with_label(parts, label))
 
     def _part_text(self, part: Block) -> str:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _part_tokens(self, part: Block) -> int:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _call(self, part: Block) -> ToolCall:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _called(self, call: ToolCall) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _with_arguments(self, part: Block, arguments: str) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _answered(self, part: Block) -> str:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _carried(self, part: Block) -> Iterable[Piece]:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _words(self, role: Role, text: str) -> Block:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
     def _cut_results(self, parts: list[Block], text: str) -> list[Block]:
         """Return the results among parts, the first of which says a text and the others nothing."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no such part")
 
 
 def as_arguments(arguments: str, name: str = "input") -> Block:

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import threading
+from abc import abstractmethod
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
@@ -276,8 +277,9 @@ class ProviderModel:
             self._model, answer.text, answer.finish, max_output_tokens, (answer.input_tokens, answer.output_tokens)
         )
 
+    @abstractmethod
     def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
-        raise NotImplementedError
+        """As the form has it."""
 
 
 def completion(model: str, text: str, finish: str, most: int, tokens: tuple[int, int]) -> Completion:

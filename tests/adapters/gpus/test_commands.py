@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from squidbot.adapters.common.looks import Unanswered
 from squidbot.adapters.gpus import MOST_BYTES, Commands, Printed
-from squidbot.core.devices import Unanswered
 
 from .fakes import program
 
