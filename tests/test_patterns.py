@@ -87,15 +87,15 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
 CALLED_BY = dict.fromkeys(
     (
         *("adapters.yaml._Dumper", "adapters.yaml._Loader", "adapters.yaml._class"),
-        *("core.memory.rules.RULES", "core.memory.extract.RULES"),
-        *("core.memory.pieces.blocks._FENCE", "core.memory.pieces.blocks._TABLE", "core.memory.pieces.blocks._ITEM"),
+        "core.memory.extract.RULES",
+        *("core.memory.pieces._FENCE", "core.memory.pieces._TABLE", "core.memory.pieces._ITEM"),
     ),
     "match",
 )
 # Callers give these no longer texts.
 SHORT = {"replay.metrics._LITERAL": 400, "adapters.yaml._Dumper": 200}
 # Rooms that import packages of hosts and providers, which takes longer than all that is tried here by default.
-HEAVY = re.compile(r"squidbot\.(?:plugins|chat|adapters\.(?!stdlib|sqlite3|yaml)|commands\.size)\b")
+HEAVY = re.compile(r"squidbot\.(?:plugins|chat|adapters\.(?!stdlib|sqlite3|yaml)|cli\.model)\b")
 
 
 def is_light(node: ast.stmt) -> bool:
