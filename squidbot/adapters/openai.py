@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Final, cast
 
 import openai
@@ -280,7 +280,7 @@ Json = dict[str, object]
 _EFFORTS: Final = ("none", "minimal", "low", "")
 
 
-class OpenAIModel(ProviderModel, ABC):
+class OpenAIModel(ProviderModel):
     """What is the same of a model, whichever way it is asked. Threads may share it."""
 
     example = "gpt-5.1"

@@ -6,6 +6,7 @@ message that is cut (`_cut`) or forgotten (`_emptied`). `PartsForm` serves forms
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 from squidbot.codecs import jsontext
@@ -24,14 +25,12 @@ _CATEGORIES: Final[Mapping[Role, Category]] = {"system": Category.SYSTEM, "tool"
 THOUGHT: Final = "(thinking)"
 
 
-class MessageForm(Pictures):
+class MessageForm(Pictures, ABC):
     """A codec, less what its form alone knows."""
 
     tag: str = ""
     # Who a message says it is from, and what that is to squidbot.
     roles: ClassVar[Mapping[str, Role]] = {}
-    # Whether a message that nothing is cut from is sent byte for byte as it is stored.
-    sent_as_stored = True
 
     def text(self, payload: str) -> str:
         """Return what the model reads of a payload except tool calls.
@@ -58,22 +57,13 @@ class MessageForm(Pictures):
         """
         return self._index(jsontext.write(self._given(obj)), time)
 
+    @abstractmethod
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request.
-
-        A slimmed part says `part.text` instead of all that it said, inside its first result where it answers calls;
-        calls stay. A part made by squidbot is `part.text` said in its role. A notice follows the content.
 
         Raises:
             ValueError: the stored payload is not a message of this form.
         """
-        if part.payload is None:
-            sent = self._made(part.role, part.text or "")
-        elif self.sent_as_stored and part.is_uncut:
-            return part.payload
-        else:
-            sent = self._cut(self._sendable(part.payload), part)
-        return jsontext.write(sent if part.notice is None else self._noticed(sent, part.notice))
 
     def extra_tokens(self, payload: str) -> int:
         """Return the tokens of what `Message.rendered` does not show: pictures, documents, unknown parts; from above.
@@ -142,11 +132,9 @@ class MessageForm(Pictures):
     def _read(self, payload: str) -> Block:
         return as_object(payload)
 
+    @abstractmethod
     def _given(self, obj: Mapping[str, object]) -> Block:
-        """Return a host's own dict as it is; a text in a role, as texts come to a session, as `_made` says it."""
-        if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
-            return self._made(str(obj["role"]), content)
-        return dict(obj)
+        """Return what is stored of a host's own dict."""
 
     def _role(self, obj: Block, parts: list[Block]) -> Role:
         return self._known_role(obj)
@@ -173,46 +161,87 @@ class MessageForm(Pictures):
     def _failed(self, obj: Block, parts: list[Block]) -> bool:
         return False
 
+    @abstractmethod
     def _parts(self, obj: Block) -> list[Block]:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return what a message is made of, in order."""
 
+    @abstractmethod
     def _said(self, obj: Block, parts: list[Block]) -> str:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return what the model reads of it except tool calls."""
 
+    @abstractmethod
     def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return the tool calls that it makes."""
 
+    @abstractmethod
     def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return the ids of the calls that it answers."""
 
+    @abstractmethod
     def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return the tokens of what `_said` and `_calls` do not show; from above."""
 
+    @abstractmethod
     def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return what of it goes to another provider."""
 
+    @abstractmethod
+    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
+        """Return a message of the same role that says a text, its calls without arguments."""
+
+    @abstractmethod
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Block]:
+        """Return the messages for what another form said."""
+
+
+class SingleMessageForm(MessageForm):
+    """A form whose payloads are one message each, which is made, cut and noticed as a whole."""
+
+    # Whether a message that nothing is cut from is sent byte for byte as it is stored.
+    sent_as_stored = True
+
+    def encode(self, part: Part) -> str:
+        """Return the payload to send for a part of a request.
+
+        A slimmed part says `part.text` instead of all that it said, inside its first result where it answers calls;
+        calls stay. A part made by squidbot is `part.text` said in its role. A notice follows the content.
+
+        Raises:
+            ValueError: the stored payload is not a message of this form.
+        """
+        if part.payload is None:
+            sent = self._made(part.role, part.text or "")
+        elif self.sent_as_stored and part.is_uncut:
+            return part.payload
+        else:
+            sent = self._cut(self._sendable(part.payload), part)
+        return jsontext.write(sent if part.notice is None else self._noticed(sent, part.notice))
+
+    def _given(self, obj: Mapping[str, object]) -> Block:
+        """Return a host's own dict as it is; a text in a role, as texts come to a session, as `_made` says it."""
+        if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
+            return self._made(str(obj["role"]), content)
+        return dict(obj)
+
+    @abstractmethod
     def _made(self, role: str, text: str) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return a message that says a text in a role."""
 
     def _sendable(self, payload: str) -> Block:
         return self._read(payload)
 
+    @abstractmethod
     def _cut(self, sent: Block, part: Part) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return what is sent of a message under a part that cuts it."""
 
+    @abstractmethod
     def _noticed(self, sent: Block, notice: str) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
-    def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
-    ) -> list[Block]:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return a message with a notice behind its content."""
 
 
-class PartsForm(MessageForm):
+class PartsForm(SingleMessageForm):
     """A form whose messages are one list of parts: words, thoughts, calls, results and media, told apart by type."""
 
     field = "parts"
@@ -240,6 +269,36 @@ class PartsForm(MessageForm):
             if part.get(self.type_key) not in self.thinking:
                 yield from [self._call(part)] if self._is_call(part) else self._carried(part)
 
+    def _is_call(self, part: Mapping[str, object]) -> bool:
+        return part.get(self.type_key) == self.call_type
+
+    def _is_result(self, part: Mapping[str, object]) -> bool:
+        return part.get(self.type_key) == self.result_type
+
+    @abstractmethod
+    def _part_text(self, part: Block) -> str:
+        """Return what the model reads of a part; "" for a call."""
+
+    @abstractmethod
+    def _part_tokens(self, part: Block) -> int:
+        """Return the tokens of what its text does not show; from above."""
+
+    @abstractmethod
+    def _call(self, part: Block) -> ToolCall:
+        """Return the call that a part is."""
+
+    @abstractmethod
+    def _answered(self, part: Block) -> str:
+        """Return the id of the call that a result answers."""
+
+    @abstractmethod
+    def _carried(self, part: Block) -> Iterable[Piece]:
+        """Return what of a part goes to another provider."""
+
+
+class PartwiseForm(PartsForm):
+    """Such a form whose messages are cut and emptied part by part."""
+
     def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
         calls = [self._called(self._call(part)._replace(arguments="{}")) for part in parts if self._is_call(part)]
         said = self._cut_results(parts, text) or [self._words(self._role(obj, parts), text)]
@@ -257,45 +316,27 @@ class PartsForm(MessageForm):
             parts = [self._with_arguments(one, next(cut, "{}")) if self._is_call(one) else one for one in parts]
         return {**sent, self.field: self._labelled(parts, part.label) if part.label else parts}
 
-    def _is_call(self, part: Mapping[str, object]) -> bool:
-        return part.get(self.type_key) == self.call_type
-
-    def _is_result(self, part: Mapping[str, object]) -> bool:
-        return part.get(self.type_key) == self.result_type
-
     def _slimmed(self, parts: list[Block], text: str, role: Role) -> list[Block]:
         return self._cut_results(parts, text) or [self._words(role, text), *filter(self._is_call, parts)]
 
     def _labelled(self, parts: list[Block], label: str) -> list[Block]:
         return cast("list[Block]", with_label(parts, label))
 
-    def _part_text(self, part: Block) -> str:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
-    def _part_tokens(self, part: Block) -> int:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
-    def _call(self, part: Block) -> ToolCall:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
+    @abstractmethod
     def _called(self, call: ToolCall) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return the part for a call."""
 
+    @abstractmethod
     def _with_arguments(self, part: Block, arguments: str) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return a call with other arguments, as JSON text."""
 
-    def _answered(self, part: Block) -> str:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
-    def _carried(self, part: Block) -> Iterable[Piece]:
-        raise TypeError(f"{type(self).__name__} has no such part")
-
+    @abstractmethod
     def _words(self, role: Role, text: str) -> Block:
-        raise TypeError(f"{type(self).__name__} has no such part")
+        """Return a part that says a text in a role."""
 
+    @abstractmethod
     def _cut_results(self, parts: list[Block], text: str) -> list[Block]:
         """Return the results among parts, the first of which says a text and the others nothing."""
-        raise TypeError(f"{type(self).__name__} has no such part")
 
 
 def as_arguments(arguments: str, name: str = "input") -> Block:

@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.codecs.form import THOUGHT, Block, MessageForm, as_arguments
+from squidbot.codecs.form import THOUGHT, Block, SingleMessageForm, as_arguments
 from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _IMAGES: Final = ("image", "image_url", "input_image")
 _MEDIA: Final = (*_IMAGES, "audio", "document", "file", "input_audio", "input_file", "video")
 
 
-class LangChain(MessageForm):
+class LangChain(SingleMessageForm):
     """The codec of LangChain's messages. Blocks of unknown types stay in the payload and count as their JSON text."""
 
     tag = "lc/1"

@@ -19,7 +19,7 @@ from squidbot.codecs.fields import (
     told,
     with_notice,
 )
-from squidbot.codecs.form import Block, PartsForm, as_arguments
+from squidbot.codecs.form import Block, PartwiseForm, as_arguments
 from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LLMMessages"]
 
 
-class LLMMessages(PartsForm):
+class LLMMessages(PartwiseForm):
     """The codec of llm's messages. Parts of unknown types stay in the payload and count as their JSON text.
 
     Calls that a provider ran itself, and their results, are parts of its answer as any other.

@@ -23,7 +23,7 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.codecs.form import Block, MessageForm
+from squidbot.codecs.form import Block, SingleMessageForm
 from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _IMAGES: Final = ("image_url", "input_image", "image")
 _MEDIA: Final = ("file", "input_file", "input_audio")
 
 
-class OpenAIChat(MessageForm):
+class OpenAIChat(SingleMessageForm):
     """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent as they came."""
 
     tag = "openai.chat"

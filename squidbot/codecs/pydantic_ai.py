@@ -16,7 +16,7 @@ from squidbot.codecs.fields import (
     portable_id,
     with_label,
 )
-from squidbot.codecs.form import Block, PartsForm
+from squidbot.codecs.form import Block, PartwiseForm
 from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _KINDS: Final[dict[Role, str]] = {
 }
 
 
-class PydanticAI(PartsForm):
+class PydanticAI(PartwiseForm):
     """The codec of pydantic-ai's messages, as `ModelMessagesTypeAdapter` writes them.
 
     Parts of unknown kinds stay in the payload and count as their JSON text.

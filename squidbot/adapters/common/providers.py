@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
@@ -233,7 +233,7 @@ class ModelAnswer(NamedTuple):
         return Reply(self.message, self.finish, self.input_tokens, self.output_tokens, self.cached_tokens)
 
 
-class ProviderModel:
+class ProviderModel(ABC):
     """A model behind an account: its name, its counter, and what a job must be answered. Threads may share it."""
 
     # A name to show where one is wrong.
@@ -279,7 +279,7 @@ class ProviderModel:
 
     @abstractmethod
     def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
-        """As the form has it."""
+        """Return the answer to a job, without a conversation around it."""
 
 
 def completion(model: str, text: str, finish: str, most: int, tokens: tuple[int, int]) -> Completion:
