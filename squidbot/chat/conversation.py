@@ -6,7 +6,6 @@ model is called, what came of an answer before a failure goes on its way.
 
 from __future__ import annotations
 
-import json
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -16,14 +15,15 @@ from squidbot.core.errors import (
     BudgetError,
     ConfigError,
     ContextOverflowError,
-    DamagedStoreError,
     LLMError,
     SquidbotError,
 )
-from squidbot.core.messages import Outcome, Portable, Record, Usage, Words
+from squidbot.core.messages import Outcome, Portable, Usage, Words
+from squidbot.core.transcript.bookkeeping import CUT, Cut
+from squidbot.core.transcript.records import append
 from squidbot.core.view.marks import refused, tool_names
 from squidbot.tools.tool import Answer
-from squidbot.wiring.streams import Heard
+from squidbot.wiring.streams import Heard, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,28 +39,12 @@ __all__ = [
     "AnsweredRequest",
     "ChatSession",
     "ChatTurn",
-    "Cut",
     "Watcher",
-    "newest_cut",
 ]
 
-# The kind of its records.
-KIND: Final = "cut"
 BY_USER: Final = "the user stopped it"
 BY_DEATH: Final = "the program ended before it did"
 WHY_CHARS: Final = 300
-
-
-class Cut(NamedTuple):
-    """An answer that broke off: the message with what was said of it, and why."""
-
-    seq: int
-    why: str
-
-    @property
-    def notice(self) -> str:
-        """What the model is told of it behind the next message of the user."""
-        return f"[the answer above broke off ({self.why}); it is not whole]"
 
 
 def keep_cut(store: TranscriptStore, session_id: str, cut: Cut) -> None:
@@ -69,26 +53,8 @@ def keep_cut(store: TranscriptStore, session_id: str, cut: Cut) -> None:
     Raises:
         StoreError: it was not stored.
     """
-    last = store.last_record(session_id, KIND)
-    body = json.dumps([cut.seq, cut.why[:WHY_CHARS]], ensure_ascii=False, separators=(",", ":"))
-    number = last.number + 1 if last else 0
-    store.append(session_id, store.head(session_id)[0], (), (Record(KIND, number, body),))
-
-
-def newest_cut(store: TranscriptStore, session_id: str) -> Cut | None:
-    """Return the newest answer that broke off; None where none did.
-
-    Raises:
-        DamagedStoreError: its record can't be read.
-    """
-    last = store.last_record(session_id, KIND)
-    if last is None:
-        return None
-    try:
-        seq, why = json.loads(last.body)
-        return Cut(int(seq), str(why))
-    except (ValueError, TypeError) as error:
-        raise DamagedStoreError(f"the record {last.number} of a cut answer can't be read: {error}") from error
+    kept = cut._replace(why=cut.why[:WHY_CHARS])
+    append(store, session_id, CUT, lambda: kept, "it is not noted that the answer broke off", wait=wait)
 
 
 ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer with what you have>", is_error=True)
@@ -340,7 +306,7 @@ class ChatSession:
     def _notice(self) -> str | None:
         """Return what to tell the model where its last answer broke off."""
         store, session_id = self.session.wired.store, self.session.session_id
-        cut = newest_cut(store, session_id)
+        cut = CUT.newest(store, session_id)
         return cut.notice if cut and cut.seq == store.head(session_id)[0] - 1 else None
 
     def _assembled(self, *said: str, notice: str | None = None) -> Assembly:

@@ -13,7 +13,7 @@ from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.chat.conversation import BY_USER, ChatSession, newest_cut
+from squidbot.chat.conversation import BY_USER, ChatSession
 from squidbot.chat.screen import budget_line
 from squidbot.cli.explain import explain
 from squidbot.cli.memory import for_people, put_entries
@@ -27,6 +27,7 @@ from squidbot.core.journal import question_of
 from squidbot.core.memory.asking import Asked
 from squidbot.core.messages import Category, Words
 from squidbot.core.notes.extract import extract
+from squidbot.core.transcript.bookkeeping import CUT
 from squidbot.core.transcript.markers import marked_lines
 from squidbot.hookspecs import hookimpl
 from squidbot.tools.goals import goal_lines
@@ -484,7 +485,7 @@ class Talk:
             # Its reasoning is left out, as it was when it came.
             text = " ".join(piece.text for piece in pieces if isinstance(piece, Words))
             self.screen.say(f"  {who}: {shorter(text, columns - len(who) - 5)}")
-        cut = newest_cut(place.store, session_id)
+        cut = CUT.newest(place.store, session_id)
         if cut and cut.seq == messages - 1:
             self.screen.say(f"  that answer broke off: {cut.why}", "warn")
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import BY_DEATH, ChatSession, newest_cut
+from squidbot.chat.conversation import BY_DEATH, ChatSession
 from squidbot.core.errors import StoreError
+from squidbot.core.transcript.bookkeeping import CUT
 from squidbot.wiring.streams import Heard
 
 from .conftest import COMMAND, environment_of, folder_in
@@ -110,7 +111,7 @@ def test_answer_of_a_process_that_was_killed_is_there_at_the_next_start(
     assert role == "assistant"
     assert seen.split() == text.split()[: len(seen.split())]
     assert "word-9" in text
-    cut = newest_cut(one.engine.wired.store, "chat")
+    cut = CUT.newest(one.engine.wired.store, "chat")
     assert cut is not None
     assert (cut.seq, cut.why) == (1, BY_DEATH)
     assert files(folder) == []

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.chat.conversation import ChatSession, newest_cut
+from squidbot.chat.conversation import ChatSession
+from squidbot.core.transcript.bookkeeping import CUT
 
 from .script import Call, Model, Text, saying
 from .wire import KEY, Fault, Providers
@@ -130,7 +131,7 @@ def test_stream_that_the_server_breaks_off_is_kept(engine: squidbot.Engine, serv
     assert turn.broken.startswith("unreachable")
     assert turn.text.startswith("One")
     assert "ten. " * 2 not in turn.text
-    cut = newest_cut(engine.wired.store, "s")
+    cut = CUT.newest(engine.wired.store, "s")
     assert cut is not None
     assert cut.seq == 1
     assert one.say("Go on.").broken == ""

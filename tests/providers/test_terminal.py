@@ -13,7 +13,7 @@ import pytest
 
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.adapters.sqlite3 import SqliteStore
-from squidbot.chat.conversation import newest_cut
+from squidbot.core.transcript.bookkeeping import CUT
 
 from .script import Call, Model, Text, Thought
 from .wire import KEY, Fault, Providers
@@ -188,7 +188,7 @@ def test_a_terminal_that_is_killed_in_mid_answer_goes_on(
     assert "the program ended before it did" in server.requests[-1].raw.decode()
     again.end()
     store = SqliteStore(str(tmp_path / "kept.db"), create=False)
-    cut = newest_cut(store, "chat")
+    cut = CUT.newest(store, "chat")
     store.close()
     assert cut is not None
     assert cut.seq == 1
