@@ -61,7 +61,6 @@ def replay(  # noqa: PLR0913  # an argument for each option
     sessions count by what the profile says.
     """
     from squidbot.replay import command, report, setup  # noqa: PLC0415  # --help is quick
-    from squidbot.replay import report as table  # noqa: PLC0415
 
     given["counter"] = setup.open_counter(counter)
     terms = replaced(_terms(profile, **given), usage=usage, mode=mode)
@@ -74,12 +73,12 @@ def replay(  # noqa: PLR0913  # an argument for each option
     conversations = command.conversations_of(places)
     if prompt is not None:
         conversations = setup.in_mode(conversations, prompt)
-    with table.progress(command.ticks_of(conversations, beside)) as tick:
+    with report.progress(command.ticks_of(conversations, beside)) as tick:
         results = command.run(conversations, terms, places, beside=beside, tick=tick)
     if as_json:
         print_json(report.to_json(results))
     else:
-        click.echo(table.as_text(results), nl=False)
+        click.echo(report.as_text(results), nl=False)
     click.get_current_context().exit(_verdict(results))
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore, files, index, rows
-from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Erasure, Record
@@ -32,8 +31,7 @@ LEFT = "(forgotten)"
 @pytest.fixture(autouse=True)
 def sqlite_as_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn off what some systems build SQLite with: it fills with zeros whatever it deletes, as far as it knows."""
-    for module in (files, erase):
-        monkeypatch.setattr(module, "SETTINGS", (*files.SETTINGS, "PRAGMA secure_delete = OFF"))
+    monkeypatch.setattr(files, "SETTINGS", (*files.SETTINGS, "PRAGMA secure_delete = OFF"))
 
 
 class Secrets:
@@ -245,21 +243,21 @@ def test_what_could_not_be_overwritten_is_when_the_store_is_used_next(
     path, secrets = tmp_path / "s.db", Secrets(6)
     gone = [3, 4, 5, 229]
     said = filled(path, secrets, gone)
-    scrub = erase.scrub
+    scrub = files.scrub
 
     def crash(name: str, _busy_seconds: float) -> None:
         raise StoreError(f"{name}: crashed")
 
-    monkeypatch.setattr(erase, "scrub", crash)
+    monkeypatch.setattr(files, "scrub", crash)
     with SqliteStore(path) as store:
         store.forget("s", erasure(said, gone))
         assert not store.is_scrubbed()
         assert told(path, secrets.words)
         if way == "forgotten":
-            monkeypatch.setattr(erase, "scrub", scrub)
+            monkeypatch.setattr(files, "scrub", scrub)
             store.forget("s", Erasure((len(said), 5), ()))
             assert store.is_scrubbed()
-    monkeypatch.setattr(erase, "scrub", scrub)
+    monkeypatch.setattr(files, "scrub", scrub)
     with SqliteStore(path, read_only=True) as store:
         assert store.is_scrubbed() is (way == "forgotten")
     if way == "repaired":

@@ -11,7 +11,6 @@ import pytest
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, index, rows
-from squidbot.adapters.sqlite3.memory import index as candidates
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.memories import Scope, View
 from squidbot.core.vectors import packed
@@ -189,7 +188,7 @@ def test_rare_words_decide_when_common_ones_have_more_memories_than_are_looked_a
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In 3,000 memories with the same words the old one with all of them is found, and so is that with the rare one."""
-    monkeypatch.setattr(candidates, "PROBED", 128)
+    monkeypatch.setattr(index, "PROBED", 128)
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         rare, both = made_memory("walrus alone", time=1.0), made_memory("red green blue", time=2.0)
         store.add([rare, both])
@@ -204,7 +203,7 @@ def test_history_does_not_crowd_out_what_holds_when_there_is_more_of_it_than_is_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """An old memory that still holds is found behind a thousand newer ones that do not."""
-    monkeypatch.setattr(candidates, "PROBED", 128)
+    monkeypatch.setattr(index, "PROBED", 128)
     with SqliteMemoryStore(tmp_path / "s.db") as store:
         old = made_memory("tea own", time=1.0)
         store.add([old, *(made_memory(f"tea {number}", memory_id=f"m{number}") for number in range(700))])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore, files
-from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
 from squidbot.adapters.sqlite3.memory import store as saving
@@ -156,7 +155,7 @@ def test_repair_brings_nothing_back_when_forgotten_bytes_were_never_overwritten(
     def fails(_path: str, _busy_seconds: float) -> None:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(erase, "scrub", fails)
+    monkeypatch.setattr(files, "scrub", fails)
     monkeypatch.setattr(files, "SETTINGS", ("PRAGMA secure_delete = OFF",))
     kept = filled(path)
     with SqliteMemoryStore(path) as store:  # so many in a row that whole pages are free

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.sqlite3 import SqliteStore, files
-from squidbot.adapters.sqlite3 import files as erase
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import Memory, Source
 from squidbot.testing import made_memory
@@ -24,8 +23,7 @@ from squidbot.testing.memories import ANN, SEEN
 @pytest.fixture(autouse=True)
 def sqlite_as_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn off what some systems build SQLite with: it fills with zeros whatever it deletes, as far as it knows."""
-    for module in (files, erase):
-        monkeypatch.setattr(module, "SETTINGS", (*files.SETTINGS, "PRAGMA secure_delete = OFF"))
+    monkeypatch.setattr(files, "SETTINGS", (*files.SETTINGS, "PRAGMA secure_delete = OFF"))
 
 
 SECRET = st.text(string.ascii_lowercase, min_size=12, max_size=20)

@@ -21,10 +21,6 @@ from typing import TYPE_CHECKING, Self, TypeAlias, cast
 from zlib import crc32
 
 from squidbot.adapters.sqlite3 import files, index, rows
-from squidbot.adapters.sqlite3 import files as erase
-from squidbot.adapters.sqlite3 import rows as queries
-from squidbot.adapters.sqlite3 import rows as session_rows
-from squidbot.adapters.sqlite3 import rows as summary_rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, WORDS, DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index as memory_index
@@ -678,12 +674,12 @@ def _looked(
         with closing(files.open_reading(name, busy_seconds)) as connection:
             connection.execute("BEGIN")
             problems += _structure(connection)
-            if erase.is_unscrubbed(connection):
+            if files.is_unscrubbed(connection):
                 problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
             sessions += _sessions(connection, problems)
             memories = store.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
-                found = (session_rows.find(connection, session.session_id) for session in sessions)
+                found = (rows.find(connection, session.session_id) for session in sessions)
                 problems += contradictions(connection, found, has_memories=bool(memories[0]))
     except (DamagedStoreError, *FOREIGN) as error:
         failed = error if isinstance(error, StoreError) else store_error(name, error)
@@ -733,36 +729,36 @@ def _sessions(connection: sqlite3.Connection, problems: list[str]) -> Iterator[S
     for no, name in connection.execute(SESSION_NUMBERS).fetchall():
         session_id = rows.plain(name)
         try:
-            session = session_rows.find(connection, session_id)
-            damaged = tuple(queries.intact_messages(connection, session, 0, session.messages - 1)[1])
+            session = rows.find(connection, session_id)
+            damaged = tuple(rows.intact_messages(connection, session, 0, session.messages - 1)[1])
             lost = tuple(_lost_records(connection, session))
             yield SessionHealth(session_id, session.messages, damaged, lost, _lost_summaries(connection, session))
             behind = connection.execute(KEYS, (session.first_key + session.messages, (no + 1) * (1 << SEQ_BITS) - 1))
             if behind.fetchone():
-                problems.append(f"session {session_rows.named(session_id)} has more messages than its row says")
+                problems.append(f"session {rows.named(session_id)} has more messages than its row says")
         except FOREIGN as error:
-            problems.append(f"session {session_rows.named(session_id)}: {error}")
+            problems.append(f"session {rows.named(session_id)}: {error}")
 
 
-def _lost_records(connection: sqlite3.Connection, session: session_rows.Session) -> Iterator[tuple[str, int]]:
+def _lost_records(connection: sqlite3.Connection, session: rows.Session) -> Iterator[tuple[str, int]]:
     for kind, count in session.record_counts.items():
         with suppress(rows.DamagedRowError, sqlite3.DatabaseError):
-            queries.records(connection, session, kind, 0)
+            rows.records(connection, session, kind, 0)
             continue
         for number in range(count):
             try:
-                row = connection.execute(f"{queries.RECORDS} LIMIT 1", (session.no, kind, number)).fetchone()
+                row = connection.execute(f"{rows.RECORDS} LIMIT 1", (session.no, kind, number)).fetchone()
                 if row is None or rows.decode_record(session.no, kind, row).number != number:
                     yield kind, number
             except (rows.DamagedRowError, sqlite3.DatabaseError):
                 yield kind, number
 
 
-def _lost_summaries(connection: sqlite3.Connection, session: session_rows.Session) -> tuple[str, ...]:
+def _lost_summaries(connection: sqlite3.Connection, session: rows.Session) -> tuple[str, ...]:
     lost = []
     for (name,) in connection.execute(SUMMARY_NAMES, (session.no,)).fetchall():
         try:
-            if not summary_rows.by_id(connection, session, [rows.plain(name)]):
+            if not rows.by_id(connection, session, [rows.plain(name)]):
                 lost.append(rows.plain(name))
         except (rows.DamagedRowError, sqlite3.DatabaseError):
             lost.append(name.decode("utf-8", "replace"))
@@ -812,12 +808,12 @@ def _insert(connection: sqlite3.Connection, saved: store.Saved, table: str, row:
 def _finish(connection: sqlite3.Connection, no: int, found: Found, health: SessionHealth) -> None:
     """Fill the places of what was lost, and write the session's own row."""
     for seq in health.damaged:
-        connection.execute(queries.INSERT, rows.encode((no << SEQ_BITS) + seq, lost_message(seq)))
+        connection.execute(rows.INSERT, rows.encode((no << SEQ_BITS) + seq, lost_message(seq)))
     counts = _filled(connection, no, found.kinds(), health)
     if not health.whole:
         number = counts.get(REPAIR, 0)
         told = rows.json_text({"messages": health.damaged, "records": health.damaged_records, "named": health.named})
-        connection.execute(queries.INSERT_RECORD, rows.encode_record(no, Record(REPAIR, number, told)))
+        connection.execute(rows.INSERT_RECORD, rows.encode_record(no, Record(REPAIR, number, told)))
         counts[REPAIR] = number + 1
     name, noted = _name(no, found), rows.stored_text(rows.json_text(counts))[1]
     check_number = rows.session_checksum(no, health.messages, name, noted)
@@ -837,7 +833,7 @@ def _filled(connection: sqlite3.Connection, no: int, counts: dict[str, int], hea
                 counts[kind] = min(counts[kind], number)
                 break
             body = rows.plain_small(connection.execute(BODY, (no, kind, source)).fetchone()[0])
-            connection.execute(queries.INSERT_RECORD, rows.encode_record(no, Record(kind, number, body)))
+            connection.execute(rows.INSERT_RECORD, rows.encode_record(no, Record(kind, number, body)))
     return {kind: count for kind, count in counts.items() if count}
 
 

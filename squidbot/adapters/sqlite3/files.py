@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from squidbot.adapters.common.files import make_file, open_own, sync
 from squidbot.adapters.sqlite3 import index, rows
-from squidbot.adapters.sqlite3 import rows as queries
-from squidbot.adapters.sqlite3 import rows as session_rows
 from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.rows import DamagedRowError, stored_text
 from squidbot.core.errors import DamagedStoreError, StoreError
@@ -550,8 +548,8 @@ def _cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | bytes | N
 # the file.
 
 # REPLACE and not UPDATE: it mends a damaged or missing row, too.
-REPLACE_MESSAGE = queries.INSERT.replace("INSERT", "REPLACE", 1)
-REPLACE_RECORD = queries.INSERT_RECORD.replace("INSERT", "REPLACE", 1)
+REPLACE_MESSAGE = rows.INSERT.replace("INSERT", "REPLACE", 1)
+REPLACE_RECORD = rows.INSERT_RECORD.replace("INSERT", "REPLACE", 1)
 HAS_SUMMARY = "SELECT 1 FROM summaries WHERE session = ? AND id = ?"
 REMOVE_SUMMARY = "DELETE FROM summaries WHERE session = ? AND id = ?"
 
@@ -587,7 +585,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
     seqs = [tombstone.seq for tombstone in erasure.tombstones]
     is_indexed = bool(seqs) and indexed
     if is_indexed:
-        _unindex(connection, session, queries.each_picked(connection, session, seqs))
+        _unindex(connection, session, rows.each_picked(connection, session, seqs))
     _refuse_changes(connection, session, erasure.unnoticed)
     changed = (*erasure.unnoticed, *erasure.tombstones)
     cells = [rows.encode(session.first_key + row.seq, row) for row in changed]
@@ -597,7 +595,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         index.settle(connection, session, max(seqs))
     remove_summaries(connection, session, erasure.summaries)
     if erasure.appended:
-        session = queries.append(connection, session_rows.add(connection, session), (), erasure.appended)
+        session = rows.append(connection, rows.add(connection, session), (), erasure.appended)
     if changed or erasure.replaced:
         mark(connection)
 
@@ -614,7 +612,7 @@ def drop(connection: sqlite3.Connection, session: Session, *, indexed: bool) -> 
         _unindex(connection, session, _all_of(connection, session))
     index.leave(connection, session)
     leave(connection, session.session_id)
-    connection.execute(REMOVE_MESSAGES, (session.first_key, session.first_key + (1 << session_rows.SEQ_BITS) - 1))
+    connection.execute(REMOVE_MESSAGES, (session.first_key, session.first_key + (1 << rows.SEQ_BITS) - 1))
     for statement in REMOVE_SESSION:
         connection.execute(statement, (session.no,))
     mark(connection)
@@ -622,7 +620,7 @@ def drop(connection: sqlite3.Connection, session: Session, *, indexed: bool) -> 
 
 def _all_of(connection: sqlite3.Connection, session: Session) -> Iterator[StoredMessage]:
     for first in range(0, session.messages, PAGE_ROWS):
-        yield from queries.messages(connection, session, first, min(session.messages, first + PAGE_ROWS) - 1)
+        yield from rows.messages(connection, session, first, min(session.messages, first + PAGE_ROWS) - 1)
 
 
 def _unindex(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
@@ -670,7 +668,7 @@ def _refuse_changes(connection: sqlite3.Connection, session: Session, unnoticed:
         rows.DamagedRowError: a stored row does not match its checksum.
     """
     seqs = sorted({row.seq for row in unnoticed})
-    there = {row.seq: row for row in queries.picked(connection, session, seqs)} if seqs else {}
+    there = {row.seq: row for row in rows.picked(connection, session, seqs)} if seqs else {}
     for row in unnoticed:
         if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):
             raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")

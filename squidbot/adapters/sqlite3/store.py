@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3 import files, index, rows
-from squidbot.adapters.sqlite3 import index as finding
 from squidbot.adapters.sqlite3.files import LOG_BYTES, OpenedFile, copy, shrink_log
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
 from squidbot.adapters.sqlite3.rows import plain
@@ -314,7 +313,7 @@ class SqliteStore(OpenedFile):
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
         """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
         with self._reading as connection:
-            return finding.sessions_with(connection, kind, words)
+            return index.sessions_with(connection, kind, words)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the store, while it is in use, to a new file that is a store itself.

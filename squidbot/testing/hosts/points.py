@@ -172,7 +172,7 @@ def _methods(owner: type) -> list[str]:
     return [name for name in made if not name.startswith("_") and name not in _INNER]
 
 
-_ENTRIES: Final = ("squidbot.plugins.host", "squidbot.plugins.toolkit")
+_ENTRIES: Final = ("squidbot.plugins.host", "squidbot.plugins.store_tools")
 
 
 def _functions(module: ModuleType) -> list[tuple[object, str]]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore, doctor, files
-from squidbot.adapters.sqlite3 import files as erase
 from squidbot.core.messages import Erasure, Record
 from squidbot.testing import made_message, made_summary
 from squidbot.testing.transcripts import made_tombstone
@@ -44,18 +43,15 @@ ERASURE = Erasure(
 
 def forgotten(path: Path) -> tuple[list[Note], int]:
     """Store a session and forget some of it; return the notes of it, and how many were made before forgetting."""
-    with noting(SETTINGS) as notes, pytest.MonkeyPatch.context() as patch:
-        for name in ("SETTINGS", "connect"):
-            patch.setattr(erase, name, getattr(files, name))
-        with SqliteStore(path) as store:
-            store.append("s", 0, ROWS[:35])
-            store.append("s", 35, ROWS[35:], [Record("ledger", 0, WORDS[2])])
-            store.put(made_summary("told", 0, 9, text=WORDS[3]))
-            before = len(notes)
-            store.forget("s", ERASURE)
-            assert store.is_scrubbed()
-            notes.append(Note("told", ""))
-            store.append("s", MESSAGES, [made_message(MESSAGES, "tea")])
+    with noting(SETTINGS) as notes, SqliteStore(path) as store:
+        store.append("s", 0, ROWS[:35])
+        store.append("s", 35, ROWS[35:], [Record("ledger", 0, WORDS[2])])
+        store.put(made_summary("told", 0, 9, text=WORDS[3]))
+        before = len(notes)
+        store.forget("s", ERASURE)
+        assert store.is_scrubbed()
+        notes.append(Note("told", ""))
+        store.append("s", MESSAGES, [made_message(MESSAGES, "tea")])
     return notes, before
 
 

@@ -17,9 +17,6 @@ from squidbot.adapters.sqlite3 import rows as stored_rows
 from squidbot.adapters.sqlite3.files import FOREIGN, OpenedFile, open_only_reading, open_reading, store_error
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index, rows, vectors
-from squidbot.adapters.sqlite3.memory import rows as queries
-from squidbot.adapters.sqlite3.memory import rows as tables
-from squidbot.adapters.sqlite3.memory import vectors as places
 from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES, candidates
 from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
@@ -313,7 +310,7 @@ def searched(connection: sqlite3.Connection, wanted: Wanted, meant: Meant | None
     best = keys[: round(NEIGHBOURS_OF * share)]
     for day in query.days:
         keys += rows.of_days(connection, wanted.view, day, OF_DAYS)
-    keys += places.keys_at(connection, meant) if meant else ()
+    keys += vectors.keys_at(connection, meant) if meant else ()
     found = _seen(connection, wanted, dict.fromkeys(keys))
     with index_errors():
         beside = index.beside(lists, [found[key] for key in best if key in found])
@@ -802,12 +799,12 @@ def damaged(path: str, connection: sqlite3.Connection) -> tuple[int, tuple[int, 
         StoreError: a newer squidbot made their tables, or none did.
         sqlite3.Error: their keys can't be read.
     """
-    if not tables.is_laid_out(path, connection):
+    if not rows.is_laid_out(path, connection):
         return 0, ()
     lost: list[int] = []
     count = last = 0
-    while keys := queries.keys_behind(connection, last, LOOKED_ROWS):
-        read = {key for key, _ in queries.readable(connection, last, LOOKED_ROWS).memories}
+    while keys := rows.keys_behind(connection, last, LOOKED_ROWS):
+        read = {key for key, _ in rows.readable(connection, last, LOOKED_ROWS).memories}
         lost += [key for key in keys if key not in read]
         count, last = count + len(keys), keys[-1]
     return count, tuple(lost)
@@ -850,7 +847,7 @@ class Saved:
             keep(self._connection, row)
             return
         if not self._found:
-            tables.lay_out(self._path, self._connection)
+            rows.lay_out(self._path, self._connection)
             self._connection.execute(FOUND)
             self._found = True
         self._connection.execute(TAKE if table == "memories" else TAKE_GRAVE, row)
